@@ -674,9 +674,9 @@ enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_optio
  * Lets in only who has an access token: a JSON object such as
  * `{"resource": "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
  * `resource` is the public URL of the endpoint, which tokens must be for. The others:
- * `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `scopes`, `implies`, `dpop`
- * ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `publicUrl`, `metadata`, and
- * `verifier`: the registration of what judges tokens in the place of the built-in check of JWTs
+ * `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`,
+ * `implies`, `dpop` ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`,
+ * `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the place of the built-in check of JWTs
  * (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
  */
 enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
@@ -1859,10 +1859,35 @@ enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_
 enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_options *options, uint64_t retry_ms);
 
 /**
- * Sets the connections at once; further ones wait in the system's backlog. Default 16384.
+ * Sets the connections at once, and never more than the process has descriptors for, less 64.
+ * Beyond it one without a request gives way: one that never had any, or else the oldest. Where
+ * each has a request, further ones wait in the system's backlog. Default 16384.
  */
 enum trunkline_result trunkline_http_options_set_max_connections(struct trunkline_http_options *options,
                                                                  uint64_t max_connections);
+
+/**
+ * Sets the connections at once of one peer's address; 0 has no bound, for behind a proxy all of
+ * them are of one address. Beyond it one of its own without a request gives way; where each has
+ * a request, further ones are closed at once. Default 0.
+ */
+enum trunkline_result trunkline_http_options_set_max_connections_per_address(struct trunkline_http_options *options,
+                                                                             uint64_t max_connections_per_address);
+
+/**
+ * Sets the longest time of a connection without a request, or for the head of one; it may be
+ * twice that. Then the connection is closed. In milliseconds. Default 60000.
+ */
+enum trunkline_result trunkline_http_options_set_idle_timeout_ms(struct trunkline_http_options *options,
+                                                                 uint64_t idle_timeout_ms);
+
+/**
+ * Sets the longest time for which a client reads nothing of what is written to it. Then the
+ * connection is closed; the client of a session can come back to its streams. In milliseconds.
+ * Default 60000.
+ */
+enum trunkline_result trunkline_http_options_set_write_timeout_ms(struct trunkline_http_options *options,
+                                                                  uint64_t write_timeout_ms);
 
 /**
  * Sets the requests without a session at once, from before their body is read until their call

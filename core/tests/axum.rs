@@ -21,7 +21,7 @@ use tower_service::Service;
 use trunkline::{
     RevisionChoice,
     client::{Client, ClientOptions, RequestOptions},
-    protocol::RawJson,
+    protocol::{RawJson, model::SubscriptionFilter},
     server::{Context, Params, Server},
     transport::HttpOptions,
 };
@@ -79,6 +79,16 @@ fn server() -> (Server, Dropped) {
     (server, dropped)
 }
 
+/// Serves an application until the signal; gives its address, and the task that serves it.
+async fn serve_until(
+    application: Router,
+    signal: impl Future<Output = ()> + Send + 'static,
+) -> (String, tokio::task::JoinHandle<std::io::Result<()>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    (address, tokio::spawn(async move { axum::serve(listener, application).with_graceful_shutdown(signal).await }))
+}
+
 /// Serves an application; gives its address.
 async fn serve(application: Router) -> String {
     let application = application.route("/", get(|| async { "an ordinary page" }));
@@ -134,6 +144,35 @@ async fn http_24_a_modern_client_that_goes_away_cancels_its_call() {
     assert!(waiting.is_err());
     dropped.once().await;
     client.close().await;
+}
+
+#[tokio::test]
+async fn a_framework_shuts_down_when_the_service_is_closed_though_clients_hold_their_streams() {
+    for revision in ["2024-11-05", "2025-11-25", "2026-07-28"] {
+        let (server, dropped) = server();
+        let service = server.into_service();
+        let application = Router::new().nest_service("/mcp", service.clone());
+        let (signal, signalled) = tokio::sync::oneshot::channel::<()>();
+        let (address, serving) = serve_until(application, async move {
+            let _ = signalled.await;
+            service.close(Duration::from_millis(300)).await;
+        })
+        .await;
+        let client = connect(&format!("{address}/mcp"), revision).await;
+        let subscription = client.subscribe(SubscriptionFilter::default().with_tools(true)).await.unwrap();
+        let (quick, slow) = (client.clone(), client.clone());
+        let slow = tokio::spawn(async move { slow.call_tool("endless", json!({})).await });
+        sleep(Duration::from_millis(100)).await;
+        let quick = tokio::spawn(async move { quick.call_tool("steps", json!({})).await });
+        sleep(Duration::from_millis(5)).await;
+        signal.send(()).unwrap();
+        assert_eq!(quick.await.unwrap().unwrap().joined_text(), "done", "{revision}: it may end until the deadline");
+        timeout(Duration::from_secs(10), serving).await.expect(revision).unwrap().unwrap();
+        dropped.once().await;
+        assert!(slow.await.unwrap().is_err(), "{revision}");
+        drop(subscription);
+        client.close().await;
+    }
 }
 
 #[tokio::test]

@@ -2,23 +2,33 @@
 
 use axum::{Router, routing::get};
 use serde_json::json;
-use std::error::Error;
-use tokio::net::TcpListener;
+use std::{error::Error, time::Duration};
+use tokio::{net::TcpListener, sync::oneshot};
 use trunkline::{Client, Server};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::builder("mounted", "1.0.0").tool("hello", "Greets.", async || "Hello from axum").build();
+    let service = server.into_service();
     let application =
-        Router::new().route("/", get(|| async { "An ordinary page" })).nest_service("/mcp", server.into_service());
+        Router::new().route("/", get(|| async { "An ordinary page" })).nest_service("/mcp", service.clone());
 
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    tokio::spawn(async move { axum::serve(listener, application).await });
+    let (stop, stopped) = oneshot::channel::<()>();
+    // axum waits for open responses, and clients keep a stream open: the service ends them.
+    let shutdown = async move {
+        let _ = stopped.await;
+        service.close(Duration::from_secs(5)).await;
+    };
+    let serving =
+        tokio::spawn(async move { axum::serve(listener, application).with_graceful_shutdown(shutdown).await });
 
     let client = Client::connect(format!("http://{address}/mcp")).await?;
     let result = client.call_tool("hello", json!({})).await?;
     println!("{}", result.joined_text());
     client.close().await;
+    let _ = stop.send(());
+    serving.await??;
     Ok(())
 }

@@ -406,13 +406,47 @@ pub unsafe extern "C" fn trunkline_http_options_set_retry_ms(
     set!(options, options.given.put("retryMs", retry_ms))
 }
 
-/// Sets the connections at once; further ones wait in the system's backlog. Default 16384.
+/// Sets the connections at once, and never more than the process has descriptors for, less 64.
+/// Beyond it one without a request gives way: one that never had any, or else the oldest. Where
+/// each has a request, further ones wait in the system's backlog. Default 16384.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_connections(
     options: *mut trunkline_http_options,
     max_connections: u64,
 ) -> trunkline_result {
     set!(options, options.given.put("maxConnections", max_connections))
+}
+
+/// Sets the connections at once of one peer's address; 0 has no bound, for behind a proxy all of
+/// them are of one address. Beyond it one of its own without a request gives way; where each has
+/// a request, further ones are closed at once. Default 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_max_connections_per_address(
+    options: *mut trunkline_http_options,
+    max_connections_per_address: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("maxConnectionsPerAddress", max_connections_per_address))
+}
+
+/// Sets the longest time of a connection without a request, or for the head of one; it may be
+/// twice that. Then the connection is closed. In milliseconds. Default 60000.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_idle_timeout_ms(
+    options: *mut trunkline_http_options,
+    idle_timeout_ms: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("idleTimeoutMs", idle_timeout_ms))
+}
+
+/// Sets the longest time for which a client reads nothing of what is written to it. Then the
+/// connection is closed; the client of a session can come back to its streams. In milliseconds.
+/// Default 60000.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_write_timeout_ms(
+    options: *mut trunkline_http_options,
+    write_timeout_ms: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("writeTimeoutMs", write_timeout_ms))
 }
 
 /// Sets the requests without a session at once, from before their body is read until their call

@@ -139,7 +139,10 @@ export interface HttpOptions {
   /**
    * The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is not
    * served without a path, nor by a server without sessions. The path of the endpoint may be
-   * shared: a request there for a stream without a session gets this one. Default: `/sse`.
+   * shared: a request there for a stream without a session gets this one. The session of such a
+   * client is named in the URL that it posts to, which proxies may log: a server without old
+   * clients does without it, and one with `auth` checks the owner of each session besides. Default:
+   * `/sse`.
    */
   sse?: string | false;
   /**
@@ -161,8 +164,28 @@ export interface HttpOptions {
    * Time after which a client comes back when its connection was closed early. Default: 1000 (1 s).
    */
   retry?: number;
-  /** Connections at once; further ones wait in the system's backlog. Default: 16,384. */
+  /**
+   * Connections at once, and never more than the process has descriptors for, less 64. Beyond it
+   * one without a request gives way: one that never had any, or else the oldest. Where each has a
+   * request, further ones wait in the system's backlog. Default: 16,384.
+   */
   maxConnections?: number;
+  /**
+   * Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them are
+   * of one address. Beyond it one of its own without a request gives way; where each has a request,
+   * further ones are closed at once. Default: 0.
+   */
+  maxConnectionsPerAddress?: number;
+  /**
+   * Longest time of a connection without a request, or for the head of one; it may be twice that.
+   * Then the connection is closed. Default: 60,000 (1 min).
+   */
+  idleTimeout?: number;
+  /**
+   * Longest time for which a client reads nothing of what is written to it. Then the connection is
+   * closed; the client of a session can come back to its streams. Default: 60,000 (1 min).
+   */
+  writeTimeout?: number;
   /**
    * Requests without a session at once, from before their body is read until their call has ended:
    * those of 2026-07-28, and all of a stateless server. Further ones are refused as busy. Default:
@@ -179,7 +202,7 @@ export interface HttpOptions {
 }
 
 /** The times of {@link HttpOptions}. */
-export const httpOptionsTimes = ["retry"] as const;
+export const httpOptionsTimes = ["retry", "idleTimeout", "writeTimeout"] as const;
 
 /** Limits and habits of a client. All times are in milliseconds. */
 export interface ClientOptions {
@@ -284,6 +307,11 @@ export interface AuthOptions {
    */
   algorithms?: readonly string[];
   /**
+   * Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it: for issuers that write
+   * it, above all where an audience is the id of a client.
+   */
+  strictType?: boolean;
+  /**
    * Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are
    * accepted.
    */
@@ -295,6 +323,11 @@ export interface AuthOptions {
    * processes of one endpoint share.
    */
   dpopNonce?: boolean | string;
+  /**
+   * Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
+   * requests are refused with 503. 500,000 by default. Each process remembers its own.
+   */
+  dpopProofs?: number;
   /**
    * The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs name it.
    */

@@ -38,6 +38,9 @@ message! {
         /// Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384,
         /// PS512, RS256, RS384 and RS512. All of them by default.
         algorithms: Option<Vec<String>> = "algorithms",
+        /// Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it: for issuers that
+        /// write it, above all where an audience is the id of a client.
+        strict_type: bool = "strictType",
         /// Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they
         /// are accepted.
         dpop: Dpop = "dpop",
@@ -46,6 +49,9 @@ message! {
         /// Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64
         /// that all processes of one endpoint share.
         dpop_nonce: Option<Nonce> = "dpopNonce",
+        /// Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond
+        /// it requests are refused with 503. 500,000 by default. Each process remembers its own.
+        dpop_proofs: Option<u64> = "dpopProofs",
         /// The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs
         /// name it.
         public_url: Option<String> = "publicUrl",
@@ -173,7 +179,8 @@ impl AuthConfig {
         let options = JwtOptions::issuers(issuers.clone())
             .with_keys(keys)
             .with_audiences(self.audience.take().map(Into::into).unwrap_or_default())
-            .with_algorithms(algorithms("algorithms", self.algorithms.take())?);
+            .with_algorithms(algorithms("algorithms", self.algorithms.take())?)
+            .with_strict_type(self.strict_type);
         let verifier = JwtVerifier::new(options, Arc::new(HttpFetch::default())).map_err(wrong)?;
         Ok((Arc::new(verifier), issuers))
     }
@@ -184,6 +191,7 @@ impl AuthConfig {
             || self.jwks.is_some()
             || self.jwks_uri.is_some()
             || self.algorithms.is_some()
+            || self.strict_type
     }
 }
 
@@ -196,7 +204,8 @@ pub(super) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Autho
     let mut given: AuthConfig = config::read_value("open: transport.auth", auth)?;
     let (verifier, issuers) = match given.verifier {
         Some(_) if given.has_jwt_options() => {
-            let text = "verifier judges tokens itself: issuer, audience, jwks, jwksUri and algorithms are for JWTs";
+            let text = "verifier judges tokens itself: issuer, audience, jwks, jwksUri, algorithms and strictType are \
+                        for JWTs";
             return Err(invalid(text));
         }
         Some(handle) => (verifications::verifier(state, handle)?, Vec::new()),
@@ -221,6 +230,9 @@ pub(super) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Autho
     }
     if let Some(secret) = given.dpop_nonce.map(Nonce::secret).transpose()?.flatten() {
         builder = builder.dpop_nonces(secret);
+    }
+    if let Some(max) = given.dpop_proofs {
+        builder = builder.dpop_proofs(usize::try_from(max).unwrap_or(usize::MAX));
     }
     if let Some(url) = given.public_url {
         builder = builder.public_url(url);

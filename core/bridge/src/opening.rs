@@ -44,7 +44,7 @@ fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, Bri
             return mount(state, given.server, path.as_deref(), &with_auth(state, options, auth)?, slot);
         }
         Listening::Stdio => How::Stdio,
-        Listening::Http { options, auth } => How::Http(with_auth(state, options, auth)?),
+        Listening::Http { options, auth } => How::Http(Box::new(with_auth(state, options, auth)?)),
     };
     let server = state.server(given.server)?;
     let opening = Opening::<Arc<Listener>>::enter(state, slot)?;
@@ -342,7 +342,7 @@ impl<T: Openable> Drop for Opening<T> {
 /// How a server listens by itself.
 enum How {
     Stdio,
-    Http(HttpOptions),
+    Http(Box<HttpOptions>),
 }
 
 async fn listener(
@@ -355,7 +355,7 @@ async fn listener(
     match how {
         How::Stdio => Ok((Listener::stdio(server, runtime, handoff).map_err(failed)?, json!({}))),
         How::Http(options) => {
-            let listener = Listener::http(server, runtime, options).await.map_err(failed)?;
+            let listener = Listener::http(server, runtime, *options).await.map_err(failed)?;
             let described = listener.description();
             Ok((listener, described))
         }

@@ -4,7 +4,7 @@ use super::{
     Algorithm, Identity, Refusal, Scheme, TokenVerifier,
     challenge::Challenger,
     claims::LEEWAY,
-    dpop::{self, Nonces, Proof, Replays},
+    dpop::{self, Nonces, Proof, Replays, Use},
     metadata::Metadata,
     presented::{self, Presented},
     resource::bare,
@@ -173,11 +173,14 @@ impl Authorization {
             (Some(proof), Some(key)) if proof.key != key => {
                 return Err(refused(Refusal::InvalidProof("The DPoP proof is of another key than the token".into())));
             }
-            (Some(proof), Some(_)) => {
-                if !self.terms.replays.lock().note(now, proof) {
-                    return Err(refused(Refusal::InvalidProof("The DPoP proof was used before".into())));
+            (Some(proof), Some(_)) => match self.terms.replays.lock().note(now, proof) {
+                Use::First => {}
+                Use::Again => return Err(refused(Refusal::InvalidProof("The DPoP proof was used before".into()))),
+                Use::NoRoom => {
+                    let text = "there is no room to remember another DPoP proof (auth.dpopProofs)";
+                    return Err(refused(Refusal::Unavailable(text.into())));
                 }
-            }
+            },
         }
         Ok(identity)
     }

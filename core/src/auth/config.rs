@@ -3,7 +3,7 @@
 use super::{
     Algorithm, Authorization, Scheme, TokenVerifier,
     authorization::Terms,
-    dpop::{Nonces, Replays},
+    dpop::{self, Nonces, Replays},
     metadata::{Contents, Metadata},
     resource::{bare, is_safe},
     scopes::{Hierarchy, union},
@@ -55,6 +55,7 @@ pub struct AuthorizationBuilder {
     dpop: DpopPolicy,
     proof_algorithms: Vec<Algorithm>,
     nonce_secret: Option<Vec<u8>>,
+    max_proofs: usize,
     metadata: Map<String, Value>,
     verifier: Arc<dyn TokenVerifier>,
 }
@@ -79,6 +80,7 @@ impl AuthorizationBuilder {
             dpop: DpopPolicy::Off,
             proof_algorithms: Algorithm::ALL.to_vec(),
             nonce_secret: None,
+            max_proofs: dpop::DEFAULT_MAX,
             metadata: Map::new(),
             verifier,
         }
@@ -126,6 +128,18 @@ impl AuthorizationBuilder {
     /// need the same secret, at least 32 random bytes.
     pub fn dpop_nonces(mut self, secret: impl Into<Vec<u8>>) -> Self {
         self.nonce_secret = Some(secret.into());
+        self
+    }
+
+    /// The proofs that are remembered, each for as long as its date is accepted (5 minutes as a
+    /// rule), so that none is good twice (XAU-70); a fifth of them for one key. Beyond it requests
+    /// are refused with 503. Default: 500,000, of some 20 bytes each.
+    ///
+    /// Each process remembers what it has seen itself: with several of them behind one address a
+    /// proof is good once in each, for as long as its nonce is where there are nonces
+    /// ([`Self::dpop_nonces`]).
+    pub fn dpop_proofs(mut self, max: usize) -> Self {
+        self.max_proofs = max;
         self
     }
 
@@ -178,6 +192,12 @@ impl AuthorizationBuilder {
             }
             secret => secret.map(|secret| Nonces::new(&secret)),
         };
+        if self.max_proofs == 0 {
+            return Err(ConfigError::new(
+                "dpopProofs",
+                "must be at least 1, for a proof is remembered when it is used",
+            ));
+        }
         if self.proof_algorithms.is_empty() {
             return Err(ConfigError::new("dpopAlgorithms", "must name at least one"));
         }
@@ -207,19 +227,23 @@ impl AuthorizationBuilder {
             schemes,
             proof_algorithms: self.proof_algorithms,
             nonces,
-            replays: Mutex::new(Replays::default()),
+            replays: Mutex::new(Replays::new(self.max_proofs)),
             verifier: self.verifier,
         }))
     }
 }
 
-/// An absolute http(s) URL that names an endpoint (RFC 8707 section 2, RFC 9728 section 1.2).
+/// An absolute https URL that names an endpoint (RFC 8707 section 2, RFC 9728 section 1.2). Clients
+/// send their tokens there, so plain http is for this machine only (SEC-12).
 fn endpoint_url(option: &'static str, text: &str) -> Result<Url, ConfigError> {
     match Url::parse(text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() && bare(url.clone()) == url => Ok(url),
+        Ok(url) if is_safe(&url) && bare(url.clone()) == url => Ok(url),
         _ => Err(ConfigError::new(
             option,
-            format!("is {text:?}; it must be the public URL of the endpoint, such as https://mcp.example/mcp"),
+            format!(
+                "is {text:?}; it must be the public URL of the endpoint, such as https://mcp.example/mcp (http is for \
+                 this machine only)"
+            ),
         )),
     }
 }
@@ -264,16 +288,20 @@ mod tests {
             (builder("https://mcp.example#a"), "auth.resource"),
             (builder("https://mcp.example?a=b"), "auth.resource"),
             (builder("urn:mcp"), "auth.resource"),
+            (builder("http://mcp.example/mcp"), "auth.resource"),
+            (builder("http://localhost.evil.example/mcp"), "auth.resource"),
             (builder("https://mcp.example"), "auth.authorizationServers"),
             (at("http://auth.example"), "auth.authorizationServers"),
             (at("auth.example"), "auth.authorizationServers"),
             (good().public_url("/mcp"), "auth.publicUrl"),
+            (good().public_url("http://mcp.example/mcp"), "auth.publicUrl"),
             (good().scopes(["a b"]), "auth.scopes"),
             (good().required_scopes(["a\"b"]), "auth.requiredScopes"),
             (good().implies("a", [""]), "auth.implies"),
             (good().dpop(DpopPolicy::Required).dpop_nonces([1; 31]), "auth.dpopNonce"),
             (good().dpop_nonces([1; 32]), "auth.dpopNonce"),
             (good().dpop(DpopPolicy::Optional).proof_algorithms([]), "auth.dpopAlgorithms"),
+            (good().dpop_proofs(0), "auth.dpopProofs"),
         ] {
             let error = builder.build().unwrap_err().to_string();
             assert!(error.starts_with(option), "{error}");

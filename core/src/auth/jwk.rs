@@ -157,9 +157,12 @@ impl KeySet {
         if keys.is_empty() { Err("holds no public key for signatures") } else { Ok(Self(keys)) }
     }
 
-    /// The keys that may have signed a token with this key id and algorithm.
+    /// The keys that may have signed a token with this key id and algorithm. The only key of a set
+    /// needs no id (RFC 7517, section 4.5).
     pub(super) fn candidates(&self, id: Option<&str>, algorithm: Algorithm) -> impl Iterator<Item = &PublicKey> {
-        self.0.iter().filter(move |key| (id.is_none() || key.id.as_deref() == id) && key.suits(algorithm))
+        let only = self.0.len() == 1;
+        let named = move |key: &PublicKey| id.is_none() || key.id.as_deref() == id || (only && key.id.is_none());
+        self.0.iter().filter(move |key| named(key) && key.suits(algorithm))
     }
 }
 
@@ -214,5 +217,10 @@ mod tests {
         assert_eq!(set.candidates(Some("c"), Algorithm::EdDsa).count(), 0);
         assert_eq!(set.candidates(None, Algorithm::EdDsa).count(), 2);
         assert_eq!(set.candidates(None, Algorithm::Es256).count(), 0);
+        let nameless = || json!({"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"});
+        let set = |keys: Value| KeySet::of_json(&json!({"keys": keys})).unwrap();
+        assert_eq!(set(json!([nameless()])).candidates(Some("a"), Algorithm::EdDsa).count(), 1);
+        assert_eq!(set(json!([nameless(), jwk("b")])).candidates(Some("a"), Algorithm::EdDsa).count(), 0);
+        assert_eq!(set(json!([jwk("b")])).candidates(Some("a"), Algorithm::EdDsa).count(), 0);
     }
 }

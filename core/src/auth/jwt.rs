@@ -32,9 +32,10 @@ const DEADLINE: Duration = Duration::from_secs(10);
 const MAX_WAITING: usize = 1024;
 /// Keys that are tried for a token that names none.
 const MAX_TRIED: usize = 16;
-/// Accepted values of `typ` (RFC 9068 section 2.1; many issuers write the general type). They keep
-/// other JWTs of an issuer out.
-const TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "JWT"];
+/// Values of `typ` of access tokens (RFC 9068 section 2.1).
+const TYPES: [&str; 2] = ["at+jwt", "application/at+jwt"];
+/// The general type, which many issuers write in its place.
+const GENERAL_TYPE: &str = "JWT";
 
 /// The JWTs that a [`JwtVerifier`] accepts.
 ///
@@ -67,6 +68,11 @@ pub struct JwtOptions {
     pub audiences: Vec<String>,
     /// How tokens may be signed. Default: every algorithm with public keys.
     pub algorithms: Vec<Algorithm>,
+    /// Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers write
+    /// `JWT`, or no type, into their access tokens as into their ID tokens; those tell themselves
+    /// apart by their audience then. Default: `false`; `true` is for issuers that write the type,
+    /// above all where an audience is the id of a client.
+    pub strict_type: bool,
 }
 
 /// Where the keys of an issuer are.
@@ -95,6 +101,7 @@ impl JwtOptions {
             keys: KeySource::default(),
             audiences: Vec::new(),
             algorithms: Algorithm::ALL.to_vec(),
+            strict_type: false,
         }
     }
 }
@@ -103,6 +110,7 @@ trunkline_proto::setters!(JwtOptions {
     value with_keys keys: KeySource,
     value with_audiences audiences: Vec<String>,
     value with_algorithms algorithms: Vec<Algorithm>,
+    value with_strict_type strict_type: bool,
 });
 
 /// Verifies JWT access tokens (RFC 9068): signature, issuer, audience, dates, type. Cheap to clone.
@@ -115,6 +123,7 @@ struct Policy {
     issuers: Vec<Issuer>,
     audiences: Vec<String>,
     algorithms: Vec<Algorithm>,
+    strict_type: bool,
     fetch: Arc<dyn Fetch>,
 }
 
@@ -148,7 +157,7 @@ impl JwtVerifier {
     /// # Errors
     /// If an option is wrong; the text names it.
     pub fn new(options: JwtOptions, fetch: Arc<dyn Fetch>) -> Result<Self, ConfigError> {
-        let JwtOptions { issuers, keys, audiences, algorithms } = options;
+        let JwtOptions { issuers, keys, audiences, algorithms, strict_type } = options;
         if issuers.is_empty() {
             return Err(ConfigError::new("issuer", "is missing: whose tokens are accepted?"));
         }
@@ -159,7 +168,7 @@ impl JwtVerifier {
             return Err(ConfigError::new("issuer", "must be one only where jwks or jwksUri is given"));
         }
         let issuers: Result<Vec<_>, _> = issuers.into_iter().map(|name| Issuer::new(name, &keys)).collect();
-        Ok(Self { inner: Arc::new(Policy { issuers: issuers?, audiences, algorithms, fetch }) })
+        Ok(Self { inner: Arc::new(Policy { issuers: issuers?, audiences, algorithms, strict_type, fetch }) })
     }
 }
 
@@ -220,8 +229,7 @@ impl Policy {
             Ok(jws) => jws,
             Err(error) => return invalid(&format!("The access token {error}")),
         };
-        let known = |typ: &String| TYPES.iter().any(|known| known.eq_ignore_ascii_case(typ));
-        if !jws.header.typ.as_ref().is_none_or(known) {
+        if !self.is_access_token(jws.header.typ.as_deref()) {
             return invalid("The JWT is no access token: its type is another");
         }
         let Some(algorithm) = jws.algorithm(&self.algorithms) else {
@@ -260,6 +268,14 @@ impl Policy {
         let audiences = if self.audiences.is_empty() { &resource[..] } else { &self.audiences };
         let expected = Expected { issuer: &issuer.name, audiences, now: verification.now() };
         Step::Answer(claims::judge(jws.claims, &expected).map_err(|text| Refusal::InvalidToken(text.into())))
+    }
+
+    /// Returns whether the type of a JWT is that of an access token; it keeps other JWTs of an issuer
+    /// out.
+    fn is_access_token(&self, typ: Option<&str>) -> bool {
+        let Some(typ) = typ else { return !self.strict_type };
+        let is = |known: &str| known.eq_ignore_ascii_case(typ);
+        TYPES.into_iter().any(is) || (!self.strict_type && is(GENERAL_TYPE))
     }
 
     /// Fetches in the background; those who wait go on afterwards.

@@ -29,8 +29,30 @@ impl Server {
     /// If they are served already, or closed.
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> io::Result<()> {
-        Listener::stdio(self, TokioRuntime::current(), None)?.ended().await;
+        self.listen_stdio()?.ended().await;
         Ok(())
+    }
+
+    /// Serves standard input and output, until the input ends or the listener is closed: for a
+    /// program that lets its calls end when it gets a signal.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # async fn run(server: trunkline::Server) -> std::io::Result<()> {
+    /// let listener = server.listen_stdio()?;
+    /// tokio::select! {
+    ///     () = listener.ended() => {}
+    ///     _ = tokio::signal::ctrl_c() => listener.close(Duration::from_secs(5)).await,
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Server::serve_stdio`].
+    #[cfg(feature = "stdio")]
+    pub fn listen_stdio(&self) -> io::Result<Listener> {
+        Listener::stdio(self, TokioRuntime::current(), None)
     }
 
     /// Listens for HTTP at an address such as `"127.0.0.1:8000"`, `("localhost", 8000)` or a
@@ -72,7 +94,7 @@ impl Server {
     }
 
     /// The server as a tower service, to mount in axum or any other tower stack. Needs a tokio
-    /// runtime.
+    /// runtime. [`HttpService::close`] ends it before the framework around it shuts down.
     ///
     /// Only requests that name this machine are answered, as a guard against web pages that reach
     /// for it (DNS rebinding): for other names, list them in [`HttpOptions::allowed_hosts`].

@@ -11,7 +11,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
     task::JoinSet,
-    time::timeout,
+    time::{sleep, timeout},
 };
 use trunkline::{server::ServerOptions, transport::HttpOptions};
 
@@ -138,15 +138,58 @@ async fn heads_are_bounded() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_bound_wait_for_their_turn() {
+async fn beyond_the_bound_of_connections_silent_ones_give_way_and_others_wait_for_the_busy() {
     let options = HttpOptions::default().with_max_connections(2);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
-    let idle = [TcpStream::connect(fixture.address).await.unwrap(), TcpStream::connect(fixture.address).await.unwrap()];
-    let mut waiting = fixture.modern("tools/list", json!({})).header("Connection", "close").start().await;
+    let connect = async || TcpStream::connect(fixture.address).await.unwrap();
+    let _silent = [connect().await, connect().await, connect().await];
+    let list = || fixture.modern("tools/list", json!({})).header("Connection", "close");
+    assert_eq!(list().send().await.status, 200, "within a second, and not when their time is over");
+
+    let wait = || fixture.modern("tools/call", call("wait", json!({"milliseconds": 600_000})));
+    let busy = [wait().start().await, wait().start().await];
+    sleep(Duration::from_millis(100)).await;
+    let mut waiting = list().start().await;
     let mut piece = [0; 1];
-    assert!(timeout(Duration::from_millis(200), waiting.socket.read(&mut piece)).await.is_err());
-    drop(idle);
+    assert!(timeout(Duration::from_millis(300), waiting.socket.read(&mut piece)).await.is_err());
+    drop(busy);
     assert_eq!(waiting.finish().await.status, 200);
+}
+
+#[tokio::test]
+async fn an_address_has_a_share_of_the_connections() {
+    let options = HttpOptions::default().with_max_connections_per_address(1);
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    let busy = fixture.modern("tools/call", call("wait", json!({"milliseconds": 600_000}))).start().await;
+    sleep(Duration::from_millis(100)).await;
+    let mut refused = TcpStream::connect(fixture.address).await.unwrap();
+    let closed = timeout(PATIENCE, refused.read_to_end(&mut Vec::new())).await.expect("it is held open");
+    assert!(closed.map_or(true, |length| length == 0));
+    drop(busy);
+    sleep(Duration::from_millis(100)).await;
+    assert_eq!(fixture.modern("tools/list", json!({})).send().await.status, 200);
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_of_its_answer_is_given_up() {
+    /// More than the system keeps between two sockets.
+    const SIZE: usize = 24 << 20;
+    let options = HttpOptions::default().with_write_timeout(Duration::from_millis(300));
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    let text = "x".repeat(SIZE);
+    fixture
+        .server
+        .add_tool(trunkline::server::Tool::new("large", "Says much.", move || {
+            let text = text.clone();
+            async move { text }
+        }))
+        .unwrap();
+    let mut unread = fixture.modern("tools/call", call("large", json!({}))).start().await;
+    unread.until("HTTP/1.1 200").await;
+    sleep(Duration::from_millis(1500)).await;
+    let mut read = Vec::new();
+    let _ = timeout(PATIENCE, unread.socket.read_to_end(&mut read)).await.expect("it is held open");
+    assert!(read.len() < SIZE, "{}", read.len());
 }
 
 /// Time is stopped, and jumps to the next timer as soon as nothing else can happen.

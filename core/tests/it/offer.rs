@@ -57,17 +57,27 @@ struct Change {
     remove: Vec<String>,
 }
 
-/// Serves standard input and output. Roles: `server`, and `tight server` with little room.
+/// Serves standard input and output. Roles: `server`, `tight server` with little room, and `closing
+/// server`, which is closed when its file is there.
 pub(crate) fn serve(role: &str, file: PathBuf) {
     let limits = match role {
-        "server" => Limits::default(),
+        "server" | "closing server" => Limits::default(),
         "tight server" => Limits::default().with_max_running(2).with_max_waiting(3),
         other => panic!("no role {other:?}"),
     };
     // One thread: what a handler does without awaiting is done before anything else of this runtime
     // happens.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { server(limits, file).serve_stdio().await.unwrap() });
+    runtime.block_on(async {
+        if role != "closing server" {
+            return server(limits, file).serve_stdio().await.unwrap();
+        }
+        let listener = server(limits, file.clone()).listen_stdio().unwrap();
+        while !file.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        listener.close(Duration::from_secs(5)).await;
+    });
     runtime.shutdown_timeout(Duration::from_millis(100));
 }
 

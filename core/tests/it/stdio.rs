@@ -17,6 +17,21 @@ fn code(answer: &Value) -> i64 {
 }
 
 #[test]
+fn a_server_that_is_closed_answers_its_calls_and_ends_though_its_input_does_not() {
+    let file = File::new();
+    let mut wire = Wire::start("closing server", &file);
+    wire.open("2025-11-25");
+    wire.send(call("in flight", "gate", json!({})));
+    wire.send(call("for ever", "slow", json!({"ms": 600_000})));
+    wire.rest();
+    let closed = Instant::now();
+    file.create();
+    assert_eq!(text_of(&wire.answer("in flight")), "open");
+    assert!(wire.ended().success());
+    assert!(closed.elapsed() < std::time::Duration::from_secs(10), "{:?}", closed.elapsed());
+}
+
+#[test]
 fn malformed_input_of_every_kind_gets_its_error_and_ends_no_other_call() {
     let file = File::new();
     let mut wire = Wire::start("server", &file);

@@ -15,9 +15,11 @@ AUTH_OPTIONS: Final = {
     "jwks": "jwks",
     "jwks_uri": "jwksUri",
     "algorithms": "algorithms",
+    "strict_type": "strictType",
     "dpop": "dpop",
     "dpop_algorithms": "dpopAlgorithms",
     "dpop_nonce": "dpopNonce",
+    "dpop_proofs": "dpopProofs",
     "public_url": "publicUrl",
     "metadata": "metadata",
 }
@@ -67,6 +69,9 @@ HTTP_OPTIONS: Final = {
     "replay_bytes": "replayBytes",
     "retry": "retryMs",
     "max_connections": "maxConnections",
+    "max_connections_per_address": "maxConnectionsPerAddress",
+    "idle_timeout": "idleTimeoutMs",
+    "write_timeout": "writeTimeoutMs",
     "max_requests": "maxRequests",
     "max_body_bytes": "maxBodyBytes",
 }
@@ -82,6 +87,9 @@ MOUNT_OPTIONS: Final = {
     "replay_events": "replayEvents",
     "replay_bytes": "replayBytes",
     "retry": "retryMs",
+    "max_connections_per_address": "maxConnectionsPerAddress",
+    "idle_timeout": "idleTimeoutMs",
+    "write_timeout": "writeTimeoutMs",
     "max_requests": "maxRequests",
     "max_body_bytes": "maxBodyBytes",
 }

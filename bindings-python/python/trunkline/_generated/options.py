@@ -55,6 +55,11 @@ class AuthOptions(TypedDict, total=False):
     RS384 and RS512. All of them by default.
     """
 
+    strict_type: bool | None
+    """Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it: for issuers that write it,
+    above all where an audience is the id of a client.
+    """
+
     dpop: DpopPolicy | None
     """Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are accepted."""
 
@@ -64,6 +69,11 @@ class AuthOptions(TypedDict, total=False):
     dpop_nonce: bool | bytes | str | None
     """Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that all
     processes of one endpoint share.
+    """
+
+    dpop_proofs: int | None
+    """Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
+    requests are refused with 503. 500,000 by default. Each process remembers its own.
     """
 
     public_url: str | None
@@ -206,7 +216,9 @@ class HttpOptions(TypedDict, total=False):
     sse: str | Literal[False] | None
     """The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is not served
     without a path, nor by a server without sessions. The path of the endpoint may be shared: a request
-    there for a stream without a session gets this one. Default: `"/sse"`.
+    there for a stream without a session gets this one. The session of such a client is named in the URL
+    that it posts to, which proxies may log: a server without old clients does without it, and one with
+    `auth` checks the owner of each session besides. Default: `"/sse"`.
     """
 
     messages: str | None
@@ -228,7 +240,26 @@ class HttpOptions(TypedDict, total=False):
     """Time after which a client comes back when its connection was closed early. In seconds. Default: 1."""
 
     max_connections: int | None
-    """Connections at once; further ones wait in the system's backlog. Default: 16384."""
+    """Connections at once, and never more than the process has descriptors for, less 64. Beyond it one
+    without a request gives way: one that never had any, or else the oldest. Where each has a request,
+    further ones wait in the system's backlog. Default: 16384.
+    """
+
+    max_connections_per_address: int | None
+    """Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them are of one
+    address. Beyond it one of its own without a request gives way; where each has a request, further
+    ones are closed at once. Default: 0.
+    """
+
+    idle_timeout: float | None
+    """Longest time of a connection without a request, or for the head of one; it may be twice that. Then
+    the connection is closed. In seconds. Default: 60.
+    """
+
+    write_timeout: float | None
+    """Longest time for which a client reads nothing of what is written to it. Then the connection is
+    closed; the client of a session can come back to its streams. In seconds. Default: 60.
+    """
 
     max_requests: int | None
     """Requests without a session at once, from before their body is read until their call has ended: those
@@ -269,7 +300,9 @@ class MountOptions(TypedDict, total=False):
     sse: str | Literal[False] | None
     """The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is not served
     without a path, nor by a server without sessions. The path of the endpoint may be shared: a request
-    there for a stream without a session gets this one.
+    there for a stream without a session gets this one. The session of such a client is named in the URL
+    that it posts to, which proxies may log: a server without old clients does without it, and one with
+    `auth` checks the owner of each session besides.
     """
 
     messages: str | None
@@ -285,6 +318,22 @@ class MountOptions(TypedDict, total=False):
 
     retry: float | None
     """Time after which a client comes back when its connection was closed early. In seconds."""
+
+    max_connections_per_address: int | None
+    """Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them are of one
+    address. Beyond it one of its own without a request gives way; where each has a request, further
+    ones are closed at once.
+    """
+
+    idle_timeout: float | None
+    """Longest time of a connection without a request, or for the head of one; it may be twice that. Then
+    the connection is closed. In seconds.
+    """
+
+    write_timeout: float | None
+    """Longest time for which a client reads nothing of what is written to it. Then the connection is
+    closed; the client of a session can come back to its streams. In seconds.
+    """
 
     max_requests: int | None
     """Requests without a session at once, from before their body is read until their call has ended: those

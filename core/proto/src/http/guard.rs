@@ -10,6 +10,8 @@ use http::{HeaderMap, StatusCode, Uri, header};
 pub struct Guard {
     hosts: Allowed,
     origins: Allowed,
+    /// `true` if pages of this machine are allowed.
+    local_pages: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -25,37 +27,48 @@ impl Guard {
     /// A server on loopback is for this machine: other names of it are an attack. One that listens
     /// elsewhere is reached by names that only its operator knows, so hosts are checked if he lists
     /// them. Pages of other origins are refused on both, for a browser sends them along without
-    /// asking the user.
+    /// asking the user; those of this machine, on any port, are allowed at a server on loopback only:
+    /// elsewhere they are pages of other machines, with whatever runs there.
     pub fn new(bound: &str, hosts: &[String], origins: &[String]) -> Self {
         let listed = |entries: &[String]| match entries.iter().any(|entry| entry == "*") {
             true => Allowed::Any,
             false => Allowed::Listed(entries.iter().map(|entry| entry.trim_end_matches('/').to_owned()).collect()),
         };
         let hosts = if hosts.is_empty() && !is_loopback(bound) { Allowed::Any } else { listed(hosts) };
-        Self { hosts, origins: listed(origins) }
+        Self { hosts, origins: listed(origins), local_pages: is_loopback(bound) }
     }
 
-    /// Checks the headers of a request; `uri` names the host where HTTP/2 puts it.
+    /// Checks the headers of a request; `uri` names the host where HTTP/2 and proxies put it. A
+    /// request that names several hosts is refused (RFC 9112, section 3.2): each reader on its way
+    /// may look at another one.
     pub fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Rejection> {
-        let host = headers.get(header::HOST).map(|value| value.as_bytes());
-        if let (Allowed::Listed(listed), Some(host)) =
-            (&self.hosts, host.or(uri.authority().map(|it| it.as_str().as_bytes())))
-        {
-            let host = std::str::from_utf8(host).unwrap_or_default();
-            let name = without_port(host);
-            let listed =
-                listed.iter().any(|entry| entry.eq_ignore_ascii_case(host) || entry.eq_ignore_ascii_case(name));
-            if !listed && !is_loopback(name) {
+        for (header, name) in [(header::HOST, "Host"), (header::ORIGIN, "Origin")] {
+            if headers.get_all(header).iter().nth(1).is_some() {
+                let error = RpcError::invalid_request(format!("There is more than one header {name}"));
+                return Err(Rejection::new(StatusCode::BAD_REQUEST, None, &error));
+            }
+        }
+        let of_header = headers.get(header::HOST).map(|value| value.to_str().unwrap_or_default());
+        for host in of_header.into_iter().chain(uri.authority().map(|authority| authority.as_str())) {
+            if !self.allows_host(host) {
                 return Err(refused("Host", host, "allowedHosts (allowed_hosts)"));
             }
         }
         if let (Allowed::Listed(listed), Some(origin)) = (&self.origins, headers.get(header::ORIGIN)) {
             let origin = origin.to_str().unwrap_or_default();
-            if !listed.iter().any(|entry| entry.eq_ignore_ascii_case(origin)) && !is_loopback_origin(origin) {
+            let local = self.local_pages && is_loopback_origin(origin);
+            if !local && !listed.iter().any(|entry| entry.eq_ignore_ascii_case(origin)) {
                 return Err(refused("Origin", origin, "allowedOrigins (allowed_origins)"));
             }
         }
         Ok(())
+    }
+
+    fn allows_host(&self, host: &str) -> bool {
+        let Allowed::Listed(listed) = &self.hosts else { return true };
+        let name = without_port(host);
+        is_loopback(name)
+            || listed.iter().any(|entry| entry.eq_ignore_ascii_case(host) || entry.eq_ignore_ascii_case(name))
     }
 }
 
@@ -122,10 +135,11 @@ mod tests {
 
     #[test]
     fn http_03_origins_other_than_this_machine_are_refused_everywhere() {
-        for bound in ["127.0.0.1", "0.0.0.0"] {
+        for bound in ["127.0.0.1", "0.0.0.0", "192.0.2.7", ""] {
             let guard = Guard::new(bound, &[], &[]);
             for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:5"] {
-                assert!(allows(&guard, Some("localhost"), Some(origin)), "{origin}");
+                let local = bound == "127.0.0.1";
+                assert_eq!(allows(&guard, Some("localhost"), Some(origin)), local, "{bound} {origin}");
             }
             for origin in [
                 "https://evil.example",
@@ -172,5 +186,21 @@ mod tests {
     fn http2_names_the_host_in_the_uri() {
         let guard = Guard::new("127.0.0.1", &[], &[]);
         assert!(guard.check(&HeaderMap::new(), &Uri::from_static("http://evil.example/mcp")).is_err());
+    }
+
+    #[test]
+    fn http_03_each_host_that_a_request_names_is_checked_and_two_headers_are_refused() {
+        let guard = Guard::new("127.0.0.1", &[], &[]);
+        let headers = |name: header::HeaderName, values: &[&'static str]| -> HeaderMap {
+            values.iter().map(|value| (name.clone(), HeaderValue::from_static(value))).collect()
+        };
+        let local = headers(header::HOST, &["localhost"]);
+        assert!(guard.check(&local, &Uri::from_static("http://localhost:80/mcp")).is_ok());
+        assert_eq!(guard.check(&local, &Uri::from_static("http://evil.example/mcp")).unwrap_err().status, 403);
+        for (name, value) in [(header::HOST, "localhost"), (header::ORIGIN, "http://localhost")] {
+            let twice = headers(name, &[value, value]);
+            assert_eq!(twice.len(), 2);
+            assert_eq!(guard.check(&twice, &Uri::from_static("/mcp")).unwrap_err().status, 400);
+        }
     }
 }

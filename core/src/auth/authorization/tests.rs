@@ -115,6 +115,27 @@ fn xau_61_xau_64_and_xau_65_tokens_and_keys_belong_together() {
 }
 
 #[test]
+fn xau_70_a_proof_that_cannot_be_remembered_is_refused_for_now() {
+    let key = Key::es256();
+    let verifier: Arc<dyn TokenVerifier> = Arc::new(|token: Verification| drop(token));
+    let authorization = Authorization::builder(URL, verifier)
+        .authorization_server("https://auth.example")
+        .dpop(DpopPolicy::Required)
+        .dpop_proofs(5)
+        .build()
+        .unwrap();
+    let judged = |id: &str| {
+        let proof = proof(&key, "t", id, None);
+        let candidate = read(&authorization, &[("authorization", "DPoP t"), ("dpop", &proof)], NOW).unwrap();
+        let bound = identity(json!({"cnf": {"jkt": thumbprint(&key.public()).unwrap()}}));
+        authorization.judge(&candidate, NOW, Ok(bound)).map(drop).map_err(|it| code(&it))
+    };
+    assert_eq!(judged("1"), Ok(()));
+    assert_eq!(judged("2"), Err((503, None)), "a fifth of the memory is for one key");
+    assert_eq!(judged("1"), Err((401, Some("invalid_dpop_proof"))));
+}
+
+#[test]
 fn bound_tokens_are_refused_where_nobody_checks_their_binding() {
     let authorization = authorization(DpopPolicy::Off, false);
     let bearer = read(&authorization, &[("authorization", "Bearer t")], NOW).unwrap();

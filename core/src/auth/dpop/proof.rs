@@ -38,6 +38,8 @@ pub(in crate::auth) struct Proof {
     /// Unique for this key.
     pub(in crate::auth) id: String,
     pub(in crate::auth) nonce: Option<String>,
+    /// In seconds since 1970, within [`WINDOW`] of the server's clock.
+    pub(in crate::auth) issued: u64,
 }
 
 /// Reads the proof of a request.
@@ -75,11 +77,9 @@ pub(super) fn verify(proof: &str, expected: &Expected<'_>) -> Result<Proof, &'st
         return Err("The DPoP proof is for another URL");
     }
     #[allow(clippy::cast_precision_loss)]
-    let distance = claims.get("iat").and_then(Value::as_f64).map(|issued| (issued - expected.now as f64).abs());
-    #[allow(clippy::cast_precision_loss)]
-    if !distance.is_some_and(|distance| distance <= WINDOW as f64) {
-        return Err("The DPoP proof was not made just now");
-    }
+    let just_now = |issued: &f64| (issued - expected.now as f64).abs() <= WINDOW as f64;
+    let issued = claims.get("iat").and_then(Value::as_f64).filter(just_now);
+    let issued = issued.ok_or("The DPoP proof was not made just now")?;
     if text(claims, "ath") != Some(jwk::sha256(expected.token.as_bytes()).as_str()) {
         return Err("The DPoP proof is for another access token");
     }
@@ -88,6 +88,8 @@ pub(super) fn verify(proof: &str, expected: &Expected<'_>) -> Result<Proof, &'st
         key: jwk::thumbprint(jwk).ok_or("The DPoP proof has a key that is not known here")?,
         id: id.ok_or("The DPoP proof lacks its identifier")?.to_owned(),
         nonce: text(claims, "nonce").map(str::to_owned),
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        issued: issued as u64,
     })
 }
 

@@ -2,108 +2,134 @@
 
 use super::proof::{Proof, WINDOW};
 use aws_lc_rs::digest;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A proof cannot come again after this time, for then it is too old.
-const GENERATION: u64 = 2 * WINDOW;
-/// How many proofs each of the two generations remembers.
-const MAX: usize = 100_000;
+/// The proofs that are remembered by default: ten MiB or so.
+pub(in crate::auth) const DEFAULT_MAX: usize = 500_000;
+/// One key may fill this part of the memory.
+const SHARES: usize = 5;
+/// The proofs that become too old within so many seconds are forgotten together.
+const MINUTE: u64 = 60;
 
-/// The proofs of the last minutes, as digests in two generations. If more come than there is room
-/// for, the oldest are forgotten early, and only the age of a proof limits its reuse.
-#[derive(Debug, Default)]
+type Digest = [u8; 16];
+
+/// The proofs that are young enough to be sent again, as digests. One that there is no room for is
+/// refused: a memory that forgets would let anyone with a bound token make the captured proof of
+/// another client good again.
+#[derive(Debug)]
 pub(in crate::auth) struct Replays {
-    current: HashSet<[u8; 16]>,
-    previous: HashSet<[u8; 16]>,
-    since: u64,
+    /// By the minute in which they become too old. A proof names its own date, so it is looked up in
+    /// one minute only.
+    minutes: BTreeMap<u64, Minute>,
+    count: usize,
+    max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Minute {
+    seen: HashSet<Digest>,
+    of_key: HashMap<Digest, usize>,
+}
+
+/// The judgement of a proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::auth) enum Use {
+    First,
+    Again,
+    /// Nobody can know.
+    NoRoom,
 }
 
 impl Replays {
-    /// Notes a proof. `false`: it was used before.
-    pub(in crate::auth) fn note(&mut self, now: u64, proof: &Proof) -> bool {
-        if now >= self.since + GENERATION || self.current.len() >= MAX {
-            let recent = now < self.since + 2 * GENERATION;
-            self.previous = std::mem::take(&mut self.current);
-            if !recent {
-                self.previous.clear();
-            }
-            self.since = now;
-        }
-        let mut context = digest::Context::new(&digest::SHA256);
-        context.update(proof.key.as_bytes());
-        context.update(b".");
-        context.update(proof.id.as_bytes());
-        let mut short = [0; 16];
-        short.copy_from_slice(&context.finish().as_ref()[..16]);
-        !self.previous.contains(&short) && self.current.insert(short)
+    /// Remembers at most so many proofs, and a fifth of them for one key.
+    pub(in crate::auth) fn new(max: usize) -> Self {
+        Self { minutes: BTreeMap::new(), count: 0, max }
     }
+
+    /// Notes a proof. `now`: in seconds since 1970.
+    pub(in crate::auth) fn note(&mut self, now: u64, proof: &Proof) -> Use {
+        self.forget_old(now);
+        let minute = proof.issued.saturating_add(WINDOW) / MINUTE;
+        let key = short(&[proof.key.as_bytes()]);
+        let digest = short(&[proof.key.as_bytes(), b".", proof.id.as_bytes()]);
+        if self.minutes.get(&minute).is_some_and(|minute| minute.seen.contains(&digest)) {
+            return Use::Again;
+        }
+        let of_key: usize = self.minutes.values().filter_map(|minute| minute.of_key.get(&key)).sum();
+        if self.count >= self.max || of_key >= self.max.div_ceil(SHARES) {
+            return Use::NoRoom;
+        }
+        self.count += 1;
+        let minute = self.minutes.entry(minute).or_default();
+        minute.seen.insert(digest);
+        *minute.of_key.entry(key).or_default() += 1;
+        Use::First
+    }
+
+    /// Forgets the proofs that their date refuses.
+    fn forget_old(&mut self, now: u64) {
+        while let Some(oldest) = self.minutes.first_entry().filter(|oldest| (oldest.key() + 1) * MINUTE <= now) {
+            self.count -= oldest.remove().seen.len();
+        }
+    }
+}
+
+fn short(parts: &[&[u8]]) -> Digest {
+    let mut context = digest::Context::new(&digest::SHA256);
+    parts.iter().for_each(|part| context.update(part));
+    let mut short = Digest::default();
+    short.copy_from_slice(&context.finish().as_ref()[..size_of::<Digest>()]);
+    short
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::proof::{Expected, verify},
-        *,
-    };
-    use crate::auth::{Algorithm, jwk, tests::Key};
-    use serde_json::json;
-    use url::Url;
+    use super::*;
 
-    fn proof(key: &str, id: &str) -> Proof {
-        Proof { key: key.into(), id: id.into(), nonce: None }
+    const NOW: u64 = 1_800_000_000;
+
+    fn proof(key: &str, id: &str, issued: u64) -> Proof {
+        Proof { key: key.into(), id: id.into(), nonce: None, issued }
     }
 
     #[test]
     fn xau_70_a_proof_is_good_once() {
-        let mut replays = Replays::default();
-        assert!(replays.note(1000, &proof("k", "1")));
-        assert!(!replays.note(1000, &proof("k", "1")));
-        assert!(replays.note(1000, &proof("k", "2")));
-        assert!(replays.note(1000, &proof("l", "1")));
+        let mut replays = Replays::new(DEFAULT_MAX);
+        assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), Use::First);
+        assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), Use::Again);
+        assert_eq!(replays.note(NOW, &proof("k", "2", NOW)), Use::First);
+        assert_eq!(replays.note(NOW, &proof("l", "1", NOW)), Use::First);
         // For as long as its date may be accepted.
-        for now in [1001, 1000 + WINDOW, 1000 + GENERATION - 1, 1000 + GENERATION] {
-            assert!(!replays.note(now, &proof("k", "1")), "{now}");
+        for now in [NOW + 1, NOW + WINDOW - 1, NOW + WINDOW] {
+            assert_eq!(replays.note(now, &proof("k", "1", NOW)), Use::Again, "{now}");
         }
-        // After that its date refuses it.
-        assert!(replays.note(1000 + 3 * GENERATION, &proof("k", "1")));
+        // One of a client whose clock is ahead may be accepted for longer.
+        let ahead = proof("k", "ahead", NOW + WINDOW);
+        for (now, expected) in [(NOW, Use::First), (NOW + WINDOW + 1, Use::Again), (NOW + 2 * WINDOW, Use::Again)] {
+            assert_eq!(replays.note(now, &ahead), expected, "{now}");
+        }
+        // After that its date refuses it, and its room is free.
+        assert_eq!(replays.note(NOW + 10 * WINDOW, &proof("k", "3", NOW + 10 * WINDOW)), Use::First);
+        assert_eq!((replays.count, replays.minutes.len()), (1, 1));
     }
 
-    /// A server under so many proofs that it forgets: the `iat` window alone then limits how long
-    /// one may be used again.
     #[test]
-    fn xau_70_a_forgotten_proof_is_refused_by_its_age() {
-        let key = Key::es256();
-        let mut replays = Replays::default();
-        let made = 1_800_000_000;
-        let text = key.sign(
-            &json!({"typ": "dpop+jwt", "alg": key.alg(), "jwk": key.public()}),
-            &json!({"jti": "1", "htm": "POST", "htu": "https://mcp.example/mcp", "iat": made,
-                "ath": jwk::sha256(b"the-token")}),
-        );
-        let url = Url::parse("https://mcp.example/mcp").unwrap();
-        let accepts = |now: u64, replays: &mut Replays| {
-            let expected =
-                Expected { method: "POST", url: &url, token: "the-token", algorithms: &[Algorithm::Es256], now };
-            verify(&text, &expected).is_ok_and(|proof| replays.note(now, &proof))
+    fn xau_70_no_flood_makes_the_proof_of_another_key_good_again() {
+        let mut replays = Replays::new(100);
+        let captured = proof("victim", "1", NOW);
+        assert_eq!(replays.note(NOW, &captured), Use::First);
+        let mut flood = |key: &str, count: usize| {
+            let uses = (0..count).map(|id| replays.note(NOW + 1, &proof(key, &id.to_string(), NOW + 1)));
+            uses.filter(|given| *given == Use::First).count()
         };
-        assert!(accepts(made, &mut replays));
-        assert!(!accepts(made + 1, &mut replays));
-        for id in 0..2 * MAX {
-            replays.note(made + 2, &proof("other", &id.to_string()));
+        assert_eq!(flood("thief", 500), 20, "a fifth of the memory");
+        let others: usize = (0..10).map(|number| flood(&format!("thief {number}"), 500)).sum();
+        assert_eq!(others, 79, "the memory is bounded");
+        for now in [NOW + 2, NOW + WINDOW] {
+            assert_eq!(replays.note(now, &captured), Use::Again);
+            assert_eq!(replays.note(now, &proof("victim", "2", now)), Use::NoRoom);
         }
-        assert!(accepts(made + WINDOW, &mut replays), "it was not forgotten: this test shows nothing");
-        let mut forgetful = Replays::default();
-        assert!(!accepts(made + WINDOW + 1, &mut forgetful));
-        assert!(!accepts(made - WINDOW - 1, &mut forgetful));
-    }
-
-    #[test]
-    fn the_memory_is_bounded() {
-        let mut replays = Replays::default();
-        for id in 0..(2 * MAX + MAX / 2) {
-            assert!(replays.note(1000, &proof("k", &id.to_string())));
-        }
-        assert!(replays.current.len() + replays.previous.len() <= 2 * MAX);
-        assert!(!replays.note(1000, &proof("k", &(2 * MAX).to_string())));
+        let later = NOW + 2 * WINDOW;
+        assert_eq!(replays.note(later, &proof("victim", "3", later)), Use::First);
     }
 }

@@ -206,6 +206,22 @@ async fn options_narrow_what_is_accepted() {
     assert!(web.asked.lock().is_empty());
 }
 
+#[tokio::test(start_paused = true)]
+async fn aus_07_a_strict_verifier_takes_tokens_that_say_that_they_are_access_tokens() {
+    let key = Key::es256();
+    let web = Web::of(&[key.listed("a")]);
+    for strict in [false, true] {
+        let options = JwtOptions::issuer(ISSUER).with_strict_type(strict);
+        let verifier = JwtVerifier::new(options, Arc::new(Arc::clone(&web))).unwrap();
+        for (typ, says_so) in
+            [(json!("at+jwt"), true), (json!("application/AT+JWT"), true), (json!("JWT"), false), (json!(null), false)]
+        {
+            let token = key.sign(&json!({"alg": "ES256", "kid": "a", "typ": typ}), &claims(json!({})));
+            assert_eq!(verify(&verifier, &token).await.is_ok(), says_so || !strict, "{typ} {strict}");
+        }
+    }
+}
+
 #[test]
 fn wrong_options_are_named() {
     let web: Arc<dyn Fetch> = Arc::new(Web::of(&[]));

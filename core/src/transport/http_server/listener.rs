@@ -2,9 +2,11 @@
 
 use super::{
     super::closing::Deadline,
+    connections::{ActiveBody, Activity, Connections, Full, Place},
     options::HttpOptions,
     service::HttpService,
     socket::{Address, Socket, Stream},
+    write_deadline::WriteDeadline,
 };
 use crate::{http::routes, runtime::Runtime, server::Server, sync::Mutex};
 use hyper::service::service_fn;
@@ -13,23 +15,13 @@ use hyper_util::{
     server::conn::auto,
 };
 use serde_json::{Value, json};
-use std::{
-    convert::Infallible,
-    io,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{convert::Infallible, io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
     task::{JoinHandle, JoinSet},
+    time::{Instant, sleep},
 };
 
-/// How long a connection may take for the head of a request, and may be idle.
-const HEAD_DEADLINE: Duration = Duration::from_secs(60);
 /// The head of a request.
 const HEAD_BYTES: usize = 64 << 10;
 /// Requests at once on one HTTP/2 connection.
@@ -38,7 +30,7 @@ const MAX_STREAMS: u32 = 256;
 /// so.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_DEADLINE: Duration = Duration::from_secs(20);
-/// How long to wait when the system gives no more sockets.
+/// How long to wait when the system gives no more sockets, or every connection has a request.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A server that listens on a socket, until it is closed or its runtime ends.
@@ -58,9 +50,18 @@ impl HttpListener {
     pub(crate) async fn bind(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
         let socket = Socket::bind(options).await?;
         let address = socket.address();
+        if is_open_to_others(&address, options) {
+            tracing::warn!(
+                target: "trunkline",
+                "other machines reach this server at {}, and it asks nobody for an access token: set auth, or listen on 127.0.0.1",
+                address.url(&options.path)
+            );
+        }
         let service = HttpService::at_path(server, options, runtime);
         let (stopping, stop) = watch::channel(false);
-        let task = tokio::spawn(accept(socket, service.clone(), options.max_connections.max(1), stop));
+        let times = Times { idle: options.idle_timeout, write: options.write_timeout };
+        let connections = Connections::new(options.max_connections, options.max_connections_per_address);
+        let task = tokio::spawn(accept(socket, service.clone(), connections, times, stop));
         Ok(Self { service, address, path: routes::normal(&options.path), stopping, task: Mutex::new(Some(task)) })
     }
 
@@ -99,27 +100,61 @@ impl HttpListener {
     }
 }
 
+/// Returns whether machines reach a server that lets everyone in (HTTP-05, HTTP-06).
+fn is_open_to_others(address: &Address, options: &HttpOptions) -> bool {
+    match address {
+        Address::Tcp(address) => options.auth.is_none() && !address.ip().is_loopback(),
+        #[cfg(unix)]
+        Address::Unix(_) => false,
+    }
+}
+
+/// How long a connection may do nothing.
+#[derive(Clone, Copy)]
+struct Times {
+    idle: Duration,
+    write: Duration,
+}
+
 /// Accepts until it is told to stop, then waits for the connections to end. Dropping it cuts them.
-async fn accept(socket: Socket, service: HttpService, max: usize, mut stop: watch::Receiver<bool>) {
+async fn accept(
+    socket: Socket,
+    service: HttpService,
+    connections: Arc<Connections>,
+    times: Times,
+    mut stop: watch::Receiver<bool>,
+) {
     let stopped = stop.clone();
-    let mut connections = JoinSet::new();
+    let mut served = JoinSet::new();
+    let mut next: Option<(Stream, Option<IpAddr>)> = None;
     loop {
+        if let Some((stream, address)) = next.take() {
+            match connections.enter(address) {
+                Ok(place) => {
+                    served.spawn(serve(stream, service.clone(), place, times, stopped.clone()));
+                }
+                Err(Full::OfAddress) => {
+                    tracing::debug!(target: "trunkline", "a connection was refused: its address has too many");
+                }
+                Err(Full::AtAll) => next = Some((stream, address)),
+            }
+        }
         tokio::select! {
             () = told(&mut stop) => break,
-            Some(_) = connections.join_next() => {}
-            accepted = socket.accept(), if connections.len() < max => match accepted {
-                Ok(stream) => {
-                    connections.spawn(serve(stream, service.clone(), stopped.clone()));
-                }
+            Some(_) = served.join_next() => {}
+            // Another one may be without a request by then.
+            () = sleep(ACCEPT_PAUSE), if next.is_some() => {}
+            accepted = socket.accept(), if next.is_none() => match accepted {
+                Ok(accepted) => next = Some(accepted),
                 Err(error) => {
                     tracing::debug!(target: "trunkline", "a connection was not accepted: {error}");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    sleep(ACCEPT_PAUSE).await;
                 }
             }
         }
     }
     drop(socket);
-    while connections.join_next().await.is_some() {}
+    while served.join_next().await.is_some() {}
 }
 
 /// Completes when it is time to stop.
@@ -131,16 +166,18 @@ async fn told(stop: &mut watch::Receiver<bool>) {
 }
 
 /// Speaks HTTP/1.1, or HTTP/2 to a client that begins with its preface.
-async fn serve(stream: Stream, service: HttpService, mut stop: watch::Receiver<bool>) {
-    let begun = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&begun);
+async fn serve(stream: Stream, service: HttpService, place: Place, times: Times, mut stop: watch::Receiver<bool>) {
+    let activity = &place.activity;
+    let seen = Arc::clone(activity);
     let answer = service_fn(move |request| {
-        seen.store(true, Ordering::Relaxed);
-        let service = service.clone();
-        async move { Ok::<_, Infallible>(service.respond(request).await) }
+        let (service, active) = (service.clone(), seen.begin());
+        async move {
+            let response = service.respond(request).await;
+            Ok::<_, Infallible>(response.map(|body| ActiveBody { body, _active: active }))
+        }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_DEADLINE).max_buf_size(HEAD_BYTES);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(times.idle).max_buf_size(HEAD_BYTES);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -148,11 +185,9 @@ async fn serve(stream: Stream, service: HttpService, mut stop: watch::Receiver<b
         .max_concurrent_streams(MAX_STREAMS)
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_DEADLINE);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
-    // Until a client has said which version it speaks, and in HTTP/2 after that, nothing else
-    // limits its silence.
-    let mut silence = pin!(tokio::time::sleep(HEAD_DEADLINE));
-    let (mut stopping, mut silent) = (false, true);
+    let stream = TokioIo::new(WriteDeadline::new(stream, times.write));
+    let mut connection = pin!(builder.serve_connection(stream, answer));
+    let (mut stopping, mut idle) = (false, pin!(idle(activity, times.idle)));
     let served = loop {
         tokio::select! {
             biased;
@@ -161,15 +196,87 @@ async fn serve(stream: Stream, service: HttpService, mut stop: watch::Receiver<b
                 stopping = true;
                 connection.as_mut().graceful_shutdown();
             }
-            () = silence.as_mut(), if silent => {
-                silent = false;
-                if !begun.load(Ordering::Relaxed) {
-                    break Err("no request came in time".into());
-                }
-            }
+            () = idle.as_mut() => break Err("it had no request for too long".into()),
+            () = activity.gives_way() => break Err("it had no request, and another one came".into()),
         }
     };
     if let Err(error) = served {
         tracing::debug!(target: "trunkline", "a connection ended early: {error}");
+    }
+}
+
+/// Completes when a connection has had no request for as long as it may, or twice that: nothing is
+/// noted for each request. Until a client has said which version it speaks, and in HTTP/2 after
+/// that, nothing else limits its silence.
+async fn idle(activity: &Activity, longest: Duration) {
+    let mut looked = Instant::now();
+    loop {
+        let before = activity.changes();
+        looked += longest;
+        tokio::time::sleep_until(looked).await;
+        if activity.is_idle() && activity.changes() == before {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::TokioRuntime;
+    use bytes::Bytes;
+    use http::{Request, StatusCode};
+    use http_body_util::{BodyExt, Full};
+
+    /// The client's end of a served connection, and the task that serves it.
+    fn served(times: Times) -> (tokio::io::DuplexStream, JoinHandle<()>, watch::Sender<bool>) {
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        let server = Server::builder("listener", "1.0.0").build();
+        let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
+        let place = Connections::new(1, 0).enter(None).ok().unwrap();
+        let (stopping, stop) = watch::channel(false);
+        (theirs, tokio::spawn(serve(Box::new(ours), service, place, times, stop)), stopping)
+    }
+
+    const TIMES: Times = Times { idle: Duration::from_secs(60), write: Duration::from_secs(60) };
+
+    #[tokio::test(start_paused = true)]
+    async fn an_http2_connection_ends_when_it_has_had_no_request_for_a_while() {
+        let (socket, serving, _stop) = served(TIMES);
+        let executor = TokioExecutor::new();
+        let (mut sender, connection) =
+            hyper::client::conn::http2::handshake(executor, TokioIo::new(socket)).await.unwrap();
+        let connection = tokio::spawn(connection);
+        let began = Instant::now();
+        // A request now and then keeps it, and pings are answered all the time.
+        for _ in 0..5 {
+            let request = Request::get("http://localhost/nothing").body(Full::<Bytes>::default()).unwrap();
+            let response = sender.send_request(request).await.unwrap();
+            assert_eq!(response.status(), StatusCode::NOT_FOUND);
+            response.into_body().collect().await.unwrap();
+            sleep(Duration::from_secs(50)).await;
+        }
+        let _ = connection.await;
+        serving.await.unwrap();
+        let seconds = began.elapsed().as_secs();
+        assert!((4 * 50 + 60..=4 * 50 + 2 * 60).contains(&seconds), "{seconds}");
+    }
+
+    #[test]
+    fn http_05_http_06_only_servers_that_other_machines_reach_are_warned_of() {
+        for (address, open) in
+            [("127.0.0.1:80", false), ("[::1]:80", false), ("0.0.0.0:80", true), ("192.0.2.1:80", true)]
+        {
+            let address = Address::Tcp(address.parse().unwrap());
+            assert_eq!(is_open_to_others(&address, &HttpOptions::default()), open, "{address:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_connection_ends() {
+        let (_socket, serving, _stop) = served(TIMES);
+        let began = Instant::now();
+        serving.await.unwrap();
+        assert_eq!(began.elapsed().as_secs(), 60);
     }
 }

@@ -6,6 +6,7 @@ mod authorization;
 #[path = "no_authorization.rs"]
 mod authorization;
 mod body;
+mod connections;
 mod cors;
 mod endpoint;
 pub(crate) mod fed_body;
@@ -25,6 +26,7 @@ mod state;
 mod stream;
 #[cfg(not(feature = "auth"))]
 mod uninhabited;
+mod write_deadline;
 
 pub use body::HttpBody;
 pub use options::HttpOptions;

@@ -47,7 +47,9 @@ trunkline_proto::options! {
         /// The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It
         /// is not served without a path, nor by a server without sessions. The path of the endpoint
         /// may be shared: a request there for a stream without a session gets this one (VERSIONS
-        /// 2.2).
+        /// 2.2). The session of such a client is named in the URL that it posts to, which proxies
+        /// may log: a server without old clients does without it, and one with `auth` checks the
+        /// owner of each session besides.
         sse: Option<String> => "sse" as OrFalse = Some("/sse".into()),
         /// The path where clients of HTTP+SSE post their messages; where the path is shared, they
         /// post there.
@@ -59,8 +61,20 @@ trunkline_proto::options! {
         replay_bytes: usize => "replayBytes" as Bytes = 4 << 20,
         /// Time after which a client comes back when its connection was closed early (HTTP-27).
         retry: Duration => "retryMs" as Millis = Duration::from_secs(1),
-        /// Connections at once; further ones wait in the system's backlog.
+        /// Connections at once, and never more than the process has descriptors for, less 64. Beyond
+        /// it one without a request gives way: one that never had any, or else the oldest. Where each
+        /// has a request, further ones wait in the system's backlog.
         max_connections: usize => "maxConnections" = 16_384,
+        /// Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them
+        /// are of one address. Beyond it one of its own without a request gives way; where each has a
+        /// request, further ones are closed at once.
+        max_connections_per_address: usize => "maxConnectionsPerAddress" = 0,
+        /// Longest time of a connection without a request, or for the head of one; it may be twice
+        /// that. Then the connection is closed.
+        idle_timeout: Duration => "idleTimeoutMs" as Millis = Duration::from_secs(60),
+        /// Longest time for which a client reads nothing of what is written to it. Then the connection
+        /// is closed; the client of a session can come back to its streams.
+        write_timeout: Duration => "writeTimeoutMs" as Millis = Duration::from_secs(60),
         /// Requests without a session at once, from before their body is read until their call has
         /// ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
         /// busy.
@@ -91,6 +105,9 @@ trunkline_proto::setters!(HttpOptions {
     value with_replay_bytes replay_bytes: usize,
     value with_retry retry: Duration,
     value with_max_connections max_connections: usize,
+    value with_max_connections_per_address max_connections_per_address: usize,
+    value with_idle_timeout idle_timeout: Duration,
+    value with_write_timeout write_timeout: Duration,
     value with_max_requests max_requests: usize,
     value with_max_body_bytes max_body_bytes: usize,
     into with_auth auth: Option<Authorization>,

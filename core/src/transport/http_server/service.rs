@@ -1,6 +1,7 @@
 //! A server as a service: authorization and routing.
 
 use super::{
+    super::closing::Closing,
     authorization::AccessControl,
     body::HttpBody,
     cors,
@@ -31,7 +32,9 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
+use tokio::runtime::Handle;
 
 /// A server as a [`tower_service::Service`], to be mounted in a web framework. Cheap to clone.
 ///
@@ -98,10 +101,43 @@ impl HttpService {
                 origin: server.new_origin(),
                 gate: Gate::new(bounds),
                 closing: AtomicBool::new(false),
+                end: Closing::default(),
                 server,
                 runtime,
             }),
         }
+    }
+
+    /// Ends the service and all its clones: streams end, and further requests are refused as busy.
+    /// Calls may go on until the deadline, then they are cancelled. Needs a tokio runtime.
+    ///
+    /// The framework around it waits for open responses when it shuts down, and clients keep a
+    /// stream open for as long as they live; so this comes first:
+    ///
+    /// ```no_run
+    /// # use axum::Router;
+    /// # use std::time::Duration;
+    /// # async fn run(server: trunkline::Server, listener: tokio::net::TcpListener) -> std::io::Result<()> {
+    /// let service = server.into_service();
+    /// let application = Router::new().nest_service("/mcp", service.clone());
+    /// let shutdown = async move {
+    ///     let _ = tokio::signal::ctrl_c().await;
+    ///     service.close(Duration::from_secs(5)).await;
+    /// };
+    /// axum::serve(listener, application).with_graceful_shutdown(shutdown).await
+    /// # }
+    /// ```
+    ///
+    /// It can be asked for more than once: everyone waits for the same end, and the earliest
+    /// deadline counts. Dropping the future does not stop the end.
+    pub async fn close(&self, deadline: Duration) {
+        let service = self.clone();
+        self.shared.end.begin(&Handle::current(), deadline, |mut deadline| async move {
+            service.begin_closing();
+            deadline.allows(service.drain()).await;
+            service.end_all();
+        });
+        self.shared.end.ended().await;
     }
 
     /// Answers a request. Every failure is a response.

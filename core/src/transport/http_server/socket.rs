@@ -3,7 +3,7 @@
 use super::options::HttpOptions;
 use std::{
     io,
-    net::{Ipv6Addr, SocketAddr},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     path::Path,
 };
 use tokio::{
@@ -59,16 +59,17 @@ impl Socket {
         }
     }
 
-    pub(super) async fn accept(&self) -> io::Result<Stream> {
+    /// The next connection, and the address of its peer, which a Unix socket does not have.
+    pub(super) async fn accept(&self) -> io::Result<(Stream, Option<IpAddr>)> {
         match self {
             Self::Tcp(listener, _) => {
-                let (stream, _) = listener.accept().await?;
+                let (stream, peer) = listener.accept().await?;
                 // Small writes must not wait for the acknowledgement of earlier ones.
                 let _ = stream.set_nodelay(true);
-                Ok(Box::new(stream))
+                Ok((Box::new(stream), Some(peer.ip())))
             }
             #[cfg(unix)]
-            Self::Unix(socket) => Ok(Box::new(socket.accept().await?)),
+            Self::Unix(socket) => Ok((Box::new(socket.accept().await?), None)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The state of one endpoint.
 
 use super::{
+    super::closing::Closing,
     authorization::AccessControl,
     gate::Gate,
     session::{SessionEnd, SessionTable},
@@ -36,6 +37,8 @@ pub(super) struct Shared {
     /// The gate of requests without a session.
     pub(super) gate: Arc<Gate>,
     pub(super) closing: AtomicBool,
+    /// The end that the holder of a service asked for.
+    pub(super) end: Closing,
 }
 
 impl Shared {

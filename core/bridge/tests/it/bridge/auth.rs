@@ -159,7 +159,7 @@ fn options_are_read_strictly_and_metadata_is_served() {
     let key = json!({"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"});
     let good = json!({"resource": RESOURCE, "issuer": "https://auth.example", "audience": ["my-api"],
         "scopes": ["read"], "requiredScopes": ["read"], "implies": {"all": ["read"]}, "jwks": {"keys": [key]},
-        "algorithms": ["EdDSA"], "dpop": "optional", "dpopAlgorithms": ["ES256"], "dpopNonce": true,
+        "algorithms": ["EdDSA"], "dpop": "optional", "dpopAlgorithms": ["ES256"], "dpopNonce": true, "dpopProofs": 1000, "strictType": true,
         "publicUrl": "https://mcp.example/public", "metadata": {"resource_name": "Weather"}});
     let listener = host.mount(server, json!({"auth": good, "path": "/mcp"}));
     let path = "/.well-known/oauth-protected-resource";
@@ -185,6 +185,9 @@ fn options_are_read_strictly_and_metadata_is_served() {
         ("algorithms", json!(["none"]), "none"),
         ("dpop", json!("maybe"), "dpop"),
         ("dpopNonce", json!("short"), "dpopNonce"),
+        ("dpopProofs", json!(0), "dpopProofs"),
+        ("strictType", json!("yes"), "strictType"),
+        ("publicUrl", json!("http://mcp.example/public"), "auth.publicUrl"),
         ("requiredScopes", json!(["offline_access"]), "offline_access"),
         ("verifier", json!(verifier), "verifier"),
         ("jwks_uri", json!("x"), "jwks_uri"),

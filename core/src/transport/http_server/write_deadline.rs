@@ -1,0 +1,109 @@
+//! A socket whose peer must read.
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::Sleep,
+};
+
+/// Fails when nothing could be written for a while. There is no timer as long as writes succeed.
+pub(super) struct WriteDeadline<S> {
+    socket: S,
+    timeout: Duration,
+    /// Until when the peer must have read something.
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S: Unpin> WriteDeadline<S> {
+    pub(super) fn new(socket: S, timeout: Duration) -> Self {
+        Self { socket, timeout, deadline: None }
+    }
+
+    fn judge<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.deadline = None;
+            return written;
+        }
+        let timeout = self.timeout;
+        let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+        deadline.as_mut().poll(context).map(|()| {
+            let text = format!("the client has read nothing for {} ms", timeout.as_millis());
+            Err(io::Error::new(io::ErrorKind::TimedOut, text))
+        })
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteDeadline<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.socket).poll_write(context, bytes);
+        self.judge(context, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.socket).poll_write_vectored(context, parts);
+        self.judge(context, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.socket).poll_flush(context);
+        self.judge(context, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shut = Pin::new(&mut self.socket).poll_shutdown(context);
+        self.judge(context, shut)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for WriteDeadline<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_read(context, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        time::{Instant, sleep},
+    };
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_reads_nothing_is_given_up_and_a_slow_one_is_not() {
+        let (ours, mut theirs) = tokio::io::duplex(8);
+        let mut ours = WriteDeadline::new(ours, 10 * SECOND);
+        let slow = tokio::spawn(async move {
+            let mut read = [0; 8];
+            for _ in 0..5 {
+                sleep(9 * SECOND).await;
+                theirs.read_exact(&mut read).await.unwrap();
+            }
+            theirs
+        });
+        ours.write_all(&[0; 48]).await.unwrap();
+        let (_silent, began) = (slow.await.unwrap(), Instant::now());
+        let error = ours.write_all(&[0; 8]).await.unwrap_err();
+        assert_eq!((error.kind(), began.elapsed().as_secs()), (io::ErrorKind::TimedOut, 10));
+    }
+}
