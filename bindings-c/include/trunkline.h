@@ -219,7 +219,7 @@ typedef enum trunkline_limit {
    */
   TRUNKLINE_LIMIT_MAX_WAITING = 3,
   /**
-   * Largest message. In bytes. Default 67108864.
+   * Largest message. Over HTTP a larger one is refused with 413. In bytes. Default 4194304.
    */
   TRUNKLINE_LIMIT_MAX_MESSAGE_BYTES = 4,
   /**
@@ -288,9 +288,23 @@ typedef enum trunkline_limit {
    */
   TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
   /**
-   * JSON values in a message, which cost far more in memory than on the wire. Default 1000000.
+   * JSON values in a message, which cost far more in memory than on the wire; one with more is
+   * invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice as
+   * many, and those of one principal as many: a further one is refused as busy. Default
+   * 500000.
    */
   TRUNKLINE_LIMIT_MAX_VALUES = 19,
+  /**
+   * Size of the results of all tasks that are kept. Beyond it calls that would become tasks
+   * are refused as busy, and a task whose result finds no room fails. In bytes. Default
+   * 268435456.
+   */
+  TRUNKLINE_LIMIT_MAX_TASK_BYTES = 20,
+  /**
+   * Size of the results of the tasks of one principal, or of one session or pipe where no
+   * tokens are verified. In bytes. Default 67108864.
+   */
+  TRUNKLINE_LIMIT_MAX_TASK_BYTES_PER_CLIENT = 21,
 } trunkline_limit;
 
 /**
@@ -676,8 +690,9 @@ enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_optio
  * `resource` is the public URL of the endpoint, which tokens must be for. The others:
  * `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`,
  * `implies`, `dpop` ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`,
- * `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the place of the built-in check of JWTs
- * (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
+ * `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the place of
+ * the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth"
+ * (`trunkline_call_fact`).
  */
 enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
                                                       struct trunkline_str auth);
@@ -1853,6 +1868,14 @@ enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_
                                                           struct trunkline_str allowed_origin);
 
 /**
+ * Sets the size of the events that are kept of all sessions. Beyond it the sessions that have
+ * been quiet the longest lose theirs: their clients cannot come back to a stream that broke. In
+ * bytes. Default 268435456.
+ */
+enum trunkline_result trunkline_http_options_set_max_replay_bytes(struct trunkline_http_options *options,
+                                                                  uint64_t max_replay_bytes);
+
+/**
  * Sets the time after which a client comes back when its connection was closed early. In
  * milliseconds. Default 1000.
  */
@@ -1901,7 +1924,8 @@ enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_h
  * Sets the size of all bodies that are being read or served, never less than one message may
  * have. A request for which there is no room is refused as busy. One client may use a quarter of
  * it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
- * second. In bytes. Default 268435456.
+ * second. Inside a web framework, bodies that wait for their access token to be verified have a
+ * quarter of it besides. In bytes. Default 268435456.
  */
 enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
                                                                 uint64_t max_body_bytes);

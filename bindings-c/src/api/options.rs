@@ -44,8 +44,9 @@ pub unsafe extern "C" fn trunkline_http_options_set_sse(
 /// `resource` is the public URL of the endpoint, which tokens must be for. The others:
 /// `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`,
 /// `implies`, `dpop` ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`,
-/// `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the place of the built-in check of JWTs
-/// (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
+/// `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the place of
+/// the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth"
+/// (`trunkline_call_fact`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_auth(
     options: *mut trunkline_http_options,

@@ -31,7 +31,7 @@ pub enum trunkline_limit {
     /// Calls that wait for their turn in one session. Further ones are refused as busy. Default
     /// 1024.
     TRUNKLINE_LIMIT_MAX_WAITING = 3,
-    /// Largest message. In bytes. Default 67108864.
+    /// Largest message. Over HTTP a larger one is refused with 413. In bytes. Default 4194304.
     TRUNKLINE_LIMIT_MAX_MESSAGE_BYTES = 4,
     /// Deepest nesting of arrays and objects in a message; at most 128. Default 128.
     TRUNKLINE_LIMIT_MAX_NESTING = 5,
@@ -70,12 +70,22 @@ pub enum trunkline_limit {
     /// HTTP sessions at once of one principal, where tokens are verified. For a further one its
     /// own idlest gives way. Default 1000.
     TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
-    /// JSON values in a message, which cost far more in memory than on the wire. Default 1000000.
+    /// JSON values in a message, which cost far more in memory than on the wire; one with more is
+    /// invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice as
+    /// many, and those of one principal as many: a further one is refused as busy. Default
+    /// 500000.
     TRUNKLINE_LIMIT_MAX_VALUES = 19,
+    /// Size of the results of all tasks that are kept. Beyond it calls that would become tasks
+    /// are refused as busy, and a task whose result finds no room fails. In bytes. Default
+    /// 268435456.
+    TRUNKLINE_LIMIT_MAX_TASK_BYTES = 20,
+    /// Size of the results of the tasks of one principal, or of one session or pipe where no
+    /// tokens are verified. In bytes. Default 67108864.
+    TRUNKLINE_LIMIT_MAX_TASK_BYTES_PER_CLIENT = 21,
 }
 
 /// The name of each limit on the waist, by its number.
-pub(crate) const LIMITS: [&str; 19] = [
+pub(crate) const LIMITS: [&str; 21] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -95,6 +105,8 @@ pub(crate) const LIMITS: [&str; 19] = [
     "maxTasksPerClient",
     "maxSessionsPerClient",
     "maxValues",
+    "maxTaskBytes",
+    "maxTaskBytesPerClient",
 ];
 
 /// Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
@@ -396,6 +408,17 @@ pub unsafe extern "C" fn trunkline_http_options_allow_origin(
     set!(options, options.given.push("allowedOrigins", text!(allowed_origin))?)
 }
 
+/// Sets the size of the events that are kept of all sessions. Beyond it the sessions that have
+/// been quiet the longest lose theirs: their clients cannot come back to a stream that broke. In
+/// bytes. Default 268435456.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_max_replay_bytes(
+    options: *mut trunkline_http_options,
+    max_replay_bytes: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("maxReplayBytes", max_replay_bytes))
+}
+
 /// Sets the time after which a client comes back when its connection was closed early. In
 /// milliseconds. Default 1000.
 #[unsafe(no_mangle)]
@@ -463,7 +486,8 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_requests(
 /// Sets the size of all bodies that are being read or served, never less than one message may
 /// have. A request for which there is no room is refused as busy. One client may use a quarter of
 /// it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
-/// second. In bytes. Default 268435456.
+/// second. Inside a web framework, bodies that wait for their access token to be verified have a
+/// quarter of it besides. In bytes. Default 268435456.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
     options: *mut trunkline_http_options,

@@ -65,16 +65,28 @@ export interface ServerOptions {
    * verified. Default: 1000.
    */
   maxTasksPerClient?: number;
+  /**
+   * Size of the results of all tasks that are kept. Beyond it calls that would become tasks are
+   * refused as busy, and a task whose result finds no room fails. Default: 268,435,456 (256 MiB).
+   */
+  maxTaskBytes?: number;
+  /**
+   * Size of the results of the tasks of one principal, or of one session or pipe where no tokens
+   * are verified. Default: 67,108,864 (64 MiB).
+   */
+  maxTaskBytesPerClient?: number;
   /** Extensions that are declared, by their ids, with their settings. */
   extensions?: Readonly<Record<string, JsonObject>>;
   /** Capabilities that are declared outside of the specification, by name, with their settings. */
   experimental?: Readonly<Record<string, JsonObject>>;
-  /** Largest message. Default: 67,108,864 (64 MiB). */
+  /** Largest message. Over HTTP a larger one is refused with 413. Default: 4,194,304 (4 MiB). */
   maxMessageBytes?: number;
   /** Deepest nesting of arrays and objects in a message; at most 128. Default: 128. */
   maxNesting?: number;
   /**
-   * JSON values in a message, which cost far more in memory than on the wire. Default: 1,000,000.
+   * JSON values in a message, which cost far more in memory than on the wire; one with more is
+   * invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice as many,
+   * and those of one principal as many: a further one is refused as busy. Default: 500,000.
    */
   maxValues?: number;
   /** Calls that run at once in one session. Default: 64. */
@@ -161,6 +173,12 @@ export interface HttpOptions {
    */
   replayBytes?: number;
   /**
+   * Size of the events that are kept of all sessions. Beyond it the sessions that have been quiet
+   * the longest lose theirs: their clients cannot come back to a stream that broke. Default:
+   * 268,435,456 (256 MiB).
+   */
+  maxReplayBytes?: number;
+  /**
    * Time after which a client comes back when its connection was closed early. Default: 1000 (1 s).
    */
   retry?: number;
@@ -195,8 +213,9 @@ export interface HttpOptions {
   /**
    * Size of all bodies that are being read or served, never less than one message may have. A
    * request for which there is no room is refused as busy. One client may use a quarter of it, the
-   * last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second.
-   * Default: 268,435,456 (256 MiB).
+   * last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second. Inside
+   * a web framework, bodies that wait for their access token to be verified have a quarter of it
+   * besides. Default: 268,435,456 (256 MiB).
    */
   maxBodyBytes?: number;
 }

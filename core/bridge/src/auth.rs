@@ -49,8 +49,9 @@ message! {
         /// Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64
         /// that all processes of one endpoint share.
         dpop_nonce: Option<Nonce> = "dpopNonce",
-        /// Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond
-        /// it requests are refused with 503. 500,000 by default. Each process remembers its own.
+        /// Proofs that are remembered, so that none is good twice; a fifth of them for one key.
+        /// Beyond it requests are refused with 503. 500,000 by default. Each process remembers its
+        /// own.
         dpop_proofs: Option<u64> = "dpopProofs",
         /// The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs
         /// name it.

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::BodyExt;
 use std::sync::{Arc, Weak};
-use trunkline::bridge_support::{BodyFeed, Exchange, FedBody};
+use trunkline::bridge_support::{Exchange, FedBody};
 
 pub(super) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
     let mounted = match state.tables.lock().listeners.get(listener).and_then(|listener| listener.get()) {
@@ -24,7 +24,7 @@ pub(super) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, en
         BridgeError::invalid("http_request: this listener has a socket of its own; open one with \"mounted\": true")
     })?;
     let process = state.process()?;
-    let (feed, body) = BodyFeed::new(mounted.max_body());
+    let (feed, body) = mounted.new_body();
     let request = request_of(head, body);
     if head.optional && !request.as_ref().is_ok_and(|request| mounted.serves(request)) {
         return Ok(0);

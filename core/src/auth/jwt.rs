@@ -270,8 +270,8 @@ impl Policy {
         Step::Answer(claims::judge(jws.claims, &expected).map_err(|text| Refusal::InvalidToken(text.into())))
     }
 
-    /// Returns whether the type of a JWT is that of an access token; it keeps other JWTs of an issuer
-    /// out.
+    /// Returns whether the type of a JWT is that of an access token; it keeps other JWTs of an
+    /// issuer out.
     fn is_access_token(&self, typ: Option<&str>) -> bool {
         let Some(typ) = typ else { return !self.strict_type };
         let is = |known: &str| known.eq_ignore_ascii_case(typ);

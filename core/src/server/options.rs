@@ -6,7 +6,7 @@ use crate::{
     protocol::{
         describe::Type,
         extension,
-        options::{Form, Millis},
+        options::{Bytes, Form, Millis},
     },
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -64,6 +64,12 @@ trunkline_proto::options! {
         /// Tasks that are kept at once of one principal, or of one session or pipe where no tokens
         /// are verified.
         max_tasks_per_client: usize => "maxTasksPerClient" = 1000,
+        /// Size of the results of all tasks that are kept. Beyond it calls that would become tasks
+        /// are refused as busy, and a task whose result finds no room fails.
+        max_task_bytes: usize => "maxTaskBytes" as Bytes = 256 << 20,
+        /// Size of the results of the tasks of one principal, or of one session or pipe where no
+        /// tokens are verified.
+        max_task_bytes_per_client: usize => "maxTaskBytesPerClient" as Bytes = 64 << 20,
         /// Extensions that are declared, by their ids, with their settings (EXT-01).
         extensions: Map<String, Value> => "extensions" = Map::new(),
         /// Capabilities that are declared outside of the specification, by name, with their
@@ -94,6 +100,8 @@ trunkline_proto::setters!(ServerOptions {
     value with_task_poll_interval task_poll_interval: Duration,
     value with_max_tasks max_tasks: usize,
     value with_max_tasks_per_client max_tasks_per_client: usize,
+    value with_max_task_bytes max_task_bytes: usize,
+    value with_max_task_bytes_per_client max_task_bytes_per_client: usize,
     value with_extensions extensions: Map<String, Value>,
     value with_experimental experimental: Map<String, Value>,
     value with_limits limits: Limits,

@@ -122,6 +122,37 @@ async fn bodies_are_bounded_together_until_their_calls_have_ended() {
     eventually_async("there is room again", async || ping(&large).await.status == 200).await;
 }
 
+#[tokio::test]
+async fn values_are_bounded_together_until_their_calls_have_ended() {
+    let limits = Limits::default().with_max_values(2_000);
+    let fixture = Fixture::with(HttpOptions::default(), ServerOptions::default().with_limits(limits)).await;
+    let many = |count: usize, milliseconds: u64| {
+        let mut params = wait(milliseconds);
+        params["_meta"]["padding"] = vec![json!(1000); count].into();
+        fixture.modern("tools/call", params)
+    };
+    let refused = many(2_000, 0).send().await;
+    assert!(refused.status == 400 && refused.body.contains("more than 2000 JSON values"), "{refused:?}");
+    let running = [many(1_800, 60_000).start().await, many(1_800, 60_000).start().await];
+    eventually_async("both are held", async || many(1_800, 0).send().await.status == 503).await;
+    assert_busy(&many(1_800, 0).send().await);
+    assert_eq!(many(10, 0).send().await.status, 200, "few values pass");
+    drop(running);
+    eventually_async("there is room again", async || many(1_800, 0).send().await.status == 200).await;
+}
+
+#[tokio::test]
+async fn a_small_message_that_would_cost_much_is_refused() {
+    let fixture = Fixture::new().await;
+    let costly = |bytes: usize| {
+        let list = vec![r#"{"":0}"#; bytes / 7].join(",");
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":[{list}]}}}}"#)
+    };
+    let send = async |body: String| fixture.ask("POST").json(&json!({})).text(&body).send().await;
+    assert_eq!(send(costly(3 << 20)).await.status, 400);
+    assert_eq!(head(&fixture, "Content-Length: 5000000\r\n").await.status, 413);
+}
+
 /// HTTP-47
 #[tokio::test]
 async fn a_session_that_is_none_is_told_before_the_body_is_read() {

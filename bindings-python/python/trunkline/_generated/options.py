@@ -236,6 +236,11 @@ class HttpOptions(TypedDict, total=False):
     MiB.
     """
 
+    max_replay_bytes: int | None
+    """Size of the events that are kept of all sessions. Beyond it the sessions that have been quiet the
+    longest lose theirs: their clients cannot come back to a stream that broke. Default: 256 MiB.
+    """
+
     retry: float | None
     """Time after which a client comes back when its connection was closed early. In seconds. Default: 1."""
 
@@ -269,7 +274,9 @@ class HttpOptions(TypedDict, total=False):
     max_body_bytes: int | None
     """Size of all bodies that are being read or served, never less than one message may have. A request
     for which there is no room is refused as busy. One client may use a quarter of it, the last 16 MiB
-    are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second. Default: 256 MiB.
+    are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second. Inside a web framework,
+    bodies that wait for their access token to be verified have a quarter of it besides. Default: 256
+    MiB.
     """
 
 
@@ -316,6 +323,11 @@ class MountOptions(TypedDict, total=False):
     replay_bytes: int | None
     """Size of the events that are kept of each session; the newest is kept whatever its size."""
 
+    max_replay_bytes: int | None
+    """Size of the events that are kept of all sessions. Beyond it the sessions that have been quiet the
+    longest lose theirs: their clients cannot come back to a stream that broke.
+    """
+
     retry: float | None
     """Time after which a client comes back when its connection was closed early. In seconds."""
 
@@ -343,7 +355,8 @@ class MountOptions(TypedDict, total=False):
     max_body_bytes: int | None
     """Size of all bodies that are being read or served, never less than one message may have. A request
     for which there is no room is refused as busy. One client may use a quarter of it, the last 16 MiB
-    are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second.
+    are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second. Inside a web framework,
+    bodies that wait for their access token to be verified have a quarter of it besides.
     """
 
 
@@ -415,6 +428,16 @@ class ServerOptions(TypedDict, total=False):
     verified. Default: 1000.
     """
 
+    max_task_bytes: int | None
+    """Size of the results of all tasks that are kept. Beyond it calls that would become tasks are refused
+    as busy, and a task whose result finds no room fails. Default: 256 MiB.
+    """
+
+    max_task_bytes_per_client: int | None
+    """Size of the results of the tasks of one principal, or of one session or pipe where no tokens are
+    verified. Default: 64 MiB.
+    """
+
     extensions: Mapping[str, Any] | None
     """Extensions that are declared, by their ids, with their settings."""
 
@@ -422,13 +445,16 @@ class ServerOptions(TypedDict, total=False):
     """Capabilities that are declared outside of the specification, by name, with their settings."""
 
     max_message_bytes: int | None
-    """Largest message. Default: 64 MiB."""
+    """Largest message. Over HTTP a larger one is refused with 413. Default: 4 MiB."""
 
     max_nesting: int | None
     """Deepest nesting of arrays and objects in a message; at most 128. Default: 128."""
 
     max_values: int | None
-    """JSON values in a message, which cost far more in memory than on the wire. Default: 1000000."""
+    """JSON values in a message, which cost far more in memory than on the wire; one with more is invalid.
+    All messages above 4 KiB that an HTTP endpoint serves at once may have twice as many, and those of
+    one principal as many: a further one is refused as busy. Default: 500000.
+    """
 
     max_running: int | None
     """Calls that run at once in one session. Default: 64."""

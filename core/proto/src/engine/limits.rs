@@ -8,12 +8,14 @@ crate::options! {
     /// Limits of a conversation.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Limits {
-        /// Largest message.
-        max_message_bytes: usize => "maxMessageBytes" as Bytes = 64 << 20,
+        /// Largest message. Over HTTP a larger one is refused with 413.
+        max_message_bytes: usize => "maxMessageBytes" as Bytes = 4 << 20,
         /// Deepest nesting of arrays and objects in a message; at most 128.
         max_nesting: usize => "maxNesting" = DEEPEST,
-        /// JSON values in a message, which cost far more in memory than on the wire.
-        max_values: usize => "maxValues" = 1_000_000,
+        /// JSON values in a message, which cost far more in memory than on the wire; one with more
+        /// is invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice
+        /// as many, and those of one principal as many: a further one is refused as busy.
+        max_values: usize => "maxValues" = 500_000,
         /// Calls that run at once in one session.
         max_running: usize => "maxRunning" = 64,
         /// Calls that wait for their turn in one session. Further ones are refused as busy.

@@ -27,8 +27,8 @@ impl Guard {
     /// A server on loopback is for this machine: other names of it are an attack. One that listens
     /// elsewhere is reached by names that only its operator knows, so hosts are checked if he lists
     /// them. Pages of other origins are refused on both, for a browser sends them along without
-    /// asking the user; those of this machine, on any port, are allowed at a server on loopback only:
-    /// elsewhere they are pages of other machines, with whatever runs there.
+    /// asking the user; those of this machine, on any port, are allowed at a server on loopback
+    /// only: elsewhere they are pages of other machines, with whatever runs there.
     pub fn new(bound: &str, hosts: &[String], origins: &[String]) -> Self {
         let listed = |entries: &[String]| match entries.iter().any(|entry| entry == "*") {
             true => Allowed::Any,

@@ -90,6 +90,18 @@ impl Replay {
         id
     }
 
+    /// The size of the events that are kept.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Loses every event.
+    pub fn lose_all(&mut self) {
+        while !self.kept.is_empty() {
+            self.lose_oldest();
+        }
+    }
+
     fn lose_oldest(&mut self) {
         let Some((id, message)) = self.kept.pop_front() else { return };
         self.bytes -= message.len();
@@ -185,6 +197,22 @@ mod tests {
         keep(&mut replay, stream, "a long event of its own");
         assert_eq!(texts(&replay, "0-1").unwrap(), ["0-2=a long event of its own"]);
         assert_eq!(texts(&replay, "0-0"), None);
+    }
+
+    #[test]
+    fn all_events_may_give_way_and_new_ones_are_kept_again() {
+        let mut replay = Replay::new(100, 100);
+        let (ended, open) = (replay.open(), replay.open());
+        for stream in [ended, open] {
+            keep(&mut replay, stream, "12345");
+        }
+        replay.finish(ended);
+        assert_eq!(replay.bytes(), 10);
+        replay.lose_all();
+        assert_eq!((replay.bytes(), replay.streams.len()), (0, 1));
+        assert_eq!((texts(&replay, "0-0"), texts(&replay, "1-0")), (None, None));
+        keep(&mut replay, open, "x");
+        assert_eq!(texts(&replay, "1-1").unwrap(), ["1-2=x"]);
     }
 
     #[test]

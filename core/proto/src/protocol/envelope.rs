@@ -6,7 +6,7 @@ mod writing;
 
 pub(crate) use reading::present;
 #[doc(hidden)]
-pub use reading::{Beginning, excess};
+pub use reading::{Beginning, count_values, excess};
 pub use writing::{cancellation, encode_error, encode_notification, encode_request, encode_result};
 
 use super::{RawJson, RequestId, RpcError};

@@ -18,8 +18,8 @@ type Digest = [u8; 16];
 /// another client good again.
 #[derive(Debug)]
 pub(in crate::auth) struct Replays {
-    /// By the minute in which they become too old. A proof names its own date, so it is looked up in
-    /// one minute only.
+    /// By the minute in which they become too old. A proof names its own date, so it is looked up
+    /// in one minute only.
     minutes: BTreeMap<u64, Minute>,
     count: usize,
     max: usize,

@@ -20,13 +20,19 @@ use crate::{
         rejection::Rejection,
         replay::EventId,
     },
-    protocol::{Feature, Revision, RpcError, envelope::Frame},
+    protocol::{
+        Feature, Revision, RpcError,
+        envelope::{self, Frame},
+    },
     server::{Connection, Opening, Origin, Outbound},
     wire_log::Transport,
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, request::Parts};
 use http_body::Body;
 use std::{sync::Arc, time::Duration};
+
+/// A body up to this size has so few values that nobody counts them.
+const FEW_VALUES: usize = 4 << 10;
 
 /// A message on its way to a conversation.
 struct Post<'a> {
@@ -86,6 +92,13 @@ impl Shared {
     pub(super) async fn read<B: Body>(&self, body: B, permit: &mut Permit) -> Result<Frame, Rejection> {
         let limits = &self.server.options().limits;
         let body = post::read(body, limits.max_message_bytes, permit).await?;
+        if body.len() > FEW_VALUES {
+            let values = envelope::count_values(&body);
+            // One with too many is refused for that.
+            if values <= limits.max_values {
+                permit.hold_values(values).map_err(busy)?;
+            }
+        }
         Ok(Frame::parse(&body, limits.frame()))
     }
 
@@ -162,7 +175,7 @@ impl Shared {
     async fn open_session(self: &Arc<Self>, post: Post<'_>) -> Result<Response<HttpBody>, Rejection> {
         let request = classify::id_of(&post.frame).cloned();
         let owner = post.caller.principal().map(Into::into);
-        let history = self.replay.map(|(events, bytes)| History::new(events, bytes, self.retry));
+        let history = self.replay.map(|(events, bytes)| History::new(events, bytes, self.retry, &self.replay_room));
         let stream = Stream::new(Kind::Unrelated(history.clone()));
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, Opening::Session);
         let kind = Kind::Answer { streams: post.accepts.events, in_session: true };

@@ -7,56 +7,131 @@ use std::{
     collections::VecDeque,
     convert::Infallible,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll, Waker},
 };
 
+/// Bodies up to this size find room where larger ones do not.
+const SMALL: usize = 64 << 10;
+
+/// The room for the pieces of all bodies of an endpoint that nobody has read yet: their senders may
+/// be unknown, for a body comes while its access token is still being verified. Bytes that were
+/// read count at the gate (`gate.rs`).
+#[derive(Debug)]
+pub(crate) struct FeedRoom {
+    max: usize,
+    waiting: AtomicUsize,
+}
+
 /// The end that is read.
-pub struct FedBody(Arc<Mutex<BodyState>>);
+pub struct FedBody(Arc<Shared>);
 
 /// The end that is fed.
 #[derive(Debug)]
 pub struct BodyFeed {
-    state: Arc<Mutex<BodyState>>,
+    shared: Arc<Shared>,
     max: usize,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<BodyState>,
+    room: Arc<FeedRoom>,
 }
 
 #[derive(Debug, Default)]
 struct BodyState {
     pieces: VecDeque<Bytes>,
+    /// How much of it waits to be read.
+    waiting: usize,
     /// How much was fed in all.
     fed: usize,
     ended: bool,
     unwanted: bool,
+    /// There was no room for it.
+    crowded_out: bool,
     reader: Option<Waker>,
+}
+
+impl FeedRoom {
+    /// Room for so many bytes.
+    pub(crate) fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self { max, waiting: AtomicUsize::new(0) })
+    }
+
+    /// Takes room; small bodies find some where large ones do not any more.
+    fn take(&self, bytes: usize, of_body: usize) -> bool {
+        let max = if of_body <= SMALL { self.max } else { self.max - self.max / 4 };
+        let take = |waiting: usize| waiting.checked_add(bytes).filter(|sum| *sum <= max);
+        self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 impl BodyFeed {
     /// A body of which no more is taken once it is longer than `max`: whoever reads it will see
-    /// that and refuse it.
-    pub fn new(max: usize) -> (Self, FedBody) {
-        let state = Arc::<Mutex<BodyState>>::default();
-        (Self { state: Arc::clone(&state), max }, FedBody(state))
+    /// that and refuse it. Nor is more taken than `room` has: then [`FedBody::crowding`] tells.
+    pub(crate) fn new(max: usize, room: &Arc<FeedRoom>) -> (Self, FedBody) {
+        let shared = Arc::new(Shared { state: Mutex::default(), room: Arc::clone(room) });
+        (Self { shared: Arc::clone(&shared), max }, FedBody(shared))
     }
 
     /// The next piece; `end`: it is the last. `false`: the rest is not wanted any more.
     pub fn feed(&self, piece: Bytes, end: bool) -> bool {
-        let reader = {
-            let mut state = self.state.lock();
+        let (reader, wanted) = {
+            let Shared { state, room } = &*self.shared;
+            let mut state = state.lock();
             if state.unwanted || state.ended {
                 return false;
             }
             state.fed = state.fed.saturating_add(piece.len());
             state.ended = end || state.fed > self.max;
-            if !piece.is_empty() {
+            let wanted = room.take(piece.len(), state.fed);
+            if !wanted {
+                state.crowded_out = true;
+                state.ended = true;
+                self.shared.give_up(&mut state);
+            } else if !piece.is_empty() {
+                state.waiting += piece.len();
                 state.pieces.push_back(piece);
             }
-            state.reader.take()
+            (state.reader.take(), wanted)
         };
         if let Some(reader) = reader {
             reader.wake();
         }
-        true
+        wanted
+    }
+}
+
+impl Shared {
+    /// Nothing more is read of it.
+    fn give_up(&self, state: &mut BodyState) {
+        state.unwanted = true;
+        state.pieces.clear();
+        self.room.give_back(std::mem::take(&mut state.waiting));
+    }
+}
+
+/// Says of a body whose reader may have seen only a part of it why that is so.
+pub(super) struct Crowding(Arc<Shared>);
+
+impl Crowding {
+    /// Returns whether there was no room for the body.
+    pub(super) fn happened(&self) -> bool {
+        self.0.state.lock().crowded_out
+    }
+}
+
+impl FedBody {
+    pub(super) fn crowding(&self) -> Crowding {
+        Crowding(Arc::clone(&self.0))
     }
 }
 
@@ -65,8 +140,10 @@ impl Body for FedBody {
     type Error = Infallible;
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         if let Some(piece) = state.pieces.pop_front() {
+            state.waiting -= piece.len();
+            self.0.room.give_back(piece.len());
             return Poll::Ready(Some(Ok(Frame::data(piece))));
         }
         if state.ended {
@@ -77,16 +154,14 @@ impl Body for FedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        let state = self.0.lock();
+        let state = self.0.state.lock();
         state.ended && state.pieces.is_empty()
     }
 }
 
 impl Drop for FedBody {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.unwanted = true;
-        state.pieces.clear();
+        self.0.give_up(&mut self.0.state.lock());
     }
 }
 
@@ -95,9 +170,13 @@ mod tests {
     use super::*;
     use http_body_util::BodyExt;
 
+    fn body(max: usize) -> (BodyFeed, FedBody) {
+        BodyFeed::new(max, &FeedRoom::new(1000))
+    }
+
     #[tokio::test]
     async fn pieces_come_through_in_order_until_the_last() {
-        let (feed, body) = BodyFeed::new(10);
+        let (feed, body) = body(10);
         assert!(feed.feed(Bytes::from_static(b"ab"), false));
         let reading = tokio::spawn(async { body.collect().await.unwrap().to_bytes() });
         tokio::task::yield_now().await;
@@ -105,18 +184,39 @@ mod tests {
         assert!(feed.feed(Bytes::from_static(b"cd"), true));
         assert_eq!(reading.await.unwrap(), "abcd");
         assert!(!feed.feed(Bytes::from_static(b"more"), true));
+        assert_eq!(feed.shared.room.waiting.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn a_body_that_is_too_long_or_that_nobody_reads_is_not_kept() {
-        let (feed, body) = BodyFeed::new(3);
+        let (feed, fed) = body(3);
         assert!(feed.feed(Bytes::from_static(b"abcd"), false));
         assert!(!feed.feed(Bytes::from_static(b"e"), false));
-        assert_eq!(feed.state.lock().pieces.len(), 1);
-        drop(body);
-        assert!(feed.state.lock().pieces.is_empty());
-        let (feed, body) = BodyFeed::new(3);
-        drop(body);
+        assert_eq!(feed.shared.state.lock().pieces.len(), 1);
+        drop(fed);
+        assert!(feed.shared.state.lock().pieces.is_empty());
+        assert_eq!(feed.shared.room.waiting.load(Ordering::Relaxed), 0);
+        let (feed, fed) = body(3);
+        drop(fed);
         assert!(!feed.feed(Bytes::from_static(b"a"), false));
+    }
+
+    #[test]
+    fn bodies_that_nobody_has_read_are_bounded_together() {
+        const LARGE: usize = 100 << 10;
+        let piece = |bytes: usize| Bytes::from(vec![b'x'; bytes]);
+        let room = FeedRoom::new(4 * LARGE);
+        let new = || BodyFeed::new(10 * LARGE, &room);
+        let waiting: Vec<_> = (0..3).map(|_| new()).collect();
+        assert!(waiting.iter().all(|(feed, _)| feed.feed(piece(LARGE), false)));
+        let (feed, fed) = new();
+        assert!(!feed.feed(piece(LARGE), false), "a quarter is for small ones");
+        assert!(fed.crowding().happened() && fed.is_end_stream() && !waiting[0].1.crowding().happened());
+        let (small, read) = new();
+        assert!(small.feed(piece(1000), true) && !read.crowding().happened());
+        assert!(!waiting[0].0.feed(piece(1), false), "what came of it is dropped");
+        assert_eq!(room.waiting.load(Ordering::Relaxed), 2 * LARGE + 1000);
+        drop((waiting, read));
+        assert_eq!(room.waiting.load(Ordering::Relaxed), 0);
     }
 }

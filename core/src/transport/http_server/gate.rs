@@ -35,12 +35,19 @@ pub(super) struct Bounds {
     pub(super) bytes: usize,
     /// Bytes of one body.
     pub(super) body: usize,
+    /// JSON values of one message.
+    pub(super) values: usize,
 }
 
 impl Bounds {
     /// Bytes of all bodies while a large one asks for more.
     fn bytes_for_large(&self) -> usize {
         (self.bytes - ROOM_FOR_SMALL.min(self.bytes / 16)).max(self.body)
+    }
+
+    /// JSON values of all messages.
+    fn all_values(&self) -> usize {
+        self.values.saturating_mul(2)
     }
 
     /// Bytes of the large bodies of one principal.
@@ -54,6 +61,7 @@ pub(super) struct Gate {
     bytes: AtomicUsize,
     /// Bytes of large bodies, by principal.
     large: Mutex<HashMap<Arc<str>, usize>>,
+    values: Mutex<Count>,
     places: Mutex<Places>,
 }
 
@@ -75,22 +83,32 @@ struct Count {
 
 impl Count {
     fn enter(&mut self, principal: Option<&Arc<str>>, max: usize, max_of: usize) -> bool {
-        if self.all >= max || principal.is_some_and(|it| self.of.get(it).is_some_and(|count| *count >= max_of)) {
+        self.take(principal, 1, max, max_of)
+    }
+
+    fn leave(&mut self, principal: Option<&Arc<str>>) {
+        self.give_back(principal, 1);
+    }
+
+    fn take(&mut self, principal: Option<&Arc<str>>, amount: usize, max: usize, max_of: usize) -> bool {
+        let beyond = |count: usize, max: usize| count.saturating_add(amount) > max;
+        let of = principal.and_then(|principal| self.of.get(principal)).copied().unwrap_or_default();
+        if beyond(self.all, max) || (principal.is_some() && beyond(of, max_of)) {
             return false;
         }
-        self.all += 1;
+        self.all += amount;
         if let Some(principal) = principal {
-            *self.of.entry(Arc::clone(principal)).or_default() += 1;
+            *self.of.entry(Arc::clone(principal)).or_default() += amount;
         }
         true
     }
 
-    fn leave(&mut self, principal: Option<&Arc<str>>) {
-        self.all -= 1;
+    fn give_back(&mut self, principal: Option<&Arc<str>>, amount: usize) {
+        self.all -= amount;
         if let Some(principal) = principal
             && let Some(count) = self.of.get_mut(principal)
         {
-            *count -= 1;
+            *count -= amount;
             if *count == 0 {
                 self.of.remove(principal);
             }
@@ -116,6 +134,7 @@ pub(super) struct Permit {
     bytes: usize,
     /// The bytes that count for the share of the principal.
     large: usize,
+    values: usize,
     place: Option<Place>,
 }
 
@@ -135,12 +154,25 @@ enum Counted {
 
 impl Gate {
     pub(super) fn new(bounds: Bounds) -> Arc<Self> {
-        Arc::new(Self { bounds, bytes: AtomicUsize::new(0), large: Mutex::default(), places: Mutex::default() })
+        Arc::new(Self {
+            bounds,
+            bytes: AtomicUsize::new(0),
+            large: Mutex::default(),
+            values: Mutex::default(),
+            places: Mutex::default(),
+        })
     }
 
     /// For a message of that principal, which takes nothing up yet.
     pub(super) fn permit(self: &Arc<Self>, principal: Option<&str>) -> Permit {
-        Permit { gate: Arc::clone(self), principal: principal.map(Arc::from), bytes: 0, large: 0, place: None }
+        Permit {
+            gate: Arc::clone(self),
+            principal: principal.map(Arc::from),
+            bytes: 0,
+            large: 0,
+            values: 0,
+            place: None,
+        }
     }
 
     /// The conversations of requests without a session.
@@ -230,6 +262,17 @@ impl Permit {
         if self.is_large() { self.count_large() } else { Ok(()) }
     }
 
+    /// Holds the JSON values of its message, which cost far more in memory than its bytes.
+    pub(super) fn hold_values(&mut self, values: usize) -> Result<(), Full> {
+        let bounds = &self.gate.bounds;
+        let taken = self.gate.values.lock().take(self.principal.as_ref(), values, bounds.all_values(), bounds.values);
+        if !taken {
+            return Err("too many JSON values are being served");
+        }
+        self.values += values;
+        Ok(())
+    }
+
     /// Returns whether it holds more than a small body.
     pub(super) fn is_large(&self) -> bool {
         self.bytes > SMALL_BODY
@@ -260,6 +303,9 @@ impl Drop for Permit {
     fn drop(&mut self) {
         self.gate.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
         self.forget_large();
+        if self.values > 0 {
+            self.gate.values.lock().give_back(self.principal.as_ref(), self.values);
+        }
         if let Some(Place { number, counted }) = self.place.take() {
             let mut places = self.gate.places.lock();
             places.leave(counted, self.principal.as_ref());
@@ -273,7 +319,7 @@ mod tests {
     use super::*;
 
     fn gate() -> Arc<Gate> {
-        Gate::new(Bounds { requests: 3, streams: 2, of_principal: 2, bytes: 10, body: 10 })
+        Gate::new(Bounds { requests: 3, streams: 2, of_principal: 2, bytes: 10, body: 10, values: 10 })
     }
 
     fn enter(gate: &Arc<Gate>, principal: Option<&str>) -> Option<Permit> {
@@ -327,9 +373,28 @@ mod tests {
     }
 
     #[test]
+    fn values_are_bounded_in_all_and_for_each_principal() {
+        let gate = gate();
+        let (mut ada, mut again, mut bob) =
+            (gate.permit(Some("ada")), gate.permit(Some("ada")), gate.permit(Some("bob")));
+        ada.hold_values(10).unwrap();
+        assert!(again.hold_values(1).is_err(), "one message's worth for one principal");
+        bob.hold_values(9).unwrap();
+        let mut nobody = gate.permit(None);
+        assert!(nobody.hold_values(2).is_err(), "two messages' worth in all");
+        nobody.hold_values(1).unwrap();
+        drop((ada, bob, nobody));
+        again.hold_values(10).unwrap();
+        drop(again);
+        let values = gate.values.lock();
+        assert_eq!((values.all, values.of.len()), (0, 0));
+    }
+
+    #[test]
     fn large_bodies_leave_room_for_small_ones_and_have_a_share_for_each_principal() {
         const MIB: usize = 1 << 20;
-        let gate = Gate::new(Bounds { requests: 9, streams: 9, of_principal: 9, bytes: 64 * MIB, body: 16 * MIB });
+        let bounds = Bounds { requests: 9, streams: 9, of_principal: 9, bytes: 64 * MIB, body: 16 * MIB, values: 1 };
+        let gate = Gate::new(bounds);
         let mut ada: Vec<_> = (0..2).map(|_| gate.permit(Some("ada"))).collect();
         ada[0].hold(10 * MIB).unwrap();
         assert_eq!(ada[1].hold(10 * MIB), Err(TOO_MUCH_OF_ONE), "a quarter of all");

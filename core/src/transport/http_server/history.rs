@@ -1,6 +1,9 @@
 //! The streams of one session that clients can come back to.
 
-use super::stream::{Reader, Stream};
+use super::{
+    replay_room::{KeepsEvents, ReplayRoom},
+    stream::{Reader, Stream},
+};
 use crate::{
     http::replay::{EventId, Replay},
     server::Outgoing,
@@ -9,7 +12,10 @@ use crate::{
 use bytes::Bytes;
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,6 +24,10 @@ use std::{
 pub(super) struct History {
     log: Mutex<Log>,
     retry: Duration,
+    /// The room that it shares with the other sessions, and its number there.
+    room: (Arc<ReplayRoom>, u64),
+    /// The place of its newest event among those of all sessions.
+    last_kept: AtomicU64,
 }
 
 struct Log {
@@ -26,9 +36,14 @@ struct Log {
 }
 
 impl History {
-    pub(super) fn new(max_events: usize, max_bytes: usize, retry: Duration) -> Arc<Self> {
+    pub(super) fn new(max_events: usize, max_bytes: usize, retry: Duration, room: &Arc<ReplayRoom>) -> Arc<Self> {
         let log = Log { replay: Replay::new(max_events, max_bytes), live: HashMap::new() };
-        Arc::new(Self { log: Mutex::new(log), retry })
+        Arc::new_cyclic(|itself| Self {
+            log: Mutex::new(log),
+            retry,
+            room: (Arc::clone(room), room.enter(itself.clone() as Weak<dyn KeepsEvents>)),
+            last_kept: AtomicU64::new(0),
+        })
     }
 
     /// How long a client should wait before it comes back.
@@ -50,7 +65,14 @@ impl History {
     /// Keeps a message that was given to a client, or waits for one: its place.
     pub(super) fn keep(&self, stream: u64, outgoing: &Outgoing) -> Option<EventId> {
         let message = outgoing.message()?;
-        Some(self.log.lock().replay.keep(stream, message))
+        self.last_kept.store(self.room.0.next_event(), Ordering::Relaxed);
+        let (id, before, now) = {
+            let replay = &mut self.log.lock().replay;
+            let before = replay.bytes();
+            (replay.keep(stream, message), before, replay.bytes())
+        };
+        self.room.0.changed(before, now);
+        Some(id)
     }
 
     pub(super) fn finish(&self, stream: u64) {
@@ -72,5 +94,72 @@ impl History {
             Some(stream) => stream.attach_after(last),
             None => self.after(last).map(Reader::of_the_past),
         }
+    }
+}
+
+impl KeepsEvents for History {
+    fn last_kept(&self) -> u64 {
+        self.last_kept.load(Ordering::Relaxed)
+    }
+
+    fn lose_all(&self) -> usize {
+        let mut log = self.log.lock();
+        let bytes = log.replay.bytes();
+        log.replay.lose_all();
+        bytes
+    }
+}
+
+impl Drop for History {
+    fn drop(&mut self) {
+        let bytes = self.log.lock().replay.bytes();
+        self.room.0.leave(self.room.1, bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(room: &Arc<ReplayRoom>) -> Arc<History> {
+        History::new(100, 1000, Duration::ZERO, room)
+    }
+
+    fn keep(history: &History, bytes: usize) -> EventId {
+        history.keep(0, &Outgoing::Notification(Bytes::from(vec![b'x'; bytes]))).unwrap()
+    }
+
+    fn has(history: &History, last: EventId) -> bool {
+        history.after(last).is_some()
+    }
+
+    #[test]
+    fn beyond_the_bound_for_all_the_quietest_sessions_lose_their_events() {
+        let room = ReplayRoom::new(1000);
+        let [quiet, busy, newest] = [(); 3].map(|()| history(&room));
+        let first_of_busy = keep(&busy, 300);
+        let of_quiet = keep(&quiet, 300);
+        keep(&busy, 200);
+        assert_eq!(room.bytes(), 800);
+        keep(&newest, 300);
+        assert_eq!(room.bytes(), 800);
+        assert!(has(&busy, first_of_busy) && has(&quiet, of_quiet), "nothing followed it");
+        assert!(!has(&quiet, EventId::parse("0-0").unwrap()), "it has given way");
+        keep(&newest, 100);
+        keep(&newest, 200);
+        assert_eq!(room.bytes(), 600, "the busy one was the quietest then");
+        drop(newest);
+        assert_eq!(room.bytes(), 0);
+        assert_eq!(room.sessions(), 2);
+    }
+
+    #[test]
+    fn a_session_that_keeps_within_its_own_bound_counts_what_it_keeps() {
+        let room = ReplayRoom::new(10_000);
+        let history = history(&room);
+        for _ in 0..10 {
+            keep(&history, 400);
+        }
+        assert_eq!(room.bytes(), 800);
     }
 }

@@ -1,6 +1,11 @@
 //! An endpoint without a socket: a web framework brings the requests and takes the responses away.
 
-use super::{super::closing::Deadline, HttpBody, HttpOptions, HttpService, reply};
+use super::{
+    super::closing::Deadline,
+    HttpBody, HttpOptions, HttpService,
+    fed_body::{BodyFeed, FedBody, FeedRoom},
+    reply,
+};
 use crate::{http::rejection::Rejection, runtime::Runtime, server::Server};
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body::Body;
@@ -17,6 +22,7 @@ const CUT: Duration = Duration::from_secs(1);
 pub struct MountedListener {
     service: HttpService,
     max_body: usize,
+    room: Arc<FeedRoom>,
     /// How many requests are being answered.
     open: watch::Sender<usize>,
     cut: watch::Sender<bool>,
@@ -32,13 +38,14 @@ impl MountedListener {
     /// `path`: the only path that is served; `None` if the framework has chosen it already.
     pub fn new(server: Server, options: &HttpOptions, path: Option<&str>, runtime: Arc<dyn Runtime>) -> Self {
         let max_body = server.options().limits.max_message_bytes;
+        let room = FeedRoom::new((options.max_body_bytes / 4).max(max_body.saturating_mul(2)));
         let service = match path {
             Some(path) => {
                 HttpService::below_a_router(server, &HttpOptions { path: path.to_owned(), ..options.clone() }, runtime)
             }
             None => HttpService::new(server, options, runtime),
         };
-        Self { service, max_body, open: watch::channel(0).0, cut: watch::channel(false).0 }
+        Self { service, max_body, room, open: watch::channel(0).0, cut: watch::channel(false).0 }
     }
 
     /// Returns whether there is anything for a request at its path.
@@ -56,9 +63,9 @@ impl MountedListener {
         Exchange { listener: Arc::clone(self), too_many }
     }
 
-    /// The largest body that is read.
-    pub fn max_body(&self) -> usize {
-        self.max_body
+    /// Both ends of the body of a request.
+    pub fn new_body(&self) -> (BodyFeed, FedBody) {
+        BodyFeed::new(self.max_body, &self.room)
     }
 
     /// Takes no more messages; calls in flight may go on until the deadline, then they are
@@ -86,11 +93,16 @@ impl MountedListener {
 impl Exchange {
     /// Answers. A response whose length is known says so, as hyper does for those that go to a
     /// socket.
-    pub async fn respond<B: Body>(&self, request: Request<B>) -> Response<HttpBody> {
-        let response = match self.too_many {
-            true => reply::rejected(Rejection::busy(None, "too many requests are being answered")),
-            false => self.listener.service.respond(request).await,
-        };
+    pub async fn respond(&self, request: Request<FedBody>) -> Response<HttpBody> {
+        if self.too_many {
+            return with_length(reply::rejected(Rejection::busy(None, "too many requests are being answered")));
+        }
+        let crowding = request.body().crowding();
+        let response = self.listener.service.respond(request).await;
+        // A part of the body was taken for the whole of it.
+        if crowding.happened() && response.status() == StatusCode::BAD_REQUEST {
+            return with_length(reply::rejected(Rejection::busy(None, "too much is being sent and served")));
+        }
         with_length(response)
     }
 

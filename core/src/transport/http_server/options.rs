@@ -59,21 +59,24 @@ trunkline_proto::options! {
         replay_events: usize => "replayEvents" = 1000,
         /// Size of the events that are kept of each session; the newest is kept whatever its size.
         replay_bytes: usize => "replayBytes" as Bytes = 4 << 20,
+        /// Size of the events that are kept of all sessions. Beyond it the sessions that have been
+        /// quiet the longest lose theirs: their clients cannot come back to a stream that broke.
+        max_replay_bytes: usize => "maxReplayBytes" as Bytes = 256 << 20,
         /// Time after which a client comes back when its connection was closed early (HTTP-27).
         retry: Duration => "retryMs" as Millis = Duration::from_secs(1),
-        /// Connections at once, and never more than the process has descriptors for, less 64. Beyond
-        /// it one without a request gives way: one that never had any, or else the oldest. Where each
-        /// has a request, further ones wait in the system's backlog.
+        /// Connections at once, and never more than the process has descriptors for, less 64.
+        /// Beyond it one without a request gives way: one that never had any, or else the oldest.
+        /// Where each has a request, further ones wait in the system's backlog.
         max_connections: usize => "maxConnections" = 16_384,
-        /// Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them
-        /// are of one address. Beyond it one of its own without a request gives way; where each has a
-        /// request, further ones are closed at once.
+        /// Connections at once of one peer's address; 0 has no bound, for behind a proxy all of
+        /// them are of one address. Beyond it one of its own without a request gives way; where
+        /// each has a request, further ones are closed at once.
         max_connections_per_address: usize => "maxConnectionsPerAddress" = 0,
         /// Longest time of a connection without a request, or for the head of one; it may be twice
         /// that. Then the connection is closed.
         idle_timeout: Duration => "idleTimeoutMs" as Millis = Duration::from_secs(60),
-        /// Longest time for which a client reads nothing of what is written to it. Then the connection
-        /// is closed; the client of a session can come back to its streams.
+        /// Longest time for which a client reads nothing of what is written to it. Then the
+        /// connection is closed; the client of a session can come back to its streams.
         write_timeout: Duration => "writeTimeoutMs" as Millis = Duration::from_secs(60),
         /// Requests without a session at once, from before their body is read until their call has
         /// ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
@@ -82,7 +85,8 @@ trunkline_proto::options! {
         /// Size of all bodies that are being read or served, never less than one message may have.
         /// A request for which there is no room is refused as busy. One client may use a quarter of
         /// it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
-        /// second.
+        /// second. Inside a web framework, bodies that wait for their access token to be verified
+        /// have a quarter of it besides.
         max_body_bytes: usize => "maxBodyBytes" as Bytes = 256 << 20,
         /// Which access tokens requests need.
         auth: Option<Authorization> = None,
@@ -103,6 +107,7 @@ trunkline_proto::setters!(HttpOptions {
     into with_messages messages: String,
     value with_replay_events replay_events: usize,
     value with_replay_bytes replay_bytes: usize,
+    value with_max_replay_bytes max_replay_bytes: usize,
     value with_retry retry: Duration,
     value with_max_connections max_connections: usize,
     value with_max_connections_per_address max_connections_per_address: usize,

@@ -95,13 +95,13 @@ mod tests {
     use std::{convert::Infallible, task::Poll};
 
     async fn read<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
-        let bounds = Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 1 << 20, body: 1 << 20 };
+        let bounds = Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 1 << 20, body: 1 << 20, values: 1 };
         super::read(body, max, &mut Gate::new(bounds).permit(None)).await
     }
 
     #[tokio::test]
     async fn a_body_without_room_is_refused_at_once_or_where_the_room_ends() {
-        let gate = Gate::new(Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 4, body: 4 });
+        let gate = Gate::new(Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 4, body: 4, values: 1 });
         let mut other = gate.permit(None);
         other.hold(1).unwrap();
         let announced = Full::new(Bytes::from_static(b"abcd"));

@@ -7,6 +7,7 @@ use super::{
     cors,
     gate::{Bounds, Gate},
     options::HttpOptions,
+    replay_room::ReplayRoom,
     reply::{empty, rejected},
     session::{Session, SessionTable},
     state::Shared,
@@ -85,6 +86,7 @@ impl HttpService {
             of_principal: limits.max_running.max(1).saturating_add(limits.max_waiting),
             bytes: options.max_body_bytes.max(limits.max_message_bytes),
             body: limits.max_message_bytes,
+            values: limits.max_values,
         };
         Self {
             shared: Arc::new(Shared {
@@ -94,6 +96,7 @@ impl HttpService {
                 stateless: options.stateless,
                 json: options.json,
                 replay: (events > 0 && bytes > 0).then_some((events, bytes)),
+                replay_room: ReplayRoom::new(options.max_replay_bytes),
                 retry: options.retry,
                 sessions: Arc::new(SessionTable::new(of_sessions)),
                 sse_sessions: Arc::new(SessionTable::new(of_sessions)),

@@ -4,6 +4,7 @@ use super::{
     super::closing::Closing,
     authorization::AccessControl,
     gate::Gate,
+    replay_room::ReplayRoom,
     session::{SessionEnd, SessionTable},
 };
 use crate::{
@@ -27,6 +28,7 @@ pub(super) struct Shared {
     pub(super) json: bool,
     /// How many events, and bytes of them, are kept for the clients of a session.
     pub(super) replay: Option<(usize, usize)>,
+    pub(super) replay_room: Arc<ReplayRoom>,
     pub(super) retry: Duration,
     pub(super) sessions: Arc<SessionTable>,
     /// Those of HTTP+SSE.

@@ -152,6 +152,34 @@ fn requests_that_are_gone_cancel_their_tokens_call_and_lost_verifiers_let_nobody
 }
 
 #[test]
+fn bodies_that_come_before_their_sender_is_known_are_bounded_together() {
+    const LARGE: usize = 200 << 10;
+    let host = Host::new();
+    let server = host.server_with(json!({"maxMessageBytes": LARGE + 1}));
+    let verifier = host.register("verifier", json!({"server": server})).unwrap();
+    let auth = json!({"resource": RESOURCE, "authorizationServers": ["https://auth.example"], "verifier": verifier});
+    let listener = host.mount(server, json!({"auth": auth, "maxBodyBytes": 16 * LARGE}));
+    let headers = [("authorization", "Bearer invented"), ("content-type", "application/json")];
+    let head = head("POST", "/", &headers).to_string();
+    let begin = || host.port.http_request(listener, head.as_bytes(), false).unwrap();
+    let feed = |exchange, bytes: usize, end| host.port.http_body(exchange, vec![b' '; bytes].into(), end).unwrap();
+    let large: Vec<_> = (0..4).map(|_| begin()).collect();
+    // A quarter of the bytes of all bodies, and a quarter of that for small ones.
+    assert_eq!(large.iter().filter(|exchange| feed(**exchange, LARGE, true)).count(), 3);
+    let small = begin();
+    assert!(feed(small, 1000, true));
+    for asked in host.events("tokens", 5, |event| event.kind == EventKind::Call && event.handle == verifier) {
+        host.port.complete(asked.ticket, Shape::Object, r#"{"subject":"alice"}"#.into()).unwrap();
+    }
+    let statuses = large.iter().map(|exchange| host.response(*exchange).status);
+    assert_eq!(statuses.collect::<Vec<_>>(), [400, 400, 400, 503], "none of them is a message");
+    assert_eq!(host.response(small).status, 400);
+    let next = begin();
+    assert!(feed(next, LARGE, false), "what was read leaves its room");
+    host.port.cancel(next, "").unwrap();
+}
+
+#[test]
 fn options_are_read_strictly_and_metadata_is_served() {
     let host = Host::new();
     let server = host.server();

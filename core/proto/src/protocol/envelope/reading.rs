@@ -261,9 +261,19 @@ fn unreadable(error: &serde_json::Error) -> RpcError {
     }
 }
 
-/// The reason why a text is beyond its bounds, if it is. Counts brackets and commas outside
-/// strings; whether they are where they belong is for the parser.
+/// The reason why a text is beyond its bounds, if it is.
 pub fn excess(text: &[u8], bounds: FrameBounds) -> Option<String> {
+    scan(text, bounds).err()
+}
+
+/// The JSON values of a text, members of objects included.
+pub fn count_values(text: &[u8]) -> usize {
+    scan(text, FrameBounds::NONE).unwrap_or(usize::MAX)
+}
+
+/// Counts brackets and commas outside strings; whether they are where they belong is for the
+/// parser.
+fn scan(text: &[u8], bounds: FrameBounds) -> Result<usize, String> {
     let (mut depth, mut values, mut position) = (0_usize, 1_usize, 0);
     while let Some(&byte) = text.get(position) {
         match byte {
@@ -282,7 +292,7 @@ pub fn excess(text: &[u8], bounds: FrameBounds) -> Option<String> {
                 depth += 1;
                 values += 1;
                 if depth > bounds.nesting {
-                    return Some(format!("nests deeper than {} levels", bounds.nesting));
+                    return Err(format!("nests deeper than {} levels", bounds.nesting));
                 }
             }
             b',' => values += 1,
@@ -291,7 +301,10 @@ pub fn excess(text: &[u8], bounds: FrameBounds) -> Option<String> {
         }
         position += 1;
     }
-    (values > bounds.values).then(|| format!("has more than {} JSON values", bounds.values))
+    if values > bounds.values {
+        return Err(format!("has more than {} JSON values", bounds.values));
+    }
+    Ok(values)
 }
 
 #[cfg(test)]

@@ -143,7 +143,10 @@ impl RequestContext {
         self.expire(&task, until);
         let created = project::created_task(task.to_json(self.info.revision), self.info.revision);
         let created = self.results().seal_object(created, self.info.revision);
-        Ok((Responder::Inside(Box::new(move |result| task.finish(result))), (responder, created)))
+        let server = Arc::clone(server);
+        let tasks = Arc::clone(&self.services.tasks);
+        let finish = move |result| tasks.finish(&task, result, server.options());
+        Ok((Responder::Inside(Box::new(finish)), (responder, created)))
     }
 
     /// A task is kept until its time is over, and then no longer (TKX-38).

@@ -1,7 +1,11 @@
 //! The tasks of a server, by id.
 
 use super::task::{Holder, Owner, Task};
-use crate::{protocol::RpcError, server::options::ServerOptions, sync::Mutex};
+use crate::{
+    protocol::{RawJson, RpcError},
+    server::options::ServerOptions,
+    sync::Mutex,
+};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -18,8 +22,18 @@ struct Table {
     by_id: HashMap<String, Arc<Task>>,
     /// Oldest first, for lists.
     by_number: BTreeMap<u64, Arc<Task>>,
-    /// How many each client has.
-    held: HashMap<Holder, usize>,
+    /// The size of each result.
+    sizes: HashMap<u64, usize>,
+    /// The room that each client takes up.
+    held: HashMap<Holder, Held>,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct Held {
+    tasks: usize,
+    /// Of results.
+    bytes: usize,
 }
 
 impl Tasks {
@@ -29,10 +43,18 @@ impl Tasks {
         if table.by_id.len() >= options.max_tasks {
             return Err(RpcError::busy("too many tasks are kept"));
         }
-        if table.held.get(task.holder()).is_some_and(|held| *held >= options.max_tasks_per_client) {
-            return Err(RpcError::busy("too many tasks are kept for this client"));
+        if table.bytes >= options.max_task_bytes {
+            return Err(RpcError::busy("too much of the results of tasks is kept"));
         }
-        *table.held.entry(task.holder().clone()).or_default() += 1;
+        if let Some(held) = table.held.get(task.holder()) {
+            if held.tasks >= options.max_tasks_per_client {
+                return Err(RpcError::busy("too many tasks are kept for this client"));
+            }
+            if held.bytes >= options.max_task_bytes_per_client {
+                return Err(RpcError::busy("too much of the results of tasks is kept for this client"));
+            }
+        }
+        table.held.entry(task.holder().clone()).or_default().tasks += 1;
         table.by_id.insert(task.id().to_owned(), Arc::clone(task));
         table.by_number.insert(task.number(), Arc::clone(task));
         Ok(())
@@ -45,11 +67,31 @@ impl Tasks {
             return;
         }
         table.by_number.remove(&task.number());
+        let size = table.sizes.remove(&task.number()).unwrap_or_default();
+        table.bytes -= size;
         if let Some(held) = table.held.get_mut(task.holder()) {
-            *held -= 1;
-            if *held == 0 {
+            held.tasks -= 1;
+            held.bytes -= size;
+            if held.tasks == 0 {
                 table.held.remove(task.holder());
             }
+        }
+    }
+
+    /// A task has come to its result. One for which there is no room becomes an error that says so.
+    pub(in crate::server) fn finish(
+        &self,
+        task: &Arc<Task>,
+        outcome: Result<RawJson, RpcError>,
+        options: &ServerOptions,
+    ) {
+        let size = outcome.as_ref().map_or(0, |result| result.as_bytes().len());
+        let outcome = self.table.lock().hold(task, size, options).and(outcome);
+        if let Err(error) = &outcome {
+            tracing::debug!(target: "trunkline", "the task {} failed: {error}", task.id());
+        }
+        if !task.finish(outcome) {
+            self.table.lock().let_go(task);
         }
     }
 
@@ -94,5 +136,32 @@ impl Tasks {
         let page: Vec<_> = visible.by_ref().take(size.max(1)).cloned().collect();
         let more = visible.next().is_some();
         (page, more)
+    }
+}
+
+impl Table {
+    /// Holds the result of a task, if there is room. One that is not kept any more holds nothing.
+    fn hold(&mut self, task: &Task, size: usize, options: &ServerOptions) -> Result<(), RpcError> {
+        if !self.by_id.contains_key(task.id()) {
+            return Ok(());
+        }
+        let held = self.held.entry(task.holder().clone()).or_default();
+        let beyond = |bytes: usize, max: usize| bytes.saturating_add(size) > max;
+        if beyond(held.bytes, options.max_task_bytes_per_client) || beyond(self.bytes, options.max_task_bytes) {
+            let text = format!("the result of {size} bytes cannot be kept, for too much of the results of tasks is");
+            return Err(RpcError::busy(&text));
+        }
+        held.bytes += size;
+        self.bytes += size;
+        self.sizes.insert(task.number(), size);
+        Ok(())
+    }
+
+    fn let_go(&mut self, task: &Task) {
+        let size = self.sizes.remove(&task.number()).unwrap_or_default();
+        self.bytes -= size;
+        if let Some(held) = self.held.get_mut(task.holder()) {
+            held.bytes -= size;
+        }
     }
 }

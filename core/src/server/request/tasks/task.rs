@@ -220,10 +220,10 @@ impl Task {
         true
     }
 
-    /// The task has come to its result. A task that is over stays as it is (TSK-13).
-    pub(in crate::server) fn finish(self: &Arc<Self>, outcome: Result<RawJson, RpcError>) {
+    /// The task has come to its result. A task that is over stays as it is (TSK-13): `false`.
+    pub(super) fn finish(self: &Arc<Self>, outcome: Result<RawJson, RpcError>) -> bool {
         let status = if outcome.is_ok() { TaskStatus::Completed } else { TaskStatus::Failed };
-        self.end(status, outcome);
+        self.end(status, outcome)
     }
 
     /// The task is no longer wanted: it is cancelled now, and its handler is told (TSK-30).

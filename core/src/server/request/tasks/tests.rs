@@ -130,6 +130,55 @@ async fn tsk_35_one_client_cannot_take_the_room_of_all() {
     assert!(make(&alice).await && make(&other).await);
 }
 
+#[tokio::test(start_paused = true)]
+async fn tsk_35_the_results_of_tasks_are_bounded_in_bytes() {
+    let options = ServerOptions {
+        max_task_bytes: 10_000,
+        max_task_bytes_per_client: 4_000,
+        task_ttl: Duration::from_secs(60),
+        ..ServerOptions::default()
+    };
+    let large = Tool::new("large", "Says much", async || "x".repeat(1_500)).task(TaskSupport::Required);
+    let server = server().options(options).add_tool(large).add_tool(forever()).build();
+    let peer = async |principal| {
+        let peer = Peer::with(&server, Transport::Http, Some(principal));
+        peer.in_session(Revision::V2025_11_25, json!({})).await
+    };
+    // The status of a task that came to its end, or none if it was refused.
+    let make = async |peer: &Peer| {
+        let made = peer.ask("tools/call", json!({"name": "large", "task": {}})).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        if made["error"]["data"]["reason"] == "busy" {
+            return None;
+        }
+        let got = peer.ask("tasks/get", json!({"taskId": made["result"]["task"]["taskId"]})).await;
+        let result = &got["result"];
+        Some((
+            result["status"].as_str().unwrap().to_owned(),
+            result["statusMessage"].as_str().unwrap_or_default().to_owned(),
+        ))
+    };
+    let status = |made: Option<(String, String)>| made.map(|(status, _)| status);
+    let alice = peer("alice").await;
+    for expected in ["completed", "completed"] {
+        assert_eq!(status(make(&alice).await).as_deref(), Some(expected));
+    }
+    let (failed, why) = make(&alice).await.unwrap();
+    assert!(failed == "failed" && why.contains("cannot be kept"), "{why}");
+    for client in ["bob", "carol"] {
+        let client = peer(client).await;
+        assert_eq!(status(make(&client).await).as_deref(), Some("completed"), "others have their own room");
+        assert_eq!(status(make(&client).await).as_deref(), Some("completed"));
+    }
+    assert_eq!(status(make(&peer("dave").await).await).as_deref(), Some("failed"), "there is no room at all");
+    // Cancelled before its result came, and forgotten with its time: neither holds anything.
+    let made = alice.ask("tools/call", json!({"name": "forever", "task": {}})).await;
+    let named = json!({"taskId": made["result"]["task"]["taskId"]});
+    assert_eq!(alice.ask("tasks/cancel", named).await["result"]["status"], "cancelled");
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert_eq!(status(make(&alice).await).as_deref(), Some("completed"));
+}
+
 /// TKX-24 too. Servers that have done the same make ids that have as little in common as chance
 /// gives: a counter, a clock or a seed that they share would show.
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-use super::*;
+use super::{super::replay_room::ReplayRoom, *};
 
 fn next(reader: &mut Reader) -> Poll<Option<Item>> {
     reader.poll_next(&mut Context::from_waker(Waker::noop()))
@@ -26,7 +26,7 @@ fn answer(text: &'static str) -> Outgoing {
 }
 
 fn history() -> Arc<History> {
-    History::new(100, 1000, Duration::from_millis(5))
+    History::new(100, 1000, Duration::from_millis(5), &ReplayRoom::new(10_000))
 }
 
 fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, Reader) {

@@ -1,0 +1,96 @@
+//! The room for the events that all sessions of an endpoint keep.
+
+use crate::sync::Mutex;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+/// The events of one session.
+pub(super) trait KeepsEvents: Send + Sync {
+    /// The place of the newest event among those of all sessions.
+    fn last_kept(&self) -> u64;
+
+    /// Loses its events; their bytes.
+    fn lose_all(&self) -> usize;
+}
+
+/// The bytes of kept events, and those who keep them. Locked before a history, never after.
+pub(super) struct ReplayRoom {
+    max: usize,
+    bytes: AtomicUsize,
+    events: AtomicU64,
+    histories: Mutex<Histories>,
+}
+
+#[derive(Default)]
+struct Histories {
+    by_number: HashMap<u64, Weak<dyn KeepsEvents>>,
+    next: u64,
+}
+
+impl ReplayRoom {
+    pub(super) fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self { max, bytes: AtomicUsize::new(0), events: AtomicU64::new(0), histories: Mutex::default() })
+    }
+
+    /// Enters a history; its number, with which it leaves.
+    pub(super) fn enter(&self, history: Weak<dyn KeepsEvents>) -> u64 {
+        let mut histories = self.histories.lock();
+        histories.next += 1;
+        let number = histories.next;
+        histories.by_number.insert(number, history);
+        number
+    }
+
+    pub(super) fn leave(&self, number: u64, bytes: usize) {
+        self.histories.lock().by_number.remove(&number);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// The place of the next event among those of all sessions, counted from 1.
+    pub(super) fn next_event(&self) -> u64 {
+        self.events.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A history has so many bytes now, and had so many before. Beyond the bound those that have
+    /// been quiet the longest lose their events, until an eighth of the room is free: so this does
+    /// not come with each event.
+    pub(super) fn changed(&self, before: usize, now: usize) {
+        if now >= before {
+            self.bytes.fetch_add(now - before, Ordering::Relaxed);
+        } else {
+            self.bytes.fetch_sub(before - now, Ordering::Relaxed);
+        }
+        if self.bytes.load(Ordering::Relaxed) > self.max {
+            self.make_room();
+        }
+    }
+
+    /// The bytes that are kept now.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The sessions that may keep events.
+    #[cfg(test)]
+    pub(super) fn sessions(&self) -> usize {
+        self.histories.lock().by_number.len()
+    }
+
+    fn make_room(&self) {
+        // Upgraded and dropped without the lock: the last of a history leaves through it.
+        let mut histories: Vec<_> = self.histories.lock().by_number.values().filter_map(Weak::upgrade).collect();
+        histories.sort_by_cached_key(|history| history.last_kept());
+        for history in histories {
+            if self.bytes.load(Ordering::Relaxed) <= self.max - self.max / 8 {
+                break;
+            }
+            self.bytes.fetch_sub(history.lose_all(), Ordering::Relaxed);
+        }
+    }
+}
