@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use crate::conformance::role::Role;
 use crate::conformance::suite::Suite;
 use crate::conformance::verdict::Verdict;
 use crate::language::Language;
 
 const WIDTH: usize = 18;
 
-pub(super) fn draw(languages: &[Language], suites: &[Suite], verdicts: &[Verdict]) -> String {
+pub(super) fn draw(role: Role, languages: &[Language], suites: &[Suite], verdicts: &[Verdict]) -> String {
     let columns = columns(suites);
     let mut lines = vec![String::new()];
     let heading = |text: fn(&Column) -> String| -> String {
         columns.iter().map(|column| format!("{:>WIDTH$}", text(column))).collect()
     };
     lines.push(format!("{:<8}{}", "", heading(|column| column.runner.to_owned())));
-    lines.push(format!("{:<8}{}", "server", heading(|column| column.title.clone())));
+    lines.push(format!("{:<8}{}", role.word(), heading(|column| column.title.clone())));
     for language in languages {
         let mut row = format!("{:<8}", language.name());
         for column in &columns {

@@ -1,0 +1,108 @@
+//! The runners judge the fixture clients: a process of the runner, and in it one of the client, for
+//! each scenario. Suites of the runner start all clients at once and disregard how they end.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use super::role::Role;
+use super::runner::{DEADLINE, Runner};
+use super::suite::{Scenario, Suite};
+use super::verdict::{Fault, Verdict};
+use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of};
+use crate::console::Console;
+use crate::language::Language;
+use crate::process::{run, tail};
+use crate::test::Count;
+use crate::workers;
+use crate::workspace::Workspace;
+
+/// The languages whose clients pass everything: the test command judges them.
+pub(crate) const GREEN: [Language; 0] = [];
+/// The scenario that measures a wait: nothing runs beside it.
+const TIMED: &str = "sse-retry";
+/// The revision of the extensions that the runner has outside its requirement sets.
+const OF_EXTENSIONS: &str = "2026-07-28";
+
+type Job<'a> = (&'a Suite, &'a Scenario, Language);
+
+/// Both runners with the fixture clients of these languages. `only`: words of which one stands in
+/// the name of each scenario that is run; empty: all.
+pub(crate) fn clients(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
+    let console = Console::new();
+    let start = Instant::now();
+    let suites = chosen(workspace, Role::Client, only)?;
+    let each = suites.iter().flat_map(|suite| suite.scenarios.iter().map(move |scenario| (suite, scenario)));
+    let all = each.flat_map(|(suite, scenario)| languages.iter().map(move |language| (suite, scenario, *language)));
+    let (timed, rest): (Vec<Job<'_>>, Vec<Job<'_>>) = all.partition(|(_, scenario, _)| scenario.name == TIMED);
+    let mut verdicts = Vec::new();
+    let total = timed.len() + rest.len();
+    for (at_once, jobs) in [(RUNS_AT_ONCE, rest), (1, timed)] {
+        workers::run(
+            at_once,
+            &jobs,
+            |(suite, scenario, language)| judge(workspace, suite, scenario, *language),
+            |index, verdict| {
+                let (_, scenario, language) = jobs[index];
+                verdicts.push(verdict);
+                let done = verdicts.len();
+                console.progress(&format!("{done} of {total} runs … last: {} {}", language.name(), scenario.name));
+            },
+        );
+    }
+    count_of(workspace, Role::Client, languages, &suites, &verdicts, None, start)
+}
+
+fn judge(workspace: &Workspace, suite: &Suite, scenario: &Scenario, language: Language) -> Verdict {
+    let faults =
+        faults(workspace, suite, scenario, language).unwrap_or_else(|error| vec![Fault::new(&format!("{error:#}"))]);
+    suite.verdict(language, scenario, faults)
+}
+
+/// Runs a scenario with the client of a language.
+fn faults(workspace: &Workspace, suite: &Suite, scenario: &Scenario, language: Language) -> Result<Vec<Fault>> {
+    let folder = format!("{}-client", language.name());
+    let suite_folder = workspace.target.join(RESULTS).join(folder).join(suite.name().replace(' ', "-"));
+    let results = suite_folder.join(scenario.name.replace('/', "-"));
+    if results.exists() {
+        std::fs::remove_dir_all(&results).with_context(|| format!("cannot empty {}", results.display()))?;
+    }
+    std::fs::create_dir_all(&results)?;
+
+    let client = language.client(workspace);
+    let client = client.to_str().filter(|path| !path.contains(char::is_whitespace));
+    let client = client.context("the runner splits its command at blanks: the path of the tree has one")?;
+    let mut command = suite.runner.command(workspace, &["client", "--command", client, "--scenario", &scenario.name]);
+    if suite.runner == Runner::Newest {
+        command.args(["--spec-version", suite.revision.unwrap_or(OF_EXTENSIONS), "--force"]);
+    }
+    command.arg("--output-dir").arg(&results);
+    let output = run(command, DEADLINE)?;
+    std::fs::write(results.join("said.txt"), &output.text)?;
+
+    let mut faults = Fault::all_in(&scenario.name, &checks_in(&results)?)?;
+    // The runner knows the scenarios in which a client may end with an error.
+    if !output.success() || !faults.is_empty() {
+        let said = std::fs::read_to_string(checks_in(&results)?.with_file_name("stderr.txt")).unwrap_or_default();
+        let said = tail(said.trim_end(), 5);
+        faults.push(Fault::new(&format!("the runner ended with {}; the client's last words: {said}", output.ending())));
+    }
+    Ok(faults)
+}
+
+/// The runners write into folders such as `auth/dpop-2026-01-31T10-20-30-123Z`.
+fn checks_in(folder: &Path) -> Result<PathBuf> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.ends_with("checks.json") {
+            return Ok(path);
+        }
+        if path.is_dir()
+            && let Ok(found) = checks_in(&path)
+        {
+            return Ok(found);
+        }
+    }
+    bail!("the runner wrote no result for it")
+}

@@ -1,0 +1,123 @@
+//! The runners judge the fixture servers: one process and one port per language.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::role::Role;
+use super::runner::DEADLINE;
+use super::suite::{Suite, Taken};
+use super::verdict::{Fault, Verdict};
+use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of};
+use crate::console::Console;
+use crate::http_servers;
+use crate::language::Language;
+use crate::process::{run, tail};
+use crate::test::Count;
+use crate::workers;
+use crate::workspace::Workspace;
+
+/// Both runners with the fixture servers of these languages: one process and one port per language
+/// serves all revisions. `only`: words of which one stands in the name of each scenario that is
+/// run; empty: all.
+pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
+    let console = Console::new();
+    let start = Instant::now();
+    let suites = chosen(workspace, Role::Server, only)?;
+    let commands = languages.iter().map(|language| {
+        let mut command = workspace.command(language.server(workspace));
+        command.args(["--http", "0"]);
+        (language.name().to_owned(), command)
+    });
+    let (processes, urls) = http_servers::start(commands.collect());
+
+    // Neighbours in this list run together: they are of different languages.
+    let jobs: Vec<(&Suite, Language)> =
+        suites.iter().flat_map(|suite| languages.iter().map(move |language| (suite, *language))).collect();
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    let mut done = 0;
+    workers::run(
+        RUNS_AT_ONCE,
+        &jobs,
+        |(suite, language)| judge(suite, workspace, *language, urls.of(language.name())),
+        |index, found| {
+            let (suite, language) = jobs[index];
+            done += 1;
+            console.progress(&format!("{done} of {} runs … last: {} {}", jobs.len(), language.name(), suite.name()));
+            verdicts.extend(found);
+        },
+    );
+    let stopped = processes.stop(|_| true);
+    let stubborn = stopped.err().map(|stubborn| format!("servers that do not stop when asked: {stubborn}"));
+    count_of(workspace, Role::Server, languages, &suites, &verdicts, Some(stubborn), start)
+}
+
+/// Runs a suite against the server of a language.
+fn judge(suite: &Suite, workspace: &Workspace, language: Language, url: Result<&str, String>) -> Vec<Verdict> {
+    let all_red = |why: &str| {
+        suite.scenarios.iter().map(|one| suite.verdict(language, one, vec![Fault::new(why)])).collect::<Vec<_>>()
+    };
+    let results = workspace.target.join(RESULTS).join(language.name()).join(suite.name().replace(' ', "-"));
+    let ending =
+        match url.map_err(|error| anyhow!(error)).and_then(|url| run_suite(suite, workspace, url, &results)) {
+            Ok(ending) => ending,
+            Err(error) => return all_red(&format!("{error:#}")),
+        };
+    let scenarios = suite.scenarios.iter().map(|scenario| {
+        let faults = checks_of(&results, &scenario.name)
+            .and_then(|file| Fault::all_in(&scenario.name, &file))
+            .unwrap_or_else(|error| vec![Fault::new(&format!("{error:#}; {ending}"))]);
+        suite.verdict(language, scenario, faults)
+    });
+    scenarios.collect()
+}
+
+/// How the runner ended, in words. That it found something wrong is in its results.
+fn run_suite(suite: &Suite, workspace: &Workspace, url: &str, results: &Path) -> Result<String> {
+    if results.exists() {
+        std::fs::remove_dir_all(results).with_context(|| format!("cannot empty {}", results.display()))?;
+    }
+    std::fs::create_dir_all(results)?;
+    let mut endings = String::new();
+    for choice in choices(suite) {
+        let mut command = suite.runner.command(workspace, &["server", "--url", url]);
+        command.args(choice).arg("--output-dir").arg(results);
+        let output = run(command, DEADLINE)?;
+        std::fs::write(results.join("said.txt"), &output.text)?;
+        if !matches!(output.status.and_then(|status| status.code()), Some(0 | 1)) {
+            endings.push_str(&format!("the runner ended with {}\n{}\n", output.ending(), tail(&output.text, 15)));
+        }
+    }
+    Ok(endings)
+}
+
+/// The options of each process that is needed.
+fn choices(suite: &Suite) -> Vec<Vec<&str>> {
+    match (suite.taken, suite.revision) {
+        (Taken::AsRequirements, Some(revision)) => vec![vec!["--requirements", revision]],
+        (Taken::Whole, Some(revision)) => vec![vec!["--suite", "all", "--spec-version", revision]],
+        (Taken::Whole | Taken::AsRequirements, None) => vec![vec!["--suite", "all"]],
+        (Taken::OneByOne, revision) => {
+            let one_by_one = |scenario| {
+                let mut choice = vec!["--scenario", scenario];
+                choice.extend(revision.into_iter().flat_map(|revision| ["--spec-version", revision, "--force"]));
+                choice
+            };
+            suite.scenarios.iter().map(|scenario| one_by_one(scenario.name.as_str())).collect()
+        }
+    }
+}
+
+/// The runners write into folders such as `server-ping-2026-01-31T10-20-30-123Z`.
+fn checks_of(results: &Path, scenario: &str) -> Result<PathBuf> {
+    let start = format!("server-{scenario}-");
+    for entry in std::fs::read_dir(results)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.strip_prefix(&start).is_some_and(|time| time.starts_with("20") && time.ends_with('Z')) {
+            return Ok(entry.path().join("checks.json"));
+        }
+    }
+    bail!("the runner wrote no result for it")
+}
