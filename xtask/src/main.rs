@@ -35,8 +35,9 @@ cargo xtask COMMAND
                         --only runs the steps whose name contains one of the words
   generate [--check]    writes what follows from the declaration of the surface: parts of the packages and tables of the docs
                         --check writes nothing and names the files that differ
-  conformance server [--lang A,B] [--only WORD,WORD]
-                        the official conformance runners judge our fixture servers; --only runs the scenarios whose name contains one of the words
+  conformance server|client [--lang A,B] [--only WORD,WORD]
+                        the official conformance runners judge our fixture servers or clients
+                        --only runs the scenarios whose name contains one of the words
   requirements
                         writes docs/requirements.md: which test names which requirement; fails while one of a server is open
   bench [--build-only] [--rounds N] [--work A,B]

@@ -11,9 +11,7 @@ pub(super) fn read(text: &str, role: Role) -> (Vec<String>, Vec<String>) {
     for line in text.lines() {
         match (line.strip_prefix("  - "), line.strip_prefix("    - ")) {
             (Some(name), _) if part == Part::OfRole => counted.extend(first_word(name)),
-            (_, Some(name)) if part == Part::Reported && name.ends_with(&mark) => {
-                reported.extend(first_word(name))
-            }
+            (_, Some(name)) if part == Part::Reported && name.ends_with(&mark) => reported.extend(first_word(name)),
             _ if line.starts_with(role.heading()) => part = Part::OfRole,
             _ if line.starts_with("Run and reported") => part = Part::Reported,
             _ if line.starts_with(' ') || line.is_empty() => {}

@@ -21,7 +21,8 @@ use crate::report;
 use crate::test::{Count, wire};
 use crate::workspace::Workspace;
 
-pub(crate) use clients::{GREEN, clients};
+use clients::clients;
+pub(crate) use clients::passed_clients;
 use role::Role;
 pub(crate) use servers::servers;
 use suite::Suite;
@@ -65,7 +66,9 @@ fn parse(options: &[String]) -> Result<(Role, Vec<Language>, Vec<String>)> {
     let role = match options.next().map(String::as_str) {
         Some("server") => Role::Server,
         Some("client") => Role::Client,
-        _ => bail!("there are two sides to judge: `cargo xtask conformance server` and `cargo xtask conformance client`"),
+        _ => {
+            bail!("there are two sides to judge: `cargo xtask conformance server` and `cargo xtask conformance client`")
+        }
     };
     while let Some(option) = options.next() {
         match (option.as_str(), options.next()) {

@@ -59,11 +59,10 @@ fn judge(suite: &Suite, workspace: &Workspace, language: Language, url: Result<&
         suite.scenarios.iter().map(|one| suite.verdict(language, one, vec![Fault::new(why)])).collect::<Vec<_>>()
     };
     let results = workspace.target.join(RESULTS).join(language.name()).join(suite.name().replace(' ', "-"));
-    let ending =
-        match url.map_err(|error| anyhow!(error)).and_then(|url| run_suite(suite, workspace, url, &results)) {
-            Ok(ending) => ending,
-            Err(error) => return all_red(&format!("{error:#}")),
-        };
+    let ending = match url.map_err(|error| anyhow!(error)).and_then(|url| run_suite(suite, workspace, url, &results)) {
+        Ok(ending) => ending,
+        Err(error) => return all_red(&format!("{error:#}")),
+    };
     let scenarios = suite.scenarios.iter().map(|scenario| {
         let faults = checks_of(&results, &scenario.name)
             .and_then(|file| Fault::all_in(&scenario.name, &file))

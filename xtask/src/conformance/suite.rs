@@ -39,8 +39,8 @@ const SETS: [(&str, usize, usize); 2] = [("2025-11-25", 30, 18), ("2026-07-28", 
 /// The older revisions that the newest runner speaks; nothing is scored in them.
 const OLDER: [&str; 2] = ["2025-03-26", "2025-06-18"];
 /// A client scenario of the stable runner whose server names an issuer that differs from the place
-/// of its metadata. Clients must refuse that (RFC 8414, section 3.3), as other scenarios demand; the
-/// newest runner has mended it, and judges it.
+/// of its metadata. Clients must refuse that (RFC 8414, section 3.3), as other scenarios demand;
+/// the newest runner has mended it, and judges it.
 const BROKEN_IN_STABLE: &str = "auth/2025-03-26-oauth-metadata-backcompat";
 
 impl Suite {

@@ -12,8 +12,8 @@ use crate::language::Language;
 /// The checks that the runners add to every scenario: that what we sent is valid says nothing about
 /// the scenario.
 const ADDED_TO_ALL: &str = "wire-schema-";
-/// The checks that the runners leave out whatever we do, by their scenario and their id or name. No server can
-/// pass the first; clients of 2026-07-28 never send the messages of the others.
+/// The checks that the runners leave out whatever we do, by their scenario and their id or name. No
+/// server can pass the first; clients of 2026-07-28 never send the messages of the others.
 const LEFT_OUT_BY_THE_RUNNER: [(&str, &str); 3] = [
     ("tasks-status-notifications", "tasks-status-notifications"),
     ("http-standard-headers", "ClientMcpMethodHeader_initialize"),

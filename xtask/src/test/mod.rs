@@ -69,7 +69,7 @@ pub(crate) struct Selection {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 25] = {
+const STEPS: [Step; 26] = {
     use Language::{C, Node, Python, Rust};
     use Turn::{Beside, Cargo, Last};
     [
@@ -112,6 +112,13 @@ const STEPS: [Step; 25] = {
         Step { name: "matrix", turn: Beside, languages: &Language::ALL, work: crate::matrix::check },
         Step { name: "snippets", turn: Cargo, languages: &[], work: snippets::check },
         Step { name: "examples", turn: Cargo, languages: &Language::ALL, work: examples::run_all },
+        // One of its scenarios measures a wait, which other work would lengthen.
+        Step {
+            name: "conformance of clients",
+            turn: Last,
+            languages: &[Rust],
+            work: |workspace, selection| crate::conformance::passed_clients(workspace, &selection.languages),
+        },
         Step { name: WIRE, turn: Last, languages: &Language::ALL, work: wire::check },
     ]
 };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .._generated.models import Change, SubscriptionFilter
 from ..errors import ClosedError
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._generated.operations import AsyncOperations
+    class AsyncSubscriber(Protocol):
+        """The client of a subscription."""
+
+        async def _ask(self, target: int | None, json: dict[str, Any]) -> tuple[int, Any]: ...
+
+        def _cancel(self, ticket: int) -> None: ...
 
 
 class AsyncSubscription:
@@ -24,7 +29,7 @@ class AsyncSubscription:
 
     __slots__ = ("_client", "_filter", "_over", "_ticket", "honoured")
 
-    def __init__(self, client: AsyncOperations, wanted: SubscriptionFilter) -> None:
+    def __init__(self, client: AsyncSubscriber, wanted: SubscriptionFilter) -> None:
         self._client = client
         self._filter = wanted
         self._ticket = 0

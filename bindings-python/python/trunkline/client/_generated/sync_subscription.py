@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..._generated.models import Change, SubscriptionFilter
 from ...errors import ClosedError
@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .sync_operations import SyncOperations
+    class SyncSubscriber(Protocol):
+        """The client of a subscription."""
+
+        def _ask(self, target: int | None, json: dict[str, Any]) -> tuple[int, Any]: ...
+
+        def _cancel(self, ticket: int) -> None: ...
 
 
 class SyncSubscription:
@@ -25,7 +30,7 @@ class SyncSubscription:
 
     __slots__ = ("_client", "_filter", "_over", "_ticket", "honoured")
 
-    def __init__(self, client: SyncOperations, wanted: SubscriptionFilter) -> None:
+    def __init__(self, client: SyncSubscriber, wanted: SubscriptionFilter) -> None:
         self._client = client
         self._filter = wanted
         self._ticket = 0
