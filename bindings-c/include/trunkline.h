@@ -812,7 +812,8 @@ void trunkline_server_free(struct trunkline_server *server);
  * - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for things that
  *   are not registered; `{"list": {"cursor"}}`, answered with the value `{"items", "nextCursor"}`,
  *   or `{"get": {the request's params}}` for a name or URI that is not registered, answered as the
- *   thing would be; the value `null` says that there is none.
+ *   thing would be; the value `null` says that there is none. Schemas and scopes of its tools are
+ *   its own to check.
  * - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
  *   `{"method", "params"}`, see `trunkline_call_next`; answered with a full result.
  * - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);

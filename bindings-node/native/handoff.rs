@@ -85,9 +85,12 @@ pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: Function<'_, boo
             // Listeners and connections keep the loop alive; their pipes do not.
             (uv.unref)(handle);
         }
-        sys::napi_add_async_cleanup_hook(env, Some(environment_ends), watch.cast(), &mut (*watch).hook);
-        (uv.prepare_start)(prepare, before_sleep);
-        if (uv.poll_start)(poll, libuv::READABLE, readable) != 0 {
+        // Without the hook, `closed` could run when the environment is gone.
+        let hooked = sys::napi_add_async_cleanup_hook(env, Some(environment_ends), watch.cast(), &mut (*watch).hook);
+        if hooked != sys::Status::napi_ok
+            || (uv.prepare_start)(prepare, before_sleep) != 0
+            || (uv.poll_start)(poll, libuv::READABLE, readable) != 0
+        {
             (*watch).close();
             return Ok(false);
         }

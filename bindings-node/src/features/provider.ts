@@ -20,7 +20,10 @@ interface Params {
 /** A page of a provider: the items, with a cursor unless it is the last page. */
 export type Page<T> = readonly T[] | { items: readonly T[]; nextCursor?: string };
 
-/** Lists and serves features that are not registered, such as rows of a database. */
+/**
+ * Lists and serves features that are not registered, such as rows of a database. Only registered
+ * tools have schemas and scopes that are checked before their handler runs: `get` judges both.
+ */
 export interface Provider<C extends Category = Category> {
   /** Lists a page: the first without a cursor. The cursors are this provider's own. */
   list(cursor: string | undefined, context: Context): Page<ListItems[C]> | Promise<Page<ListItems[C]>>;

@@ -240,7 +240,8 @@ message! {
     /// A provider of things that are not registered, such as rows of a database: registered as
     /// `provider`. Its `Call` has the body `{"list": {"cursor"}}`, answered by a value
     /// `{"items", "nextCursor"}`, or `{"get": {params}}`, answered as the category's handlers do;
-    /// the value `null` says that there is no such thing.
+    /// the value `null` says that there is no such thing. Only registered tools have schemas and
+    /// scopes that are checked before their handler runs: a provider judges both itself.
     pub struct RegisterProvider {
         /// The server.
         server: u64 = "server",

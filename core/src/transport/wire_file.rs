@@ -51,8 +51,12 @@ impl WireFile {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(std::io::Error::other)?;
         let name = format!("{}-{:016x}.jsonl", std::process::id(), u64::from_le_bytes(random));
-        let file = File::options().create(true).append(true).open(folder.join(name))?;
-        Ok(Self { file })
+        let mut options = File::options();
+        options.create_new(true).append(true);
+        // Messages hold what users said, and secrets: they are for the owner of the process.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        Ok(Self { file: options.open(folder.join(name))? })
     }
 }
 
@@ -87,5 +91,20 @@ impl WireLog for WireFile {
             // One write per line: several threads append, and a killed process leaves whole lines.
             let _ = (&self.file).write_all(&line);
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::WireFile;
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    #[test]
+    fn only_its_owner_can_read_a_wire_log() {
+        let folder = std::env::temp_dir().join(format!("trunkline-wire-{}", std::process::id()));
+        let file = WireFile::in_folder(&folder).unwrap().file;
+        let mode = file.metadata().unwrap().permissions().mode();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(mode & 0o777, 0o600);
     }
 }

@@ -105,7 +105,8 @@ class Providers(Registry):
         The provider has two methods, both `async def` or both `def`. `list(cursor, ctx)` returns descriptors as the
         protocol has them, or a tuple of those and the cursor of the next page; `cursor` is None on the first page.
         `get(params, ctx)` is called with the params of a request for a name or URI that is not registered, and returns
-        what a handler of that category returns, or None if there is no such thing.
+        what a handler of that category returns, or None if there is no such thing. Only registered tools have schemas
+        and scopes that are checked before their handler runs: `get` judges both.
 
         Args:
             category: `"tools"`, `"resources"`, `"resourceTemplates"` or `"prompts"`.

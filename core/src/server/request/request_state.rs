@@ -1,6 +1,7 @@
 //! `requestState`: what one round leaves for the next, sealed so that the client can carry it and
 //! nothing else (MRTR-06, MRTR-07).
 
+mod canonical;
 mod cipher;
 
 use crate::{
@@ -210,41 +211,14 @@ fn digest_of(binding: &Binding<'_>) -> String {
     let mut text = Value::from(binding.server).to_string().into_bytes();
     text.extend_from_slice(binding.method.as_bytes());
     text.push(b' ');
-    let params: Option<Value> = binding.params.and_then(|params| params.parse().ok());
-    if let Some(Value::Object(mut members)) = params {
-        for passing in ["inputResponses", "requestState", "_meta"] {
-            members.shift_remove(passing);
+    if let Some(params) = binding.params.map(RawJson::as_bytes) {
+        let object = std::str::from_utf8(params).ok();
+        let passing = ["inputResponses", "requestState", "_meta"];
+        if object.and_then(|object| canonical::write_members(object, &passing, &mut text)).is_none() {
+            text.extend_from_slice(params);
         }
-        canonical(&Value::Object(members), &mut text);
     }
     URL_SAFE_NO_PAD.encode(sha256(&text))
-}
-
-/// The same text for the same value, whatever the order of its members.
-fn canonical(value: &Value, out: &mut Vec<u8>) {
-    match value {
-        Value::Object(members) => {
-            let mut sorted: Vec<_> = members.iter().collect();
-            sorted.sort_unstable_by_key(|(name, _)| *name);
-            out.push(b'{');
-            for (name, member) in sorted {
-                out.extend_from_slice(Value::from(name.as_str()).to_string().as_bytes());
-                out.push(b':');
-                canonical(member, out);
-                out.push(b',');
-            }
-            out.push(b'}');
-        }
-        Value::Array(items) => {
-            out.push(b'[');
-            for item in items {
-                canonical(item, out);
-                out.push(b',');
-            }
-            out.push(b']');
-        }
-        plain => out.extend_from_slice(plain.to_string().as_bytes()),
-    }
 }
 
 #[cfg(all(test, feature = "request-state"))]
@@ -283,15 +257,18 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_members_does_not_matter() {
-        let text = |value: &Value| {
-            let mut out = Vec::new();
-            canonical(value, &mut out);
-            out
+    fn mrtr_06_a_state_is_for_the_numbers_it_was_made_for() {
+        let params = |text: &str| RawJson::from_text(text.to_owned().into()).unwrap();
+        let digest = |params: &RawJson| {
+            let (principal, now) = ("me".to_owned(), Duration::ZERO);
+            digest_of(&Binding { server: "s", principal, method: "tools/call", params: Some(params), now })
         };
-        let one: Value = serde_json::from_str(r#"{"a":1,"b":[{"c":2,"d":3}]}"#).unwrap();
-        let other: Value = serde_json::from_str(r#"{"b":[{"d":3,"c":2}],"a":1}"#).unwrap();
-        assert_eq!(text(&one), text(&other));
-        assert_ne!(text(&one), text(&json!({"a": 1, "b": [{"c": 2, "d": "3"}]})));
+        let first = params(r#"{"name":"pay","arguments":{"amount":100000000000000000000000001},"_meta":{"a":1}}"#);
+        let again = params(
+            r#"{"arguments": {"amount": 100000000000000000000000001}, "name": "pay", "requestState": "s", "inputResponses": {}}"#,
+        );
+        let other = params(r#"{"name":"pay","arguments":{"amount":100000000000000000000000002}}"#);
+        assert_eq!(digest(&first), digest(&again));
+        assert_ne!(digest(&first), digest(&other));
     }
 }

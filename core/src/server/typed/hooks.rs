@@ -113,6 +113,9 @@ impl<T> Page<T> {
 
 /// Lists and serves what is not registered: rows of a database, say, or what one tenant may see.
 ///
+/// Only registered tools have schemas and scopes that are checked before their handler runs: `get`
+/// judges the arguments of a provider's tools itself, and the rights of their caller.
+///
 /// ```
 /// use trunkline::{CallError, Context, Server, protocol::model::Resource};
 /// use trunkline::server::{Page, Provider, ResourceRequest};

@@ -1,11 +1,18 @@
 //! The command of a child process, and the reason if it could not be run.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// A program that serves the protocol on its standard input and output.
-#[derive(Debug, Clone, Default)]
+///
+/// It runs in a process group (Windows: a job) of its own, which ends with the client. Out of reach
+/// are descendants that leave that group (`setsid`), and where this process itself is killed no
+/// code of it runs: then a server learns of it from the end of its standard input, at which it must
+/// exit (STD-13). A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come with the end of
+/// the thread that started the server, which a runtime may end long before the process.
+#[derive(Clone, Default)]
 #[must_use = "a command does nothing until a client connects to it"]
 pub struct ChildCommand {
     /// The program and its arguments. No shell reads them.
@@ -92,6 +99,20 @@ impl ChildCommand {
     }
 }
 
+impl fmt::Debug for ChildCommand {
+    /// Names the variables without their values, which may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let variables: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
+        f.debug_struct("ChildCommand")
+            .field("command", &self.command)
+            .field("env", &variables)
+            .field("inherit_env", &self.inherit_env)
+            .field("cwd", &self.cwd)
+            .field("stderr", &self.stderr)
+            .finish()
+    }
+}
+
 /// The variables that a server inherits by default: those of the official SDKs, for the environment
 /// of a host holds secrets that are none of its servers' business.
 const INHERITED: &[&str] = if cfg!(windows) {
@@ -162,6 +183,13 @@ mod tests {
         assert_eq!(found("npx.cmd", &["a/npx.cmd"]), None);
         assert_eq!(found("./npx", &["a/npx.cmd"]), None);
         assert_eq!(found("npx", &[]), None);
+    }
+
+    #[test]
+    fn values_of_the_environment_are_not_shown() {
+        let env = vec![("API_KEY".to_owned(), "secret".to_owned())];
+        let shown = format!("{:?}", ChildCommand { env, ..ChildCommand::new(["server"]) });
+        assert!(shown.contains("API_KEY") && shown.contains("server") && !shown.contains("secret"), "{shown}");
     }
 
     #[test]

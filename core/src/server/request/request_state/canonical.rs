@@ -1,0 +1,176 @@
+//! One text for equal JSON, whatever the order of members, for digests.
+
+use std::borrow::Cow;
+
+/// Appends the members of an object but `passing`. `None` if the text is no object.
+///
+/// Numbers are written as they came: a number that no machine type holds exactly, and that some
+/// handlers read exactly, must not look like its neighbours.
+pub(super) fn write_members(object: &str, passing: &[&str], out: &mut Vec<u8>) -> Option<()> {
+    let mut reader = Reader { rest: object };
+    reader.skip_blanks();
+    reader.object(passing, out)
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn value(&mut self, out: &mut Vec<u8>) -> Option<()> {
+        match self.rest.as_bytes().first()? {
+            b'{' => self.object(&[], out),
+            b'[' => self.array(out),
+            b'"' => {
+                let text = self.string()?;
+                write_string(&text, out);
+                Some(())
+            }
+            _ => {
+                let end = self.rest.find([',', ']', '}', ' ', '\t', '\r', '\n']).unwrap_or(self.rest.len());
+                out.extend_from_slice(self.take(end)?.as_bytes());
+                Some(())
+            }
+        }
+    }
+
+    fn object(&mut self, passing: &[&str], out: &mut Vec<u8>) -> Option<()> {
+        self.expect('{')?;
+        let mut members = Vec::new();
+        let mut texts = Vec::new();
+        while self.expect('}').is_none() {
+            let name = self.string()?;
+            self.skip_blanks();
+            self.expect(':')?;
+            let start = texts.len();
+            self.value(&mut texts)?;
+            self.end_item()?;
+            if !passing.contains(&&*name) {
+                members.push((name, start..texts.len()));
+            }
+        }
+        // Those of one name stay in their order: the sort is stable.
+        members.sort_by(|(name, _), (other, _)| name.cmp(other));
+        out.push(b'{');
+        for (name, text) in members {
+            write_string(&name, out);
+            out.push(b':');
+            out.extend_from_slice(texts.get(text)?);
+            out.push(b',');
+        }
+        out.push(b'}');
+        Some(())
+    }
+
+    fn array(&mut self, out: &mut Vec<u8>) -> Option<()> {
+        self.expect('[')?;
+        out.push(b'[');
+        while self.expect(']').is_none() {
+            self.value(out)?;
+            self.end_item()?;
+            out.push(b',');
+        }
+        out.push(b']');
+        Some(())
+    }
+
+    /// Passes the comma after an item, if there is one, and the blanks around it.
+    fn end_item(&mut self) -> Option<()> {
+        self.skip_blanks();
+        match self.rest.as_bytes().first()? {
+            b',' => self.expect(','),
+            _ => Some(()),
+        }
+    }
+
+    fn string(&mut self) -> Option<Cow<'a, str>> {
+        let mut escaped = false;
+        let end = self.rest.bytes().skip(1).position(|byte| {
+            let ends = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            ends
+        })?;
+        let token = self.take(end + 2)?;
+        match token.contains('\\') {
+            true => serde_json::from_str(token).ok().map(Cow::Owned),
+            false => Some(Cow::Borrowed(&token[1..end + 1])),
+        }
+    }
+
+    /// Passes this character and the blanks after it; `None` if another one comes.
+    fn expect(&mut self, character: char) -> Option<()> {
+        self.rest = self.rest.strip_prefix(character)?;
+        self.skip_blanks();
+        Some(())
+    }
+
+    fn take(&mut self, length: usize) -> Option<&'a str> {
+        let (taken, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    fn skip_blanks(&mut self) {
+        self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
+    }
+}
+
+/// Quoted, and with its length in front, so that nothing in it needs an escape.
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("\"{}:", text.len()).as_bytes());
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_members;
+
+    fn text(object: &str) -> String {
+        let mut out = Vec::new();
+        write_members(object, &["passing"], &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_order_of_members_blanks_and_escapes_do_not_matter() {
+        let one = r#"{"a":1,"b":[{"c":"é\"\\","d":[],"e":{}},null,true]}"#;
+        let other = "\t{ \"b\" : [ {\"e\": { } ,\"d\" :[ ], \"\\u0063\":\"\\u00e9\\u0022\\\\\"} , null, true ]\r\n, \"a\": 1 } ";
+        assert_eq!(text(one), text(other));
+        assert_eq!(text(r#"{"passing":{"a":1},"b":{"passing":2}}"#), text(r#"{"b":{"passing":2}}"#));
+    }
+
+    #[test]
+    fn other_values_have_another_text() {
+        let texts = [
+            r#"{}"#,
+            r#"{"a":1}"#,
+            r#"{"a":"1"}"#,
+            r#"{"a":[1]}"#,
+            r#"{"a":[[1]]}"#,
+            r#"{"a":[1,1]}"#,
+            r#"{"a":{"1":1}}"#,
+            r#"{"a":1,"b":1}"#,
+            r#"{"a":1,"a":2}"#,
+            r#"{"a":2,"a":1}"#,
+            r#"{"a":"\",\"b\":\""}"#,
+            r#"{"a":"","b":""}"#,
+            r#"{"a":100000000000000000000000001}"#,
+            r#"{"a":100000000000000000000000002}"#,
+            r#"{"a":1.00000000000000000001}"#,
+        ];
+        for (index, one) in texts.iter().enumerate() {
+            for other in &texts[..index] {
+                assert_ne!(text(one), text(other), "{one} and {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_has_none() {
+        for wrong in ["", "[]", "1", "{", r#"{"a"}"#, r#"{"a":"#, r#"{"a":1"#, r#"{"a":"b}"#, r#"{"a":"\x"}"#, "{1:2}"]
+        {
+            assert_eq!(write_members(wrong, &[], &mut Vec::new()), None, "{wrong}");
+        }
+    }
+}
