@@ -73,6 +73,10 @@ mod unix {
     use std::os::fd::AsRawFd;
     use std::time::Duration;
 
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    use libc::__errno_location as errno;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    use libc::__error as errno;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::io::ioctl_fionbio;
 
@@ -91,8 +95,13 @@ mod unix {
         }
 
         pub(super) fn raise(&self) {
-            // A full pipe is a raised one.
-            let _ = (&self.writer).write(&[1]);
+            // SAFETY: `errno` is a place of this thread. A signal handler must leave it as it was.
+            unsafe {
+                let before = *errno();
+                // A full pipe is a raised one.
+                let _ = (&self.writer).write(&[1]);
+                *errno() = before;
+            }
         }
 
         pub(super) fn lower(&self) {

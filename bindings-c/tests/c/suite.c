@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #ifndef _WIN32
+#include <errno.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -1395,6 +1396,22 @@ static void stop_in_signal_handler(void) {
   trunkline_server_free(signalled);
 }
 
+/* A signal handler must leave errno alone, also when the pipe behind the descriptor is broken. */
+static void stop_leaves_errno(void) {
+#ifndef _WIN32
+  trunkline_server *server = new_server();
+  int pipe_ends[2], descriptor = (int)trunkline_port_descriptor(trunkline_server_port(server));
+  signal(SIGPIPE, SIG_IGN);
+  CHECK(descriptor >= 0 && pipe(pipe_ends) == 0 && dup2(pipe_ends[0], descriptor) == descriptor);
+  errno = ENOTTY;
+  CHECK(trunkline_server_stop(server) == TRUNKLINE_OK);
+  CHECK(errno == ENOTTY);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+  trunkline_server_free(server);
+#endif
+}
+
 #include "suite_threads.c"
 
 #include "suite_client.c"
@@ -1440,6 +1457,7 @@ static const struct {
     {"waking", waking},
     {"forked", forked},
     {"stop_in_signal_handler", stop_in_signal_handler},
+    {"stop_leaves_errno", stop_leaves_errno},
     {"freed_inside_callbacks", freed_inside_callbacks},
     {"one_at_a_time", one_at_a_time},
     {"dispatching_and_blocking", dispatching_and_blocking},
