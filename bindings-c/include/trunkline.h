@@ -698,6 +698,14 @@ enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_opti
                                                       struct trunkline_str auth);
 
 /**
+ * Authorizes the client over HTTP by OAuth 2.1: `auth` is a JSON object of OAuthOptions, `{}` to
+ * ask the server and open the browser, or `{"token": …}` for a token that you have. Functions
+ * belong to it: `trunkline_client_options_on_authorize` and the like.
+ */
+enum trunkline_result trunkline_client_options_set_auth(struct trunkline_client_options *options,
+                                                        struct trunkline_str auth);
+
+/**
  * Sets what the client calls itself.
  */
 enum trunkline_result trunkline_client_options_set_info(struct trunkline_client_options *options,
@@ -2310,7 +2318,7 @@ enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
 
 /**
  * A server asks the user to fill in a form. `callback` gets the specification's ElicitFormParams
- * as JSON, and answers with a ElicitResult by `trunkline_call_return_result`. The capability is
+ * as JSON, and answers with ElicitResult by `trunkline_call_return_result`. The capability is
  * declared to servers. `destructor` fires exactly once, when neither the options nor a client
  * uses `user_data` any more.
  */
@@ -2332,8 +2340,8 @@ enum trunkline_result trunkline_client_on_elicit(struct trunkline_client *client
 
 /**
  * A server asks the user to open a page; nobody may open it without the user's consent.
- * `callback` gets the specification's ElicitUrlParams as JSON, and answers with a ElicitResult
- * by `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
+ * `callback` gets the specification's ElicitUrlParams as JSON, and answers with ElicitResult by
+ * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
  * exactly once, when neither the options nor a client uses `user_data` any more.
  */
 enum trunkline_result trunkline_client_options_on_elicit_url(struct trunkline_client_options *options,
@@ -2354,7 +2362,7 @@ enum trunkline_result trunkline_client_on_elicit_url(struct trunkline_client *cl
 
 /**
  * A server asks the model to continue a conversation. `callback` gets the specification's
- * CreateMessageParams as JSON, and answers with a CreateMessageResult by
+ * CreateMessageParams as JSON, and answers with CreateMessageResult by
  * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
  * exactly once, when neither the options nor a client uses `user_data` any more.
  */
@@ -2376,7 +2384,7 @@ enum trunkline_result trunkline_client_on_sample(struct trunkline_client *client
 
 /**
  * A server asks the model to continue a conversation in which it may use tools. `callback` gets
- * the specification's CreateMessageParams as JSON, and answers with a CreateMessageResult by
+ * the specification's CreateMessageParams as JSON, and answers with CreateMessageResult by
  * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
  * exactly once, when neither the options nor a client uses `user_data` any more.
  */
@@ -2395,6 +2403,81 @@ enum trunkline_result trunkline_client_on_sample_with_tools(struct trunkline_cli
                                                             void *user_data,
                                                             trunkline_destructor destructor,
                                                             struct trunkline_error **error);
+
+/**
+ * Lets the user visit a page, on which the client is authorized, and gives the redirect that
+ * follows. Needs the option `redirectUri`. Without this function the browser is opened.
+ * `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
+ * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
+ * a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_authorize(struct trunkline_client_options *options,
+                                                            trunkline_call_callback callback,
+                                                            void *user_data,
+                                                            trunkline_destructor destructor);
+
+/**
+ * Gives the access token of a request, in the place of the option `auth`. `callback` gets
+ * TokenRequest as JSON, and answers with Token by `trunkline_call_return_result`. `destructor`
+ * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_access_token(struct trunkline_client_options *options,
+                                                               trunkline_call_callback callback,
+                                                               void *user_data,
+                                                               trunkline_destructor destructor);
+
+/**
+ * Gives the user's ID token of the organization's identity provider (grant
+ * `enterprise_managed`). `callback` gets IdentityTokenRequest as JSON, and answers with Token by
+ * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
+ * a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_identity_token(struct trunkline_client_options *options,
+                                                                 trunkline_call_callback callback,
+                                                                 void *user_data,
+                                                                 trunkline_destructor destructor);
+
+/**
+ * Gives the JWT by which the platform vouches for this workload (grant `workload_identity`).
+ * `callback` gets AssertionRequest as JSON, and answers with Token by
+ * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
+ * a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_assertion(struct trunkline_client_options *options,
+                                                            trunkline_call_callback callback,
+                                                            void *user_data,
+                                                            trunkline_destructor destructor);
+
+/**
+ * Loads credentials from a store of the program's own. With `save_credentials` and
+ * `remove_credentials`, in the place of the option `store`. `callback` gets CredentialsKey as
+ * JSON, and answers with LoadedCredentials by `trunkline_call_return_result`. `destructor` fires
+ * exactly once, when neither the options nor a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_load_credentials(struct trunkline_client_options *options,
+                                                                   trunkline_call_callback callback,
+                                                                   void *user_data,
+                                                                   trunkline_destructor destructor);
+
+/**
+ * Saves credentials in a store of the program's own. They are secrets. `callback` gets
+ * Credentials as JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor`
+ * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_save_credentials(struct trunkline_client_options *options,
+                                                                   trunkline_call_callback callback,
+                                                                   void *user_data,
+                                                                   trunkline_destructor destructor);
+
+/**
+ * Removes credentials from a store of the program's own, if they are there. `callback` gets
+ * CredentialsKey as JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor`
+ * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_remove_credentials(struct trunkline_client_options *options,
+                                                                     trunkline_call_callback callback,
+                                                                     void *user_data,
+                                                                     trunkline_destructor destructor);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -42,7 +42,8 @@ pub(crate) fn connect(
     let port = port.or(options.port.as_ref()).cloned().map_or_else(Port::new, Ok)?;
     let wait = !options.background;
     let given = Given::default().with("client", options.given.clone().0).with("transport", transport(options).0);
-    let given = given.with("wait", wait).with("handlers", options.handlers.as_given()).0;
+    let given = given.with("wait", wait).with("handlers", options.handlers.as_given());
+    let given = given.with("auth", options.auth.clone()).0;
     let open = OpenHandle::new(options.notification.clone(), options.handlers.clone());
     let made = |handle| trunkline_client {
         port: trunkline_port { port: port.clone() },

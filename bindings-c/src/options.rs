@@ -54,6 +54,7 @@ pub struct trunkline_client_options {
     pub(crate) background: bool,
     pub(crate) notification: Option<Arc<NotificationCallback>>,
     pub(crate) handlers: ServerRequestHandlers,
+    pub(crate) auth: Option<Value>,
     pub(crate) wrong: Option<Failure>,
 }
 

@@ -6,7 +6,7 @@ import { invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
 import type { Implementation, JsonObject, Root, SubscriptionFilter } from "./generated/model.js";
 import { ClientOperations, notifications } from "./generated/operations.js";
-import { clientOptionsTimes, type ClientOptions, type EndpointOptions } from "./generated/options.js";
+import { clientOptionsTimes, oauthOptionsTimes, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import type { CallOptions } from "./requests.js";
 import { Handlers } from "./server-requests.js";
@@ -23,6 +23,8 @@ export interface Notification {
 export interface ConnectOptions extends ClientOptions, EndpointOptions, RequestHandlers, NotificationHandlers {
   /** Called for each notification of the server, including those that come too early for the event. */
   onNotification?: (notification: Notification) => void;
+  /** An access token, or how to get one: `{}` asks the server and opens the browser. */
+  auth?: string | OAuthOptions;
   /** Gives up connecting. */
   signal?: AbortSignal;
 }
@@ -56,7 +58,7 @@ export class Client extends ClientOperations<ClientEvents> {
 
   /** Connects and negotiates. */
   static async connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
-    const { headers, ca, clientCertificate, clientKey, proxy, signal, ...others } = options;
+    const { headers, ca, clientCertificate, clientKey, proxy, auth, signal, ...others } = options;
     const handlers = new Handlers();
     handlers.add(others);
     const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !(name === "onNotification" || name in operations || name in notified)));
@@ -64,8 +66,9 @@ export class Client extends ClientOperations<ClientEvents> {
       client.#receiveNotification(method, params as JsonObject);
     }, handlers);
     const client: Client = new Client(connection, handlers, options);
-    const config = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined };
-    client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, handlers.lanes, signal)) as Opened;
+    const settings = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined };
+    const config = { client: settings, handlers: handlers.lanes, auth: authorization(auth) };
+    client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as Opened;
     return client;
   }
 
@@ -160,6 +163,11 @@ export class Client extends ClientOperations<ClientEvents> {
     this.emit("notification", { method, params });
     if (method === notifications.toolsChanged) this.emit("toolsChanged");
   }
+}
+
+function authorization(auth: string | OAuthOptions | undefined): object | undefined {
+  if (typeof auth === "string") return { token: auth };
+  return auth && inMilliseconds(auth, oauthOptionsTimes);
 }
 
 /** Refuses a listener of an event that would come or not depending on the server's revision. */

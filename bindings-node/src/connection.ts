@@ -44,9 +44,9 @@ export class Connection extends OpenHandle implements RequestSender {
   #closing = false;
 
   /** Connects and negotiates; gives the result of the core. */
-  async connect(target: ConnectTarget, http: ForUrls, client: object, handlers: object, signal: AbortSignal | undefined): Promise<unknown> {
+  async connect(target: ConnectTarget, http: ForUrls, config: object, signal: AbortSignal | undefined): Promise<unknown> {
     const transport = target instanceof Server ? this.#toServer(target, http) : transportOf(target, http);
-    return this.open({ client, transport, handlers }, signal);
+    return this.open({ ...config, transport }, signal);
   }
 
   call(method: string, params: object | undefined, options: CallOptions): Promise<unknown> {

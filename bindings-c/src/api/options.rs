@@ -55,6 +55,17 @@ pub unsafe extern "C" fn trunkline_http_options_set_auth(
     set!(options, options.given.put("auth", parsed("auth", text!(auth))?))
 }
 
+/// Authorizes the client over HTTP by OAuth 2.1: `auth` is a JSON object of OAuthOptions, `{}` to
+/// ask the server and open the browser, or `{"token": …}` for a token that you have. Functions
+/// belong to it: `trunkline_client_options_on_authorize` and the like.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_auth(
+    options: *mut trunkline_client_options,
+    auth: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.auth = Some(parsed("auth", text!(auth))?))
+}
+
 /// Sets what the client calls itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_info(

@@ -13,7 +13,7 @@ use crate::edge::user_data::{UserData, trunkline_destructor};
 use crate::options::trunkline_client_options;
 
 /// A server asks the user to fill in a form. `callback` gets the specification's ElicitFormParams
-/// as JSON, and answers with a ElicitResult by `trunkline_call_return_result`. The capability is
+/// as JSON, and answers with ElicitResult by `trunkline_call_return_result`. The capability is
 /// declared to servers. `destructor` fires exactly once, when neither the options nor a client
 /// uses `user_data` any more.
 #[unsafe(no_mangle)]
@@ -46,8 +46,8 @@ pub unsafe extern "C" fn trunkline_client_on_elicit(
 }
 
 /// A server asks the user to open a page; nobody may open it without the user's consent.
-/// `callback` gets the specification's ElicitUrlParams as JSON, and answers with a ElicitResult
-/// by `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
+/// `callback` gets the specification's ElicitUrlParams as JSON, and answers with ElicitResult by
+/// `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
 /// exactly once, when neither the options nor a client uses `user_data` any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_elicit_url(
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn trunkline_client_on_elicit_url(
 }
 
 /// A server asks the model to continue a conversation. `callback` gets the specification's
-/// CreateMessageParams as JSON, and answers with a CreateMessageResult by
+/// CreateMessageParams as JSON, and answers with CreateMessageResult by
 /// `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
 /// exactly once, when neither the options nor a client uses `user_data` any more.
 #[unsafe(no_mangle)]
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn trunkline_client_on_sample(
 }
 
 /// A server asks the model to continue a conversation in which it may use tools. `callback` gets
-/// the specification's CreateMessageParams as JSON, and answers with a CreateMessageResult by
+/// the specification's CreateMessageParams as JSON, and answers with CreateMessageResult by
 /// `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
 /// exactly once, when neither the options nor a client uses `user_data` any more.
 #[unsafe(no_mangle)]
@@ -142,4 +142,107 @@ pub unsafe extern "C" fn trunkline_client_on_sample_with_tools(
         let callback = CallCallback::required(callback, user_data)?;
         handle!(client).connection.answer("sample_with_tools", callback)
     })
+}
+
+/// Lets the user visit a page, on which the client is authorized, and gives the redirect that
+/// follows. Needs the option `redirectUri`. Without this function the browser is opened.
+/// `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
+/// `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
+/// a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_authorize(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("authorize", CallCallback::required(callback, user_data)?))
+}
+
+/// Gives the access token of a request, in the place of the option `auth`. `callback` gets
+/// TokenRequest as JSON, and answers with Token by `trunkline_call_return_result`. `destructor`
+/// fires exactly once, when neither the options nor a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_access_token(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("access_token", CallCallback::required(callback, user_data)?))
+}
+
+/// Gives the user's ID token of the organization's identity provider (grant
+/// `enterprise_managed`). `callback` gets IdentityTokenRequest as JSON, and answers with Token by
+/// `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
+/// a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_identity_token(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("identity_token", CallCallback::required(callback, user_data)?))
+}
+
+/// Gives the JWT by which the platform vouches for this workload (grant `workload_identity`).
+/// `callback` gets AssertionRequest as JSON, and answers with Token by
+/// `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
+/// a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_assertion(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("assertion", CallCallback::required(callback, user_data)?))
+}
+
+/// Loads credentials from a store of the program's own. With `save_credentials` and
+/// `remove_credentials`, in the place of the option `store`. `callback` gets CredentialsKey as
+/// JSON, and answers with LoadedCredentials by `trunkline_call_return_result`. `destructor` fires
+/// exactly once, when neither the options nor a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_load_credentials(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("load_credentials", CallCallback::required(callback, user_data)?))
+}
+
+/// Saves credentials in a store of the program's own. They are secrets. `callback` gets
+/// Credentials as JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor`
+/// fires exactly once, when neither the options nor a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_save_credentials(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("save_credentials", CallCallback::required(callback, user_data)?))
+}
+
+/// Removes credentials from a store of the program's own, if they are there. `callback` gets
+/// CredentialsKey as JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor`
+/// fires exactly once, when neither the options nor a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_remove_credentials(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("remove_credentials", CallCallback::required(callback, user_data)?))
 }

@@ -90,6 +90,16 @@ export type LoggingLevel = "debug" | "info" | "notice" | "warning" | "error" | "
 export type DpopPolicy = "off" | "optional" | "required";
 
 /**
+ * The way to access tokens.
+ *
+ * - `authorization_code`: The user logs in and authorizes the client.
+ * - `client_credentials`: The client acts for itself; it has an id, and a secret or a key.
+ * - `enterprise_managed`: An organization's identity provider grants access.
+ * - `workload_identity`: The platform vouches for this workload.
+ */
+export type OAuthGrant = "authorization_code" | "client_credentials" | "enterprise_managed" | "workload_identity";
+
+/**
  * The drainer that takes an event.
  *
  * - `queue`: The loop that owns the port; its bell rings.
@@ -732,6 +742,68 @@ export interface SampleRequest {
   toolChoice?: ToolChoice;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
   _meta?: JsonObject;
+}
+
+/** A page for the user to authorize the client on. */
+export interface AuthorizeRequest {
+  /** The URL of the page, as it is: it must not be changed. */
+  url: string;
+}
+
+/** The redirect that followed an authorization. */
+export interface Redirect {
+  /** The URL that the browser was sent to, or its query. */
+  url: string;
+}
+
+/** A request that needs an access token. */
+export interface TokenRequest {
+  /** The URL of the server. */
+  url: string;
+  /** The server has refused the last token. */
+  refused: boolean;
+}
+
+/** A token. */
+export interface Token {
+  /** The token. */
+  token: string;
+}
+
+/** The need for an ID token of the user. */
+export interface IdentityTokenRequest {
+  /** The token endpoint of the identity provider. */
+  tokenEndpoint: string;
+}
+
+/** The facts that the assertion of a workload is made for. */
+export interface AssertionRequest {
+  /** The issuer of the authorization server: the audience. */
+  issuer: string;
+  /** Its token endpoint. */
+  tokenEndpoint: string;
+  /** The identifier of the MCP server. */
+  resource: string;
+}
+
+/** The key of credentials in a store. */
+export interface CredentialsKey {
+  /** The key: it names an authorization server and a resource. */
+  key: string;
+}
+
+/** Credentials from a store. */
+export interface LoadedCredentials {
+  /** The credentials, if there are any. */
+  value?: string;
+}
+
+/** Credentials to keep in a store. */
+export interface Credentials {
+  /** The key: it names an authorization server and a resource. */
+  key: string;
+  /** The credentials: any text, and secret. */
+  value: string;
 }
 
 /** The changes that a subscription is for. At least one of them is named. */

@@ -3,7 +3,7 @@
 use crate::{
     config,
     error::BridgeError,
-    message::{Connecting, Handlers, Listening, Open, OpenConnection, OpenListener, Registration},
+    message::{Connecting, Handlers, Listening, OAuthOptions, Open, OpenConnection, OpenListener, Registration},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -64,16 +64,17 @@ pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
         transport: Map<String, Value>,
         #[serde(default)]
         handlers: Handlers,
+        auth: Option<OAuthOptions>,
         #[serde(default)]
         wait: bool,
         #[serde(default, rename = "hostDrivenReads")]
         host_driven_reads: bool,
     }
-    let Members { server, client, transport, handlers, wait, host_driven_reads } = given.read(OPEN)?;
+    let Members { server, client, transport, handlers, auth, wait, host_driven_reads } = given.read(OPEN)?;
     match (server, client) {
-        (Some(_), None) if !handlers.is_empty() => {
-            Err(BridgeError::invalid("open: handlers are a client's; a server registers what it offers"))
-        }
+        (Some(_), None) if !handlers.is_empty() || auth.is_some() => Err(BridgeError::invalid(
+            "open: handlers and auth are a client's; a server registers what it offers, and has transport.auth",
+        )),
         (Some(server), None) => {
             Ok(Open::Listener(OpenListener { server, transport: listening(transport)?, wait, host_driven_reads }))
         }
@@ -85,7 +86,7 @@ pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
             }
             let client = config::read_member(OPEN, "client", Value::Object(client))?;
             let transport = connecting(transport)?;
-            Ok(Open::Connection(OpenConnection { client, transport, handlers, wait, host_driven_reads }))
+            Ok(Open::Connection(OpenConnection { client, transport, handlers, auth, wait, host_driven_reads }))
         }
         _ => Err(BridgeError::invalid("open: either server or client must be given")),
     }

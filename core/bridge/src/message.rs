@@ -340,8 +340,10 @@ pub struct OpenConnection {
     pub client: ClientOptions,
     /// Where the server is.
     pub transport: Connecting,
-    /// The requests of the server that the host answers.
+    /// The requests of the server that the host answers, and functions for the authorization.
     pub handlers: Handlers,
+    /// The authorization of the client.
+    pub auth: Option<OAuthOptions>,
     /// The reply is fetched with `wait`.
     pub wait: bool,
     /// The host may read the pipe itself while messages come one by one.
@@ -419,6 +421,87 @@ message! {
         /// An entry of `mcpServers`, a configuration with one server, or the name of its file.
         server: Value = "server",
     }
+}
+
+message! {
+    /// Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server is
+    /// asked what it needs, the client registers itself, and the user logs in with the browser.
+    pub struct OAuthOptions {
+        ;
+        /// An access token that the program has from elsewhere. Nothing else is needed then.
+        token: Option<String> = "token",
+        /// The way to access tokens.
+        grant: OAuthGrant = "grant",
+        /// The name of the program, for the page on which the user authorizes it.
+        client_name: Option<String> = "clientName",
+        /// A client id that was registered beforehand.
+        client_id: Option<String> = "clientId",
+        /// The secret of that client.
+        client_secret: Option<String> = "clientSecret",
+        /// The issuer of the authorization server that knows the client. It is shown to no other.
+        issuer: Option<String> = "issuer",
+        /// The https URL of the client's metadata document, which is its id at authorization
+        /// servers that read such documents.
+        client_metadata_url: Option<String> = "clientMetadataUrl",
+        /// The key with which the client authenticates (`private_key_jwt`): PKCS #8 in PEM.
+        private_key: Option<String> = "privateKey",
+        /// The algorithm of that key. ES256 by default.
+        algorithm: Option<String> = "algorithm",
+        /// The name of that key, for authorization servers that know several.
+        key_id: Option<String> = "keyId",
+        /// The scopes to ask for where the server names none. By default those of its metadata.
+        scopes: Vec<String> = "scopes",
+        /// Bind tokens to a key of this client (DPoP, RFC 9449).
+        dpop: bool = "dpop",
+        /// The folder in which credentials are kept, readable by its user only, and shared with
+        /// other processes. Without it they are kept until the program ends.
+        store: Option<String> = "store",
+        /// The redirect URI of the program, where it receives redirects itself.
+        redirect_uri: Option<String> = "redirectUri",
+        /// Longest time of a login. Five minutes by default.
+        login_timeout: Option<Time> = "loginTimeoutMs",
+        /// The token endpoint of the organization's identity provider (`enterprise_managed`).
+        idp_token_endpoint: Option<String> = "idpTokenEndpoint",
+        /// The client id at the identity provider.
+        idp_client_id: Option<String> = "idpClientId",
+        /// The secret of that client.
+        idp_client_secret: Option<String> = "idpClientSecret",
+        /// The type of the token that the program gives, if it is no ID token.
+        idp_token_type: Option<String> = "idpTokenType",
+    }
+}
+
+/// The way to access tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OAuthGrant {
+    /// The user logs in and authorizes the client.
+    #[default]
+    AuthorizationCode,
+    /// The client acts for itself.
+    ClientCredentials,
+    /// An organization's identity provider grants access.
+    EnterpriseManaged,
+    /// The platform vouches for this workload.
+    WorkloadIdentity,
+}
+
+impl Described for OAuthGrant {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "OAuthGrant",
+            doc: &[" The way to access tokens."],
+            values: &[
+                ("authorization_code", &[" The user logs in and authorizes the client."]),
+                ("client_credentials", &[" The client acts for itself; it has an id, and a secret or a key."]),
+                ("enterprise_managed", &[" An organization's identity provider grants access."]),
+                ("workload_identity", &[" The platform vouches for this workload."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
+    const PRESENCE: trunkline::protocol::describe::Presence = trunkline::protocol::describe::Presence::Optional;
 }
 
 /// The method by which middleware runs the rest of the request, and by which a subscription gives

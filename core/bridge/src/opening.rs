@@ -2,10 +2,12 @@
 
 use super::{
     auth::authorization,
+    client_auth,
     description::server_description,
     entries::{Endpoint as Entry, Openable, Waiting},
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
+    host_function::HostFunction,
     host_reads,
     log_scope::Scoped,
     message::{Child, Configured, Connecting, Endpoint, Listening, Memory, Open, OpenConnection, OpenListener},
@@ -61,12 +63,20 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     let process = state.process()?;
     let slot = given.wait.then(Arc::<Slot>::default);
     let handoff = given.host_driven_reads.then(Arc::default);
-    let connector = connector(state, given.transport, &given.client, handoff.clone())?;
+    let host = HostFunction::new(state);
+    let is_http = matches!(given.transport, Connecting::Http(_) | Connecting::Config(_));
+    let auth = client_auth::credentials(given.auth, &given.handlers, &host)?;
+    if auth.is_some() && !is_http {
+        return Err(BridgeError::invalid("open: auth is for servers over HTTP"));
+    }
+    let client = given.client.with_auth(auth);
+    let connector = connector(state, given.transport, &client, handoff.clone())?;
     let answered = server_requests::operations(&given.handlers)?;
     let opening = Opening::<Client>::enter(state, slot)?;
     let handle = opening.handle;
     let handlers = server_requests::handlers(state, handle, answered);
-    let options = given.client.with_handlers(handlers);
+    host.set_connection(handle);
+    let options = client.with_handlers(handlers);
     if let Some(handoff) = handoff {
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }

@@ -9,11 +9,11 @@ use super::{
     event::{Bell, Event, Lane, Shape},
     exchanges,
     given::{self, Given},
-    log,
+    host_function, log,
     log_scope::LogScope,
     message::{Fail, HttpHead, Notification, Request},
     notifications::{self, GivenNotification},
-    opening, register, requests, server_requests,
+    opening, register, requests,
     slot::{Fetched, Slot},
     state::PortState,
     table::Kind,
@@ -197,7 +197,7 @@ impl Port {
         let state = self.state()?;
         match Kind::of(ticket) {
             Some(Kind::Verification) => verifications::complete(state, ticket, shape, &body),
-            Some(Kind::ServerRequest) => server_requests::complete(state, ticket, shape, body),
+            Some(Kind::ServerRequest) => host_function::complete(state, ticket, shape, body),
             _ => calls::complete(state, ticket, shape, body),
         }
     }
@@ -220,7 +220,7 @@ impl Port {
         let state = self.state()?;
         match Kind::of(ticket) {
             Some(Kind::Verification) => verifications::fail(state, ticket, &given),
-            Some(Kind::ServerRequest) => server_requests::fail(state, ticket, given),
+            Some(Kind::ServerRequest) => host_function::fail(state, ticket, given),
             _ => calls::fail(state, ticket, given),
         }
     }

@@ -1,26 +1,17 @@
 //! Requests of servers that the host of their client answers.
 
 use super::{
-    calls::call_off,
-    entries::{HostAnswer, ServerRequest},
-    error::BridgeError,
-    event::{Event, EventKind, Lane, Shape},
-    message::{Fail, FailKind, Handlers},
-    state::PortState,
+    client_auth, error::BridgeError, event::Lane, host_function::HostFunction, message::Handlers, state::PortState,
 };
-use bytes::Bytes;
-use std::sync::{Arc, Weak};
-use tokio::sync::oneshot;
+use std::sync::Arc;
 use trunkline::{
     client::ClientHandlers,
-    protocol::{
-        RawJson, RpcError,
-        operation::{HOST, HostOperation},
-    },
+    protocol::operation::{HOST, HostOperation},
 };
 
 /// The operations that a host answers, with their lanes.
 pub(super) fn operations(given: &Handlers) -> Result<Vec<(&'static str, Lane)>, BridgeError> {
+    let requests = given.iter().filter(|(name, _)| !client_auth::is_function(name));
     let operation = |(name, lane): (&String, &Lane)| match HostOperation::named(name) {
         Some(host) => Ok((host.operation.name, *lane)),
         None => {
@@ -28,7 +19,7 @@ pub(super) fn operations(given: &Handlers) -> Result<Vec<(&'static str, Lane)>, 
             Err(BridgeError::invalid(format!("handlers: {name:?} is unknown; there are {}", known.join(", "))))
         }
     };
-    given.iter().map(operation).collect()
+    requests.map(operation).collect()
 }
 
 /// The handlers of a connection, which take its requests to the host.
@@ -37,104 +28,10 @@ pub(super) fn handlers(
     connection: u64,
     operations: Vec<(&'static str, Lane)>,
 ) -> ClientHandlers {
+    let host = HostFunction::new(state);
+    host.set_connection(connection);
     operations.into_iter().fold(ClientHandlers::default(), |handlers, (operation, lane)| {
-        let state = Arc::downgrade(state);
-        let handler = move |params: RawJson| {
-            let given = Given { connection, operation, lane, params };
-            let state = Weak::clone(&state);
-            async move { given.answer(state).await }
-        };
-        handlers.answer(operation, Arc::new(move |request| Box::pin(handler(request.params))))
+        let host = host.clone();
+        handlers.answer(operation, Arc::new(move |request| host.call(operation, lane, request.params)))
     })
-}
-
-/// A request for the host.
-struct Given {
-    connection: u64,
-    operation: &'static str,
-    lane: Lane,
-    params: RawJson,
-}
-
-impl Given {
-    async fn answer(self, state: Weak<PortState>) -> HostAnswer {
-        let (answer, answered) = oneshot::channel();
-        let waiting = self.send(state, answer).ok_or_else(RpcError::internal)?;
-        let answer = answered.await.unwrap_or_else(|_| Err(RpcError::internal()));
-        drop(waiting);
-        answer
-    }
-
-    fn send(self, state: Weak<PortState>, answer: oneshot::Sender<HostAnswer>) -> Option<Waiting> {
-        let there = state.upgrade()?;
-        let ticket = there.tables.lock().server_requests.insert(ServerRequest(answer))?;
-        let (kind, name, body) = (EventKind::Call, self.operation.to_owned(), self.params.into_bytes().into());
-        there.queue.push(self.lane, Event { kind, ticket, handle: self.connection, name, body });
-        Some(Waiting { state, ticket, connection: self.connection, lane: self.lane })
-    }
-}
-
-/// A request that the host has; the end of it without an answer is sent to the host.
-struct Waiting {
-    state: Weak<PortState>,
-    ticket: u64,
-    connection: u64,
-    lane: Lane,
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        let Some(state) = self.state.upgrade() else { return };
-        let unanswered = state.tables.lock().server_requests.remove(self.ticket);
-        if unanswered.is_some() {
-            let reason = Bytes::from_static(b"the answer is no longer wanted");
-            call_off(&state, self.lane, self.ticket, self.connection, reason);
-        }
-    }
-}
-
-/// Answers a request with a result. `false`: it was done already.
-pub(super) fn complete(state: &PortState, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
-    if shape != Shape::Result {
-        let text = "complete: a request of a server is answered with the shape result";
-        return unless_done(state, ticket, BridgeError::invalid(text));
-    }
-    match RawJson::from_host_text(body) {
-        Ok(result) if result.as_bytes().trim_ascii_start().starts_with(b"{") => Ok(finish(state, ticket, Ok(result))),
-        Ok(_) => unless_done(state, ticket, BridgeError::invalid("complete: this shape needs a JSON object")),
-        Err(error) => unless_done(state, ticket, BridgeError::invalid(format!("complete: not JSON: {error}"))),
-    }
-}
-
-/// Answers a request with a failure. `false`: it was done already.
-pub(super) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
-    let error = match (given.kind, given.code) {
-        (FailKind::Tool, _) => RpcError::new(RpcError::internal().code, given.message),
-        (FailKind::Invalid, _) => RpcError::invalid_params(match given.path.as_deref() {
-            None | Some("") => given.message,
-            Some(path) => format!("{path}: {}", given.message),
-        }),
-        (FailKind::Internal, _) => {
-            tracing::error!(target: "trunkline", "a handler of the client failed: {}", given.message);
-            RpcError::internal()
-        }
-        (FailKind::Protocol, Some(code)) => RpcError { code, message: given.message, data: given.data },
-        (FailKind::Protocol, None) => {
-            return unless_done(state, ticket, BridgeError::invalid("fail: a protocol failure needs a code"));
-        }
-    };
-    Ok(finish(state, ticket, Err(error)))
-}
-
-/// The error of an answer that cannot be sent; the request can still be answered. One that is done
-/// takes anything.
-fn unless_done(state: &PortState, ticket: u64, error: BridgeError) -> Result<bool, BridgeError> {
-    let waits = state.tables.lock().server_requests.get(ticket).is_some();
-    if waits { Err(error) } else { Ok(false) }
-}
-
-fn finish(state: &PortState, ticket: u64, answer: HostAnswer) -> bool {
-    // The lock is given back before the request is answered.
-    let request = state.tables.lock().server_requests.remove(ticket);
-    request.is_some_and(|request| request.0.send(answer).is_ok())
 }

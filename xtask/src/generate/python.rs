@@ -80,12 +80,13 @@ const BY_PLACE: [(&str, &str); 1] = [("Identity", "subject")];
 
 /// A `TypedDict` of options: its name, the record that it is of, and the options that it leaves out
 /// because Python takes them in another way.
-const OPTIONS: [(&str, &str, &[&str]); 6] = [
+const OPTIONS: [(&str, &str, &[&str]); 7] = [
     ("AuthOptions", "AuthOptions", &["resource", "verifier"]),
     ("ChildOptions", "ChildOptions", &["command"]),
     ("ClientOptions", "ClientOptions", &["info", "listen"]),
     ("EndpointOptions", "EndpointOptions", &["url"]),
     ("HttpOptions", "HttpOptions", &[]),
+    ("OAuth", "OAuthOptions", &[]),
     ("MountOptions", "HttpOptions", &["host", "port", "unix", "unix_mode", "max_connections"]),
 ];
 
@@ -116,7 +117,7 @@ const FEATURE_DOCS: [(&str, &str); 10] = [
 ];
 
 /// Options whose Python type says more, or allows more, than that of the core.
-const OPTION_TYPES: [(&str, &str); 10] = [
+const OPTION_TYPES: [(&str, &str); 11] = [
     ("cwd", "str | os.PathLike[str]"),
     ("dpop_nonce", "bool | bytes | str"),
     ("input_schema", "Mapping[str, Any]"),
@@ -124,6 +125,7 @@ const OPTION_TYPES: [(&str, &str); 10] = [
     ("output_schema", "Mapping[str, Any]"),
     ("requires", "Mapping[str, Any]"),
     ("revision", "str"),
+    ("store", "str | os.PathLike[str]"),
     ("state_keys", "Sequence[bytes | str]"),
     ("task", "Literal[\"forbidden\", \"optional\", \"required\"]"),
     ("unix", "str | os.PathLike[str]"),
@@ -309,7 +311,7 @@ fn facts(fields: &[Field]) -> String {
 fn options(surface: &Surface) -> (String, String) {
     let mut tables = String::from("from typing import Final\n");
     let mut text = String::from(
-        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, DpopPolicy, Icon, LoggingLevel, ModelPreferences, Root, Tool, ToolAnnotations, ToolChoice)\n",
+        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, DpopPolicy, Icon, LoggingLevel, ModelPreferences, OAuthGrant, Root, Tool, ToolAnnotations, ToolChoice)\n",
     );
     for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
         let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };

@@ -152,18 +152,19 @@ pub(crate) struct Operation {
     pub(crate) progress: bool,
 }
 
-/// A request of a server that the host of a client answers.
+/// A request of a server that the host of a client answers, or a function of the host for the
+/// authorization of the client.
 #[derive(Debug, Deserialize)]
 pub(crate) struct HostOperation {
     /// In snake case, such as `elicit_url`; the name of its calls on the waist.
     pub(crate) name: String,
     pub(crate) doc: String,
-    pub(crate) method: String,
+    /// Of a request of the server.
+    pub(crate) method: Option<String>,
     /// The model of the parameters.
     pub(crate) params: String,
-    /// The model of the result.
-    pub(crate) result: String,
-    pub(crate) since: String,
+    /// The model of the result, if there is one.
+    pub(crate) result: Option<String>,
 }
 
 /// A notification that a client receives.

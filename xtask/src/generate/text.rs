@@ -15,6 +15,8 @@ pub(crate) fn pascal(snake: &str) -> String {
 
 /// `listResources` as `list_resources`.
 pub(crate) fn snake(camel: &str) -> String {
+    // One word, however it is written.
+    let camel = &camel.replace("OAuth", "Oauth");
     let mut text = String::new();
     for letter in camel.chars() {
         if letter.is_ascii_uppercase() && !text.is_empty() {

@@ -90,6 +90,9 @@ LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error",
 DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
 """The binding of tokens to keys (RFC 9449)."""
 
+OAuthGrant: TypeAlias = Literal["authorization_code", "client_credentials", "enterprise_managed", "workload_identity"]
+"""The way to access tokens."""
+
 
 class LogMessage(Model):
     """A log message."""
@@ -1717,6 +1720,83 @@ class ListRootsResult(Model):
         json: dict[str, Any] = {"roots": [item.to_json() for item in self.roots]}
         if self.meta is not None:
             json["_meta"] = self.meta
+        return json
+
+
+class Redirect(Model):
+    """The redirect that followed an authorization."""
+
+    __slots__ = ("url",)
+
+    url: str
+    """The URL that the browser was sent to, or its query."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Redirect:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "url"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"url": self.url}
+        return json
+
+
+class Token(Model):
+    """A token."""
+
+    __slots__ = ("token",)
+
+    token: str
+    """The token."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Token:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "token"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"token": self.token}
+        return json
+
+
+class LoadedCredentials(Model):
+    """Credentials from a store."""
+
+    __slots__ = ("value",)
+
+    value: str | None
+    """The credentials, if there are any."""
+
+    def __init__(self, *, value: str | None = None) -> None:
+        self.value = value
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> LoadedCredentials:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(value=json.get("value"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {}
+        if self.value is not None:
+            json["value"] = self.value
         return json
 
 

@@ -77,6 +77,28 @@ HTTP_OPTIONS: Final = {
     "max_body_bytes": "maxBodyBytes",
 }
 
+OAUTH: Final = {
+    "token": "token",
+    "grant": "grant",
+    "client_name": "clientName",
+    "client_id": "clientId",
+    "client_secret": "clientSecret",
+    "issuer": "issuer",
+    "client_metadata_url": "clientMetadataUrl",
+    "private_key": "privateKey",
+    "algorithm": "algorithm",
+    "key_id": "keyId",
+    "scopes": "scopes",
+    "dpop": "dpop",
+    "store": "store",
+    "redirect_uri": "redirectUri",
+    "login_timeout": "loginTimeoutMs",
+    "idp_token_endpoint": "idpTokenEndpoint",
+    "idp_client_id": "idpClientId",
+    "idp_client_secret": "idpClientSecret",
+    "idp_token_type": "idpTokenType",
+}
+
 MOUNT_OPTIONS: Final = {
     "path": "path",
     "stateless": "stateless",

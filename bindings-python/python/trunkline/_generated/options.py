@@ -14,6 +14,7 @@ from .models import (
     Icon,
     LoggingLevel,
     ModelPreferences,
+    OAuthGrant,
     Root,
     Tool,
     ToolAnnotations,
@@ -278,6 +279,73 @@ class HttpOptions(TypedDict, total=False):
     bodies that wait for their access token to be verified have a quarter of it besides. Default: 256
     MiB.
     """
+
+
+class OAuth(TypedDict, total=False):
+    """Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server is asked
+    what it needs, the client registers itself, and the user logs in with the browser.
+    """
+
+    token: str | None
+    """An access token that the program has from elsewhere. Nothing else is needed then."""
+
+    grant: OAuthGrant | None
+    """The way to access tokens."""
+
+    client_name: str | None
+    """The name of the program, for the page on which the user authorizes it."""
+
+    client_id: str | None
+    """A client id that was registered beforehand."""
+
+    client_secret: str | None
+    """The secret of that client."""
+
+    issuer: str | None
+    """The issuer of the authorization server that knows the client. It is shown to no other."""
+
+    client_metadata_url: str | None
+    """The https URL of the client's metadata document, which is its id at authorization servers that read
+    such documents.
+    """
+
+    private_key: str | None
+    """The key with which the client authenticates (`private_key_jwt`): PKCS #8 in PEM."""
+
+    algorithm: str | None
+    """The algorithm of that key. ES256 by default."""
+
+    key_id: str | None
+    """The name of that key, for authorization servers that know several."""
+
+    scopes: Sequence[str] | None
+    """The scopes to ask for where the server names none. By default those of its metadata."""
+
+    dpop: bool | None
+    """Bind tokens to a key of this client (DPoP, RFC 9449)."""
+
+    store: str | os.PathLike[str] | None
+    """The folder in which credentials are kept, readable by its user only, and shared with other
+    processes. Without it they are kept until the program ends.
+    """
+
+    redirect_uri: str | None
+    """The redirect URI of the program, where it receives redirects itself."""
+
+    login_timeout: float | None
+    """Longest time of a login. Five minutes by default. In seconds."""
+
+    idp_token_endpoint: str | None
+    """The token endpoint of the organization's identity provider (`enterprise_managed`)."""
+
+    idp_client_id: str | None
+    """The client id at the identity provider."""
+
+    idp_client_secret: str | None
+    """The secret of that client."""
+
+    idp_token_type: str | None
+    """The type of the token that the program gives, if it is no ID token."""
 
 
 class MountOptions(TypedDict, total=False):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from .. import _native
 from .._generated import methods
-from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS
+from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS, OAUTH
 from ..errors import ClosedError, InvalidArgumentError
 from ..options import camel_case, encoded
 from ..requests import OnProgress, read_answer
@@ -18,7 +18,7 @@ from .host import ServerRequestHandler
 
 if TYPE_CHECKING:
     from .._generated.models import Root
-    from .._generated.options import ChildOptions, ClientOptions, EndpointOptions
+    from .._generated.options import ChildOptions, ClientOptions, EndpointOptions, OAuth
     from ..server.server import Server
     from ._generated.server_requests import Read
 
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
         version: str
         """The version of the program that uses the client."""
 
+        auth: str | OAuth
+        """An access token, or how to get one: `OAuth()` asks the server and opens the browser."""
+
         on_notification: OnNotification
         """Called with the method and the params of every notification."""
 
@@ -61,7 +64,10 @@ class Connection:
     def __init__(self, target: Target, options: ConnectOptions, *, blocking: bool) -> None:
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         on_notification, on_tools_changed = given.pop("on_notification", None), given.pop("on_tools_changed", None)
-        name, version = given.pop("name", None), given.pop("version", None)
+        name, version, auth = given.pop("name", None), given.pop("version", None), given.pop("auth", None)
+        if isinstance(auth, str):
+            auth = {"token": auth}
+        self._auth = {} if auth is None else {"auth": encoded(OAUTH, auth)}
         endpoint = {name: given.pop(name) for name in ENDPOINT_OPTIONS if name in given}
         child = {name: given.pop(name) for name in CHILD_OPTIONS if name in given}
         self.target = target
@@ -94,7 +100,7 @@ class Connection:
         transport = self.transport if server_handle is None else {**self.transport, "server": server_handle}
         # Newer servers notify only clients that ask for it when they connect.
         listen = {"listen": True} if self.listens else {}
-        return {"client": {**self._client, **listen}, "transport": transport, "handlers": self.lanes()}
+        return {"client": {**self._client, **listen}, "transport": transport, "handlers": self.lanes(), **self._auth}
 
     @property
     def listens(self) -> bool:

@@ -49,6 +49,8 @@ class ServerRequestHandler(Handler):
     def _render(self, result: Any) -> Answer:
         if isinstance(result, ElicitResult):
             return RESULT, result.to_json()
+        if result is None:
+            return RESULT, {}
         if isinstance(result, (Model, Mapping)):
             return RESULT, jsonable(result)
         raise TypeError(f"the handler of on_{self.key} returned {type(result).__qualname__}, which is no result")

@@ -6,8 +6,9 @@
 use crate::{
     ErrorKind,
     auth::AuthConfig,
+    client_auth::{self, AuthFunction},
     event,
-    message::{self, Child, Endpoint, Request},
+    message::{self, Child, Endpoint, OAuthOptions, Request},
     verifications::AccessToken,
 };
 use serde_json::{Map, Value, json};
@@ -40,6 +41,7 @@ pub fn surface() -> Value {
         models.record("AuthOptions", AuthConfig::OBJECT.doc, AuthConfig::OBJECT.fields, |_| true),
         models.record("ChildOptions", Child::OBJECT.doc, Child::OBJECT.fields, |_| true),
         models.record("EndpointOptions", Endpoint::OBJECT.doc, Endpoint::OBJECT.fields, |_| true),
+        models.record("OAuthOptions", OAuthOptions::OBJECT.doc, OAuthOptions::OBJECT.fields, |_| true),
     ];
     let mut messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message, "toCore")).collect();
     for (object, direction) in [(&AccessToken::TYPE, "body"), (&Identity::TYPE, "answer")] {
@@ -51,7 +53,8 @@ pub fn surface() -> Value {
     messages.extend(event::TO_HOST.iter().map(|event| models.message(event, "toHost")));
     let operations: Vec<Value> =
         operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();
-    let host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
+    let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
+    host.extend(client_auth::FUNCTIONS.iter().map(|row| models.auth_function(row)));
     // Subscriptions are no protocol method: each language has a few lines of its own around these.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
@@ -152,6 +155,16 @@ impl Models {
             "params": params,
             "result": row.result.as_ref().map(|ty| self.named(ty)),
             "since": row.since().map(Revision::as_str),
+        })
+    }
+
+    /// A function of the host for the authorization of a client.
+    fn auth_function(&mut self, row: &'static AuthFunction) -> Value {
+        json!({
+            "name": row.name,
+            "doc": text(row.doc),
+            "params": self.named(&row.params),
+            "result": row.result.as_ref().map(|ty| self.named(ty)),
         })
     }
 

@@ -4,7 +4,11 @@ use super::comment;
 use crate::generate::surface::{HostOperation, Surface};
 
 pub(super) fn render(surface: &Surface) -> String {
-    let functions: String = surface.host.iter().flat_map(|row| [of_options(row), of_client(row)]).collect();
+    let functions: String = surface
+        .host
+        .iter()
+        .flat_map(|row| [of_options(row), if row.method.is_some() { of_client(row) } else { String::new() }])
+        .collect();
     format!(
         "//! Handlers of clients for requests of their servers.\n\n\
          use std::ffi::c_void;\n\n\
@@ -19,10 +23,15 @@ pub(super) fn render(surface: &Surface) -> String {
     )
 }
 
-fn of_options(HostOperation { name, doc, params, result, .. }: &HostOperation) -> String {
+fn of_options(HostOperation { name, doc, method, params, result }: &HostOperation) -> String {
+    let (of, declared) = match method {
+        Some(_) => ("the specification's ", " The capability is declared to servers."),
+        None => ("", ""),
+    };
+    let result = result.as_deref().unwrap_or("`{}`");
     let doc = format!(
-        "{doc} `callback` gets the specification's {params} as JSON, and answers with a {result} by \
-         `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires exactly once, when \
+        "{doc} `callback` gets {of}{params} as JSON, and answers with {result} by \
+         `trunkline_call_return_result`.{declared} `destructor` fires exactly once, when \
          neither the options nor a client uses `user_data` any more."
     );
     format!(

@@ -26,8 +26,8 @@ pub(super) fn render(surface: &Surface) -> String {
     let notifications = || surface.notifications.iter().filter(|row| !ELSEWHERE.contains(&row.name.as_str()));
     let mut text = String::from(
         "from collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, TypeAlias, \
-         TypeVar\n\nfrom ..._generated.models import (CreateMessageResult, ElicitationComplete, LogMessage, ModelPreferences, \
-         Tool, ToolChoice)\nfrom ...client_requests.input_request import ElicitResult\nfrom ...messages import \
+         TypeVar\n\nfrom ..._generated.models import (CreateMessageResult, ElicitationComplete, LoadedCredentials, \
+         LogMessage, ModelPreferences, Redirect, Token, Tool, ToolChoice)\nfrom ...client_requests.input_request import ElicitResult\nfrom ...messages import \
          Message\nfrom ...model.base import Model, list_of, string_of\n",
     );
     text += &surface
@@ -50,8 +50,8 @@ pub(super) fn render(surface: &Surface) -> String {
         let result = result_of(row);
         let _ = writeln!(
             text,
-            "{variable} = TypeVar(\"{variable}\", bound=Callable[[{request}], {result} | Result | Awaitable[{result} | \
-             Result]])"
+            "{variable} = TypeVar(\"{variable}\", bound=Callable[[{request}], {result} | \
+             Awaitable[{result}]])"
         );
     }
     for row in notifications() {
@@ -79,9 +79,10 @@ fn request_name(params: &str) -> &str {
 }
 
 fn result_of(row: &HostOperation) -> String {
-    match row.result.as_str() {
-        "ElicitResult" => "ElicitResult[Any]".into(),
-        other => other.into(),
+    match row.result.as_deref() {
+        Some("ElicitResult") => "ElicitResult[Any] | Result".into(),
+        Some(other) => format!("{other} | Result"),
+        None => "None".into(),
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn render(surface: &Surface) -> String {
     let notifications: Vec<_> =
         surface.notifications.iter().filter(|row| !ELSEWHERE.contains(&row.name.as_str())).collect();
     let mut body = String::from(
-        "\n/** Handlers for the requests of a server. The capabilities that they need are declared. */\nexport interface RequestHandlers {\n",
+        "\n/** Handlers for the requests of a server, whose capabilities are declared, and for authorization. */\nexport interface RequestHandlers {\n",
     );
     for row in &surface.host {
         let (request, result) = (renamed(&row.params), result_of(row));
@@ -50,7 +50,9 @@ pub(super) fn render(surface: &Surface) -> String {
     let mut used: Vec<&str> = surface
         .host
         .iter()
-        .flat_map(|row| [renamed(&row.params), row.result.as_str()])
+        .flat_map(|row| [Some(row.params.as_str()), row.result.as_deref()])
+        .flatten()
+        .map(renamed)
         .chain(notifications.iter().filter_map(|row| row.params.as_deref()).map(renamed))
         .filter(|name| !REPLACED.contains(name))
         .collect();
@@ -68,5 +70,9 @@ fn handler(name: &str) -> String {
 }
 
 fn result_of(row: &HostOperation) -> String {
-    if REPLACED.contains(&row.result.as_str()) { format!("{}Result", pascal(&row.name)) } else { row.result.clone() }
+    match &row.result {
+        Some(result) if REPLACED.contains(&result.as_str()) => format!("{}Result", pascal(&row.name)),
+        Some(result) => result.clone(),
+        None => "void".into(),
+    }
 }

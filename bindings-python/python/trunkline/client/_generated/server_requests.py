@@ -9,8 +9,11 @@ from typing import Any, TypeAlias, TypeVar
 from ..._generated.models import (
     CreateMessageResult,
     ElicitationComplete,
+    LoadedCredentials,
     LogMessage,
     ModelPreferences,
+    Redirect,
+    Token,
     Tool,
     ToolChoice,
 )
@@ -234,6 +237,182 @@ class SampleRequest(Model):
         return json
 
 
+class AuthorizeRequest(Model):
+    """A page for the user to authorize the client on."""
+
+    __slots__ = ("url",)
+
+    url: str
+    """The URL of the page, as it is: it must not be changed."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> AuthorizeRequest:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "url"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"url": self.url}
+        return json
+
+
+class TokenRequest(Model):
+    """A request that needs an access token."""
+
+    __slots__ = (
+        "refused",
+        "url",
+    )
+
+    url: str
+    """The URL of the server."""
+
+    refused: bool
+    """The server has refused the last token."""
+
+    def __init__(self, url: str, refused: bool) -> None:
+        self.url = url
+        self.refused = refused
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> TokenRequest:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "url"), json["refused"])
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"url": self.url, "refused": self.refused}
+        return json
+
+
+class IdentityTokenRequest(Model):
+    """The need for an ID token of the user."""
+
+    __slots__ = ("token_endpoint",)
+
+    token_endpoint: str
+    """The token endpoint of the identity provider."""
+
+    def __init__(self, token_endpoint: str) -> None:
+        self.token_endpoint = token_endpoint
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> IdentityTokenRequest:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "tokenEndpoint"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"tokenEndpoint": self.token_endpoint}
+        return json
+
+
+class AssertionRequest(Model):
+    """The facts that the assertion of a workload is made for."""
+
+    __slots__ = (
+        "issuer",
+        "resource",
+        "token_endpoint",
+    )
+
+    issuer: str
+    """The issuer of the authorization server: the audience."""
+
+    token_endpoint: str
+    """Its token endpoint."""
+
+    resource: str
+    """The identifier of the MCP server."""
+
+    def __init__(self, issuer: str, token_endpoint: str, resource: str) -> None:
+        self.issuer = issuer
+        self.token_endpoint = token_endpoint
+        self.resource = resource
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> AssertionRequest:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "issuer"), string_of(json, "tokenEndpoint"), string_of(json, "resource"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"issuer": self.issuer, "tokenEndpoint": self.token_endpoint, "resource": self.resource}
+        return json
+
+
+class CredentialsKey(Model):
+    """The key of credentials in a store."""
+
+    __slots__ = ("key",)
+
+    key: str
+    """The key: it names an authorization server and a resource."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> CredentialsKey:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "key"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"key": self.key}
+        return json
+
+
+class Credentials(Model):
+    """Credentials to keep in a store."""
+
+    __slots__ = (
+        "key",
+        "value",
+    )
+
+    key: str
+    """The key: it names an authorization server and a resource."""
+
+    value: str
+    """The credentials: any text, and secret."""
+
+    def __init__(self, key: str, value: str) -> None:
+        self.key = key
+        self.value = value
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Credentials:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "key"), string_of(json, "value"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"key": self.key, "value": self.value}
+        return json
+
+
 # A result as the protocol writes it.
 Result: TypeAlias = Mapping[str, Any]
 
@@ -250,6 +429,18 @@ _SampleWithTools = TypeVar(
     "_SampleWithTools",
     bound=Callable[[SampleRequest], CreateMessageResult | Result | Awaitable[CreateMessageResult | Result]],
 )
+_Authorize = TypeVar("_Authorize", bound=Callable[[AuthorizeRequest], Redirect | Result | Awaitable[Redirect | Result]])
+_AccessToken = TypeVar("_AccessToken", bound=Callable[[TokenRequest], Token | Result | Awaitable[Token | Result]])
+_IdentityToken = TypeVar(
+    "_IdentityToken", bound=Callable[[IdentityTokenRequest], Token | Result | Awaitable[Token | Result]]
+)
+_Assertion = TypeVar("_Assertion", bound=Callable[[AssertionRequest], Token | Result | Awaitable[Token | Result]])
+_LoadCredentials = TypeVar(
+    "_LoadCredentials",
+    bound=Callable[[CredentialsKey], LoadedCredentials | Result | Awaitable[LoadedCredentials | Result]],
+)
+_SaveCredentials = TypeVar("_SaveCredentials", bound=Callable[[Credentials], None | Awaitable[None]])
+_RemoveCredentials = TypeVar("_RemoveCredentials", bound=Callable[[CredentialsKey], None | Awaitable[None]])
 _Log = TypeVar("_Log", bound=Callable[[LogMessage], Awaitable[None] | None])
 _ToolsChanged = TypeVar("_ToolsChanged", bound=Callable[[], Awaitable[None] | None])
 _ResourcesChanged = TypeVar("_ResourcesChanged", bound=Callable[[], Awaitable[None] | None])
@@ -295,6 +486,57 @@ class HostHandlers:
         connecting or after; a new handler takes the place of the one before.
         """
         self._answer("sample_with_tools", function, SampleRequest.from_json)
+        return function
+
+    def on_authorize(self, function: _Authorize) -> _Authorize:
+        """Lets the user visit a page, on which the client is authorized, and gives the redirect that follows.
+        Needs the option `redirectUri`. Without this function the browser is opened. Registered before
+        connecting or after; a new handler takes the place of the one before.
+        """
+        self._answer("authorize", function, AuthorizeRequest.from_json)
+        return function
+
+    def on_access_token(self, function: _AccessToken) -> _AccessToken:
+        """Gives the access token of a request, in the place of the option `auth`. Registered before connecting
+        or after; a new handler takes the place of the one before.
+        """
+        self._answer("access_token", function, TokenRequest.from_json)
+        return function
+
+    def on_identity_token(self, function: _IdentityToken) -> _IdentityToken:
+        """Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`).
+        Registered before connecting or after; a new handler takes the place of the one before.
+        """
+        self._answer("identity_token", function, IdentityTokenRequest.from_json)
+        return function
+
+    def on_assertion(self, function: _Assertion) -> _Assertion:
+        """Gives the JWT by which the platform vouches for this workload (grant `workload_identity`).
+        Registered before connecting or after; a new handler takes the place of the one before.
+        """
+        self._answer("assertion", function, AssertionRequest.from_json)
+        return function
+
+    def on_load_credentials(self, function: _LoadCredentials) -> _LoadCredentials:
+        """Loads credentials from a store of the program's own. With `save_credentials` and
+        `remove_credentials`, in the place of the option `store`. Registered before connecting or after; a
+        new handler takes the place of the one before.
+        """
+        self._answer("load_credentials", function, CredentialsKey.from_json)
+        return function
+
+    def on_save_credentials(self, function: _SaveCredentials) -> _SaveCredentials:
+        """Saves credentials in a store of the program's own. They are secrets. Registered before connecting or
+        after; a new handler takes the place of the one before.
+        """
+        self._answer("save_credentials", function, Credentials.from_json)
+        return function
+
+    def on_remove_credentials(self, function: _RemoveCredentials) -> _RemoveCredentials:
+        """Removes credentials from a store of the program's own, if they are there. Registered before
+        connecting or after; a new handler takes the place of the one before.
+        """
+        self._answer("remove_credentials", function, CredentialsKey.from_json)
         return function
 
     def on_log(self, function: _Log) -> _Log:

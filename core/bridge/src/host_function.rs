@@ -1,0 +1,134 @@
+//! Functions of the host that the core waits for: each run is a call of a connection.
+
+use super::{
+    calls::call_off,
+    entries::{HostAnswer, ServerRequest},
+    error::BridgeError,
+    event::{Event, EventKind, Lane, Shape},
+    message::{Fail, FailKind},
+    state::PortState,
+};
+use bytes::Bytes;
+use std::sync::{Arc, OnceLock, Weak};
+use tokio::sync::oneshot;
+use trunkline::{
+    protocol::{RawJson, RpcError},
+    runtime::Task,
+};
+
+/// The way to the functions of the host that belong to a connection.
+#[derive(Clone)]
+pub(super) struct HostFunction {
+    state: Weak<PortState>,
+    /// Known as soon as the connection is being opened.
+    connection: Arc<OnceLock<u64>>,
+}
+
+impl HostFunction {
+    pub(super) fn new(state: &Arc<PortState>) -> Self {
+        Self { state: Arc::downgrade(state), connection: Arc::default() }
+    }
+
+    /// Sets the connection, once.
+    pub(super) fn set_connection(&self, connection: u64) {
+        let _ = self.connection.set(connection);
+    }
+
+    /// Calls a function by its name.
+    pub(super) fn call(&self, operation: &'static str, lane: Lane, params: RawJson) -> Task<HostAnswer> {
+        let state = Weak::clone(&self.state);
+        let connection = self.connection.get().copied().unwrap_or_default();
+        Box::pin(async move { Given { connection, operation, lane, params }.answer(state).await })
+    }
+}
+
+/// A request for the host.
+struct Given {
+    connection: u64,
+    operation: &'static str,
+    lane: Lane,
+    params: RawJson,
+}
+
+impl Given {
+    async fn answer(self, state: Weak<PortState>) -> HostAnswer {
+        let (answer, answered) = oneshot::channel();
+        let waiting = self.send(state, answer).ok_or_else(RpcError::internal)?;
+        let answer = answered.await.unwrap_or_else(|_| Err(RpcError::internal()));
+        drop(waiting);
+        answer
+    }
+
+    fn send(self, state: Weak<PortState>, answer: oneshot::Sender<HostAnswer>) -> Option<Waiting> {
+        let there = state.upgrade()?;
+        let ticket = there.tables.lock().server_requests.insert(ServerRequest(answer))?;
+        let (kind, name, body) = (EventKind::Call, self.operation.to_owned(), self.params.into_bytes().into());
+        there.queue.push(self.lane, Event { kind, ticket, handle: self.connection, name, body });
+        Some(Waiting { state, ticket, connection: self.connection, lane: self.lane })
+    }
+}
+
+/// A request that the host has; the end of it without an answer is sent to the host.
+struct Waiting {
+    state: Weak<PortState>,
+    ticket: u64,
+    connection: u64,
+    lane: Lane,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let Some(state) = self.state.upgrade() else { return };
+        let unanswered = state.tables.lock().server_requests.remove(self.ticket);
+        if unanswered.is_some() {
+            let reason = Bytes::from_static(b"the answer is no longer wanted");
+            call_off(&state, self.lane, self.ticket, self.connection, reason);
+        }
+    }
+}
+
+/// Answers a request with a result. `false`: it was done already.
+pub(super) fn complete(state: &PortState, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
+    if shape != Shape::Result {
+        let text = "complete: a request of a server is answered with the shape result";
+        return unless_done(state, ticket, BridgeError::invalid(text));
+    }
+    match RawJson::from_host_text(body) {
+        Ok(result) if result.as_bytes().trim_ascii_start().starts_with(b"{") => Ok(finish(state, ticket, Ok(result))),
+        Ok(_) => unless_done(state, ticket, BridgeError::invalid("complete: this shape needs a JSON object")),
+        Err(error) => unless_done(state, ticket, BridgeError::invalid(format!("complete: not JSON: {error}"))),
+    }
+}
+
+/// Answers a request with a failure. `false`: it was done already.
+pub(super) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
+    let error = match (given.kind, given.code) {
+        (FailKind::Tool, _) => RpcError::new(RpcError::internal().code, given.message),
+        (FailKind::Invalid, _) => RpcError::invalid_params(match given.path.as_deref() {
+            None | Some("") => given.message,
+            Some(path) => format!("{path}: {}", given.message),
+        }),
+        (FailKind::Internal, _) => {
+            tracing::error!(target: "trunkline", "a handler of the client failed: {}", given.message);
+            RpcError::internal()
+        }
+        (FailKind::Protocol, Some(code)) => RpcError { code, message: given.message, data: given.data },
+        (FailKind::Protocol, None) => {
+            return unless_done(state, ticket, BridgeError::invalid("fail: a protocol failure needs a code"));
+        }
+    };
+    Ok(finish(state, ticket, Err(error)))
+}
+
+/// The error of an answer that cannot be sent; the request can still be answered. One that is done
+/// takes anything.
+fn unless_done(state: &PortState, ticket: u64, error: BridgeError) -> Result<bool, BridgeError> {
+    let waits = state.tables.lock().server_requests.get(ticket).is_some();
+    if waits { Err(error) } else { Ok(false) }
+}
+
+fn finish(state: &PortState, ticket: u64, answer: HostAnswer) -> bool {
+    // The lock is given back before the request is answered.
+    let request = state.tables.lock().server_requests.remove(ticket);
+    request.is_some_and(|request| request.0.send(answer).is_ok())
+}
