@@ -69,7 +69,7 @@ pub(crate) struct Selection {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 26] = {
+const STEPS: [Step; 27] = {
     use Language::{C, Node, Python, Rust};
     use Turn::{Beside, Cargo, Last};
     [
@@ -112,12 +112,17 @@ const STEPS: [Step; 26] = {
         Step { name: "matrix", turn: Beside, languages: &Language::ALL, work: crate::matrix::check },
         Step { name: "snippets", turn: Cargo, languages: &[], work: snippets::check },
         Step { name: "examples", turn: Cargo, languages: &Language::ALL, work: examples::run_all },
-        // One of its scenarios measures a wait, which other work would lengthen.
         Step {
             name: "conformance of clients",
+            turn: Beside,
+            languages: &Language::ALL,
+            work: |workspace, selection| crate::conformance::passed_clients(workspace, &selection.languages, false),
+        },
+        Step {
+            name: "conformance of clients that wait",
             turn: Last,
-            languages: &[Rust],
-            work: |workspace, selection| crate::conformance::passed_clients(workspace, &selection.languages),
+            languages: &Language::ALL,
+            work: |workspace, selection| crate::conformance::passed_clients(workspace, &selection.languages, true),
         },
         Step { name: WIRE, turn: Last, languages: &Language::ALL, work: wire::check },
     ]

@@ -50,8 +50,8 @@ pub(super) fn render(surface: &Surface) -> String {
         let result = result_of(row);
         let _ = writeln!(
             text,
-            "{variable} = TypeVar(\"{variable}\", bound=Callable[[{request}], {result} | \
-             Awaitable[{result}]])"
+            "{variable} = TypeVar(\"{variable}\", bound=Callable[[{request}], Awaitable[{result}] | \
+             {result}])"
         );
     }
     for row in notifications() {

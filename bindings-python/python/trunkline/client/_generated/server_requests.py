@@ -417,30 +417,30 @@ class Credentials(Model):
 Result: TypeAlias = Mapping[str, Any]
 
 _Elicit = TypeVar(
-    "_Elicit", bound=Callable[[ElicitRequest], ElicitResult[Any] | Result | Awaitable[ElicitResult[Any] | Result]]
+    "_Elicit", bound=Callable[[ElicitRequest], Awaitable[ElicitResult[Any] | Result] | ElicitResult[Any] | Result]
 )
 _ElicitUrl = TypeVar(
-    "_ElicitUrl", bound=Callable[[ElicitUrlRequest], ElicitResult[Any] | Result | Awaitable[ElicitResult[Any] | Result]]
+    "_ElicitUrl", bound=Callable[[ElicitUrlRequest], Awaitable[ElicitResult[Any] | Result] | ElicitResult[Any] | Result]
 )
 _Sample = TypeVar(
-    "_Sample", bound=Callable[[SampleRequest], CreateMessageResult | Result | Awaitable[CreateMessageResult | Result]]
+    "_Sample", bound=Callable[[SampleRequest], Awaitable[CreateMessageResult | Result] | CreateMessageResult | Result]
 )
 _SampleWithTools = TypeVar(
     "_SampleWithTools",
-    bound=Callable[[SampleRequest], CreateMessageResult | Result | Awaitable[CreateMessageResult | Result]],
+    bound=Callable[[SampleRequest], Awaitable[CreateMessageResult | Result] | CreateMessageResult | Result],
 )
-_Authorize = TypeVar("_Authorize", bound=Callable[[AuthorizeRequest], Redirect | Result | Awaitable[Redirect | Result]])
-_AccessToken = TypeVar("_AccessToken", bound=Callable[[TokenRequest], Token | Result | Awaitable[Token | Result]])
+_Authorize = TypeVar("_Authorize", bound=Callable[[AuthorizeRequest], Awaitable[Redirect | Result] | Redirect | Result])
+_AccessToken = TypeVar("_AccessToken", bound=Callable[[TokenRequest], Awaitable[Token | Result] | Token | Result])
 _IdentityToken = TypeVar(
-    "_IdentityToken", bound=Callable[[IdentityTokenRequest], Token | Result | Awaitable[Token | Result]]
+    "_IdentityToken", bound=Callable[[IdentityTokenRequest], Awaitable[Token | Result] | Token | Result]
 )
-_Assertion = TypeVar("_Assertion", bound=Callable[[AssertionRequest], Token | Result | Awaitable[Token | Result]])
+_Assertion = TypeVar("_Assertion", bound=Callable[[AssertionRequest], Awaitable[Token | Result] | Token | Result])
 _LoadCredentials = TypeVar(
     "_LoadCredentials",
-    bound=Callable[[CredentialsKey], LoadedCredentials | Result | Awaitable[LoadedCredentials | Result]],
+    bound=Callable[[CredentialsKey], Awaitable[LoadedCredentials | Result] | LoadedCredentials | Result],
 )
-_SaveCredentials = TypeVar("_SaveCredentials", bound=Callable[[Credentials], None | Awaitable[None]])
-_RemoveCredentials = TypeVar("_RemoveCredentials", bound=Callable[[CredentialsKey], None | Awaitable[None]])
+_SaveCredentials = TypeVar("_SaveCredentials", bound=Callable[[Credentials], Awaitable[None] | None])
+_RemoveCredentials = TypeVar("_RemoveCredentials", bound=Callable[[CredentialsKey], Awaitable[None] | None])
 _Log = TypeVar("_Log", bound=Callable[[LogMessage], Awaitable[None] | None])
 _ToolsChanged = TypeVar("_ToolsChanged", bound=Callable[[], Awaitable[None] | None])
 _ResourcesChanged = TypeVar("_ResourcesChanged", bound=Callable[[], Awaitable[None] | None])
