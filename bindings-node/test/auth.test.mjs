@@ -113,3 +113,48 @@ test("a Unix socket, or why there is none", async () => {
     rmSync(folder, { recursive: true });
   }
 });
+
+test("AUC-31: a client sends its token, or that of a function, which is told of a refusal", async () => {
+  const { server, auth } = guarded();
+  const listener = await server.listen({ port: 0, auth });
+  const subject = async (target, options) => {
+    const client = await Client.connect(target, options);
+    try {
+      return JSON.parse((await client.callTool("whoami")).content[0].text).subject;
+    } finally {
+      await client.close();
+    }
+  };
+  try {
+    assert.equal(await subject(listener.url, { auth: "alice" }), "alice");
+    assert.equal(await subject({ url: String(listener.url) }, { auth: "alice" }), "alice");
+    const asked = [];
+    const onAccessToken = async (request) => {
+      asked.push(request);
+      return { token: request.refused || asked.length > 2 ? "alice" : "old" };
+    };
+    assert.equal(await subject(listener.url, { onAccessToken }), "alice");
+    assert.deepEqual(asked.slice(0, 3).map(({ refused }) => refused), [false, true, false]);
+    assert.equal(asked[0].url, String(listener.url));
+    await assert.rejects(subject(listener.url, { auth: "nobody" }), /401/);
+    const fail = () => {
+      throw new Error("no keychain");
+    };
+    await assert.rejects(subject(listener.url, { onAccessToken: fail }), /access_token failed/);
+  } finally {
+    await listener.close();
+  }
+});
+
+test("wrong credentials are named", async () => {
+  for (const [auth, named] of [
+    [{ clientSecret: "x" }, /clientSecret: needs a clientId/],
+    [{ redirectUri: "https://a.example/done" }, /redirectUri/],
+    [{ grant: "workload_identity" }, /assertion/],
+    [{ loginTimeout: -1 }, /loginTimeout/],
+    [{ clientid: "x" }, /clientid/],
+  ]) {
+    await assert.rejects(Client.connect("http://a.example", { auth }), named);
+  }
+  await assert.rejects(Client.connect(["node"], { auth: "x" }), /auth is for servers over HTTP/);
+});

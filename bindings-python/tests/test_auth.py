@@ -22,8 +22,12 @@ from trunkline import (
     InsufficientScope,
     InvalidArgumentError,
     InvalidToken,
+    OAuth,
     Server,
+    SyncClient,
     SyncContext,
+    Token,
+    TokenRequest,
     TrunklineError,
 )
 
@@ -264,3 +268,85 @@ def test_options_of_listeners_reach_the_core() -> None:
             await server.serve("http", port=0, max_connections=-1).start()
 
     run(check())
+
+
+def of_verifier() -> Auth:
+    return Auth(RESOURCE, authorization_servers=[ISSUER], required_scopes=["mcp"], verifier=judged)
+
+
+def test_auc_31_a_client_sends_its_token() -> None:
+    async def check() -> None:
+        async with guarded().serve("http", port=0, auth=of_verifier()) as listener:
+            for target in (listener.url, {"url": listener.url}):
+                async with Client(target, auth="good") as client:
+                    assert '"ada"' in (await client.call_tool("who")).text
+            with pytest.raises(TrunklineError, match="401"):
+                async with Client(listener.url, auth="unknown"):
+                    pass
+
+    run(check())
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_function_gives_tokens_and_is_told_of_a_refusal(is_async: bool) -> None:
+    asked: list[TokenRequest] = []
+
+    def give(request: TokenRequest) -> Token:
+        asked.append(request)
+        return Token("good" if request.refused or len(asked) > 2 else "old")
+
+    async def give_later(request: TokenRequest) -> Token:
+        await asyncio.sleep(0)
+        return give(request)
+
+    async def check() -> None:
+        async with guarded().serve("http", port=0, auth=of_verifier()) as listener:
+            client = Client(listener.url)
+            client.on_access_token(give_later if is_async else give)
+            async with client:
+                assert '"ada"' in (await client.call_tool("who")).text
+            assert asked[0].url == listener.url
+
+    run(check())
+    assert [request.refused for request in asked[:3]] == [False, True, False]
+
+
+def test_a_blocking_client_has_functions_too() -> None:
+    def give(_: TokenRequest) -> Token:
+        return Token("good")
+
+    def call(url: str) -> str:
+        client = SyncClient(url)
+        client.on_access_token(give)
+        with client:
+            return client.call_tool("who").text
+
+    async def check() -> None:
+        async with guarded().serve("http", port=0, auth=of_verifier()) as listener:
+            assert '"ada"' in await asyncio.to_thread(call, listener.url)
+
+    run(check())
+
+
+def test_wrong_credentials_are_named() -> None:
+    def fail(_: TokenRequest) -> Token:
+        raise ValueError("no keychain")
+
+    async def check() -> None:
+        client = Client("http://127.0.0.1:9/mcp")
+        client.on_access_token(fail)
+        with pytest.raises(TrunklineError, match="access_token failed"):
+            await client.connect()
+        for auth, named in [
+            (OAuth(client_secret="x"), "clientSecret: needs a clientId"),
+            (OAuth(redirect_uri="https://a.example/done"), "redirectUri"),
+            (OAuth(grant="workload_identity"), "assertion"),
+        ]:
+            with pytest.raises(InvalidArgumentError, match=named):
+                await Client("http://a.example", auth=auth).connect()
+        with pytest.raises(InvalidArgumentError, match="auth is for servers over HTTP"):
+            await Client(guarded(), auth="x").connect()
+
+    run(check())
+    with pytest.raises(TypeError, match="clientid"):
+        Client("http://a.example", auth=OAuth(clientid="x"))  # pyright: ignore[reportCallIssue]

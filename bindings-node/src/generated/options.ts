@@ -425,11 +425,18 @@ export interface OAuthOptions {
   /** Bind tokens to a key of this client (DPoP, RFC 9449). */
   dpop?: boolean;
   /**
-   * The folder in which credentials are kept, readable by its user only, and shared with other
-   * processes. Without it they are kept until the program ends.
+   * The place where credentials are kept. `memory`, the default: until the connection ends. `file`:
+   * in the folder of this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`),
+   * on macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. Otherwise the path
+   * of a folder. Files are readable by their user only, not encrypted, and shared with other
+   * processes.
    */
   store?: string;
-  /** The redirect URI of the program, where it receives redirects itself. */
+  /**
+   * The redirect URI that the client was registered with. One of this machine, such as
+   * `http://127.0.0.1:8912/callback`, is listened at; by default a free port is. Where the program
+   * receives redirects itself, the function `authorize` gives them.
+   */
   redirectUri?: string;
   /** Longest time of a login. Five minutes by default. */
   loginTimeout?: number;

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::sync::Arc;
 use trunkline::{
     auth::{
-        AccessToken, Algorithm, AuthError, ClientAuth, EnterpriseManaged, FileStore, MemoryStore, OAuth,
-        RedirectHandler, SigningKey, TokenStore,
+        AccessToken, Algorithm, AuthError, ClientAuth, EnterpriseManaged, FileStore, LoopbackHandler, MemoryStore,
+        OAuth, RedirectHandler, SigningKey, TokenStore,
     },
     bridge_support::described,
     protocol::{
@@ -197,6 +197,9 @@ pub(super) fn credentials(
         return Ok(None);
     }
     let given = given.unwrap_or_default();
+    if given.token.is_some() || functions.get(ACCESS_TOKEN).is_some() {
+        refuse_oauth_options(&given, &functions)?;
+    }
     if let Some(ask) = functions.get(ACCESS_TOKEN) {
         let token = AccessToken::from_fn(move |request| {
             ask.call::<Token>(&TokenRequest { url: request.url, refused: request.refused }, |answer| answer.token)
@@ -209,6 +212,30 @@ pub(super) fn credentials(
     oauth(given, &functions).map(Into::into)
 }
 
+/// A token is sent as it is.
+fn refuse_oauth_options(given: &OAuthOptions, functions: &Functions<'_>) -> Result<(), BridgeError> {
+    if given.token.is_some() && functions.get(ACCESS_TOKEN).is_some() {
+        return Err(wrong("token", "is given, and the function `access_token` too: there can be one of them"));
+    }
+    let others = [
+        ("grant", given.grant != OAuthGrant::default()),
+        ("clientId", given.client_id.is_some()),
+        ("clientSecret", given.client_secret.is_some()),
+        ("clientMetadataUrl", given.client_metadata_url.is_some()),
+        ("privateKey", given.private_key.is_some()),
+        ("scopes", !given.scopes.is_empty()),
+        ("dpop", given.dpop),
+        ("store", given.store.is_some()),
+        ("redirectUri", given.redirect_uri.is_some()),
+    ];
+    match others.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => {
+            Err(wrong(option, "is for OAuth: a token, or a function that gives one, is sent as it is"))
+        }
+        None => Ok(()),
+    }
+}
+
 fn oauth(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuth, BridgeError> {
     let mut auth = with_store(given.store.as_deref(), functions)?;
     if let Some(visit) = functions.get(AUTHORIZE) {
@@ -217,8 +244,32 @@ fn oauth(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuth, Bridge
         auth = auth.with_handler(RedirectHandler::new(uri, move |url| {
             visit.call::<Redirect>(&AuthorizeRequest { url }, |redirect| redirect.url)
         }));
-    } else if given.redirect_uri.is_some() {
-        return Err(wrong("redirectUri", "needs the function `authorize`, which gives the redirect"));
+    } else if let Some(uri) = given.redirect_uri {
+        let loopback = LoopbackHandler::default().with_redirect_uri(&uri);
+        let advice = |error: AuthError| wrong("redirectUri", &format!("{error}, or needs the function `authorize`"));
+        auth = auth.with_handler(loopback.map_err(advice)?);
+    }
+    let needing = [
+        ("clientSecret", given.client_secret.is_some()),
+        ("privateKey", given.private_key.is_some()),
+        ("issuer", given.issuer.is_some()),
+    ];
+    if let Some((option, _)) = needing.iter().find(|(_, is_given)| *is_given && given.client_id.is_none()) {
+        return Err(wrong(option, "needs a clientId"));
+    }
+    let of_provider = [
+        ("idpTokenEndpoint", given.idp_token_endpoint.is_some()),
+        ("idpClientId", given.idp_client_id.is_some()),
+        ("idpClientSecret", given.idp_client_secret.is_some()),
+        ("idpTokenType", given.idp_token_type.is_some()),
+    ];
+    if let Some((option, _)) = of_provider.iter().find(|(_, is_given)| *is_given)
+        && given.grant != OAuthGrant::EnterpriseManaged
+    {
+        return Err(wrong(option, "is for the grant enterprise_managed"));
+    }
+    if given.private_key.is_none() && (given.algorithm.is_some() || given.key_id.is_some()) {
+        return Err(wrong("privateKey", "is missing, and algorithm and keyId are of it"));
     }
     if let Some(name) = given.client_name {
         auth = auth.with_client_name(name);
@@ -283,9 +334,13 @@ fn oauth(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuth, Bridge
 
 fn with_store(folder: Option<&str>, functions: &Functions<'_>) -> Result<OAuth, BridgeError> {
     match (folder, functions.get(LOAD), functions.get(SAVE), functions.get(REMOVE)) {
+        (None | Some("memory"), None, None, None) => Ok(OAuth::new(MemoryStore::new())),
+        (Some("file"), None, None, None) => {
+            FileStore::of_user().map(OAuth::new).map_err(|error| wrong("store", &error.0))
+        }
+        (Some(""), None, None, None) => Err(wrong("store", "is empty: give memory, file or the path of a folder")),
         (Some(folder), None, None, None) => Ok(OAuth::new(FileStore::new(folder))),
         (None, Some(load), Some(save), Some(remove)) => Ok(OAuth::new(HostStore { load, save, remove })),
-        (None, None, None, None) => Ok(OAuth::new(MemoryStore::new())),
         (Some(_), ..) => Err(wrong("store", "is given, and functions of a store too: there can be one store")),
         _ => Err(BridgeError::invalid(format!("open: handlers: a store needs {LOAD}, {SAVE} and {REMOVE}"))),
     }

@@ -453,10 +453,15 @@ message! {
         scopes: Vec<String> = "scopes",
         /// Bind tokens to a key of this client (DPoP, RFC 9449).
         dpop: bool = "dpop",
-        /// The folder in which credentials are kept, readable by its user only, and shared with
-        /// other processes. Without it they are kept until the program ends.
+        /// The place where credentials are kept. `memory`, the default: until the connection ends.
+        /// `file`: in the folder of this user, which is `trunkline/tokens` in `~/.config` (or
+        /// `XDG_CONFIG_HOME`), on macOS in `~/Library/Application Support`, on Windows in
+        /// `%LOCALAPPDATA%`. Otherwise the path of a folder. Files are readable by their user only,
+        /// not encrypted, and shared with other processes.
         store: Option<String> = "store",
-        /// The redirect URI of the program, where it receives redirects itself.
+        /// The redirect URI that the client was registered with. One of this machine, such as
+        /// `http://127.0.0.1:8912/callback`, is listened at; by default a free port is. Where the
+        /// program receives redirects itself, the function `authorize` gives them.
         redirect_uri: Option<String> = "redirectUri",
         /// Longest time of a login. Five minutes by default.
         login_timeout: Option<Time> = "loginTimeoutMs",

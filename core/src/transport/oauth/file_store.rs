@@ -32,6 +32,32 @@ impl FileStore {
         Self { folder: folder.into() }
     }
 
+    /// The store of this user: `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS
+    /// in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`.
+    ///
+    /// # Errors
+    /// If the environment names no such folder.
+    pub fn of_user() -> Result<Self, AuthError> {
+        Self::of_environment(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
+    }
+
+    fn of_environment(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<Self, AuthError> {
+        let home = |folder| variable("HOME").map(|home| home.join(folder));
+        let (name, base) = if cfg!(windows) {
+            ("LOCALAPPDATA", variable("LOCALAPPDATA"))
+        } else if cfg!(target_os = "macos") {
+            ("HOME", home("Library/Application Support"))
+        } else {
+            // A relative path in this variable is invalid (XDG Base Directory Specification).
+            let named = variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+            ("HOME", named.or_else(|| home(".config")))
+        };
+        let base = base.filter(|path| path.is_absolute()).ok_or_else(|| {
+            AuthError(format!("No folder for the token store: {name} is no absolute path. Name the folder instead"))
+        })?;
+        Ok(Self::new(base.join("trunkline").join("tokens")))
+    }
+
     /// Keys are URLs, which no file can be called.
     fn path(&self, key: &str, ending: &str) -> PathBuf {
         let name = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, key.as_bytes()));
@@ -140,6 +166,19 @@ mod tests {
         let mut name = [0; 8];
         getrandom::fill(&mut name).unwrap();
         std::env::temp_dir().join(format!("trunkline-store-{}", URL_SAFE_NO_PAD.encode(name))).join("tokens")
+    }
+
+    #[cfg(all(unix, not(target_os = "macos")))]
+    #[test]
+    fn the_store_of_a_user_is_among_the_users_settings() {
+        let of = |home: Option<&'static str>, config: Option<&'static str>| {
+            let variable = |name: &str| if name == "HOME" { home } else { config }.map(PathBuf::from);
+            FileStore::of_environment(variable).map(|store| store.folder)
+        };
+        assert_eq!(of(Some("/home/ann"), None).unwrap(), Path::new("/home/ann/.config/trunkline/tokens"));
+        assert_eq!(of(Some("/home/ann"), Some("/c")).unwrap(), Path::new("/c/trunkline/tokens"));
+        assert_eq!(of(Some("/home/ann"), Some("c")).unwrap(), Path::new("/home/ann/.config/trunkline/tokens"));
+        assert!(of(None, None).unwrap_err().0.contains("HOME"));
     }
 
     #[tokio::test]

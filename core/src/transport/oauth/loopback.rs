@@ -10,11 +10,13 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
+use url::Url;
 
 /// How long one request may take to arrive.
 const REQUEST_WITHIN: Duration = Duration::from_secs(5);
 /// The longest request.
 const MAX_REQUEST: usize = 64 * 1024;
+const HOST: &str = "127.0.0.1";
 const PATH: &str = "/callback";
 const PAGE: &str =
     "<!doctype html><meta charset=utf-8><title>Done</title><p>You can close this page and return to the program.";
@@ -25,6 +27,16 @@ type Open = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;
 #[derive(Clone)]
 pub struct LoopbackHandler {
     open: Open,
+    redirect: Redirect,
+}
+
+/// The parts of the redirect URI.
+#[derive(Clone)]
+struct Redirect {
+    host: String,
+    /// 0: one that is free.
+    port: u16,
+    path: String,
 }
 
 impl Default for LoopbackHandler {
@@ -36,18 +48,41 @@ impl Default for LoopbackHandler {
 impl LoopbackHandler {
     /// With another way to let the user visit a URL, for example by printing it.
     pub fn with_opener(open: impl Fn(&str) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        Self { open: Arc::new(open) }
+        let redirect = Redirect { host: HOST.to_owned(), port: 0, path: PATH.to_owned() };
+        Self { open: Arc::new(open), redirect }
+    }
+
+    /// Receives the redirect at this URI, which the client was registered with:
+    /// `http://127.0.0.1:8912/callback`, or with the host `localhost` or `[::1]`. Without a port, a
+    /// free one is taken.
+    ///
+    /// # Errors
+    /// If it is not such a URI.
+    pub fn with_redirect_uri(self, uri: &str) -> Result<Self, AuthError> {
+        let parsed = Url::parse(uri).ok().filter(|url| {
+            let plain = url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
+            url.scheme() == "http" && plain && matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"))
+        });
+        let Some(url) = parsed else {
+            return Err(AuthError(format!(
+                "{uri:?} cannot be received on this machine: it must be like http://127.0.0.1:8912/callback"
+            )));
+        };
+        let host = url.host_str().unwrap_or(HOST).to_owned();
+        let redirect = Redirect { host, port: url.port().unwrap_or(0), path: url.path().to_owned() };
+        Ok(Self { redirect, ..self })
     }
 }
 
 impl AuthorizationHandler for LoopbackHandler {
     fn begin(&self) -> Task<Result<Box<dyn Authorizing>, AuthError>> {
-        let open = Arc::clone(&self.open);
+        let (open, mut redirect) = (Arc::clone(&self.open), self.redirect.clone());
         Box::pin(async move {
             let no_port = |error: io::Error| AuthError(format!("No port for the redirect: {error}"));
-            let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(no_port)?;
-            let port = listener.local_addr().map_err(no_port)?.port();
-            let authorizing: Box<dyn Authorizing> = Box::new(Receiver { listener, port, open });
+            let host = redirect.host.trim_matches(['[', ']']);
+            let listener = TcpListener::bind((host, redirect.port)).await.map_err(no_port)?;
+            redirect.port = listener.local_addr().map_err(no_port)?.port();
+            let authorizing: Box<dyn Authorizing> = Box::new(Receiver { listener, redirect, open });
             Ok(authorizing)
         })
     }
@@ -55,13 +90,14 @@ impl AuthorizationHandler for LoopbackHandler {
 
 struct Receiver {
     listener: TcpListener,
-    port: u16,
+    redirect: Redirect,
     open: Open,
 }
 
 impl Authorizing for Receiver {
     fn redirect_uri(&self) -> String {
-        format!("http://127.0.0.1:{}{PATH}", self.port)
+        let Redirect { host, port, path } = &self.redirect;
+        format!("http://{host}:{port}{path}")
     }
 
     fn visit(self: Box<Self>, url: String) -> Task<Result<String, AuthError>> {
@@ -73,7 +109,8 @@ impl Authorizing for Receiver {
                 let accepted = self.listener.accept().await;
                 let (stream, _) = accepted.map_err(|error| AuthError(format!("No redirect was received: {error}")))?;
                 // Browsers connect ahead, and ask for icons.
-                if let Ok(Some(query)) = tokio::time::timeout(REQUEST_WITHIN, answer(stream)).await {
+                if let Ok(Some(query)) = tokio::time::timeout(REQUEST_WITHIN, answer(stream, &self.redirect.path)).await
+                {
                     return Ok(query);
                 }
             }
@@ -82,7 +119,7 @@ impl Authorizing for Receiver {
 }
 
 /// Answers one request; gives the query of the redirect.
-async fn answer(mut stream: TcpStream) -> Option<String> {
+async fn answer(mut stream: TcpStream, expected: &str) -> Option<String> {
     let mut head = Vec::new();
     while !head.windows(4).any(|window| window == b"\r\n\r\n") {
         if head.len() > MAX_REQUEST || stream.read_buf(&mut head).await.ok()? == 0 {
@@ -92,7 +129,7 @@ async fn answer(mut stream: TcpStream) -> Option<String> {
     let line = String::from_utf8_lossy(head.split(|byte| *byte == b'\r').next()?).into_owned();
     let query = line.strip_prefix("GET ").and_then(|rest| rest.split(' ').next()).and_then(|target| {
         let (path, query) = target.split_once('?')?;
-        (path == PATH).then(|| query.to_owned())
+        (path == expected).then(|| query.to_owned())
     });
     let (status, page) = if query.is_some() { ("200 OK", PAGE) } else { ("404 Not Found", "") };
     let text = format!(
@@ -128,5 +165,25 @@ mod tests {
         let uri = authorizing.redirect_uri();
         let address = uri.strip_prefix("http://").unwrap().strip_suffix(PATH).unwrap().to_owned();
         assert_eq!(authorizing.visit(address).await.unwrap(), "code=a%20b&state=s");
+    }
+
+    #[tokio::test]
+    async fn auc_35_the_redirect_uri_is_that_of_the_registration() {
+        let given = |uri| LoopbackHandler::default().with_redirect_uri(uri);
+        let free = TcpListener::bind((HOST, 0)).await.unwrap().local_addr().unwrap().port();
+        let fixed = format!("http://localhost:{free}/oauth/callback");
+        // A port is given back when an authorization ends, and taken again by the next.
+        for _ in 0..2 {
+            assert_eq!(given(&fixed).unwrap().begin().await.unwrap().redirect_uri(), fixed);
+        }
+        let held = given(&fixed).unwrap().begin().await.unwrap();
+        let error = given(&fixed).unwrap().begin().await.err().unwrap();
+        assert!(error.0.starts_with("No port for the redirect"), "{error}");
+        drop(held);
+        let any = given("http://127.0.0.1/done").unwrap().begin().await.unwrap().redirect_uri();
+        assert!(any.ends_with("/done") && any != "http://127.0.0.1:0/done", "{any}");
+        for wrong in ["https://127.0.0.1/", "http://example.com/callback", "http://127.0.0.1/?a=b", "callback"] {
+            assert!(given(wrong).err().unwrap().0.contains("http://127.0.0.1:8912/callback"), "{wrong}");
+        }
     }
 }

@@ -19,6 +19,7 @@ const REQUESTS: [(&str, &str); 3] = [
 const ELSEWHERE: [&str; 2] = ["progress", "resource_updated"];
 
 const REGISTERED: &str = "Registered before connecting or after; a new handler takes the place of the one before.";
+const BEFORE: &str = "Registered before connecting.";
 const ASKED_FOR: &str =
     "Registered before connecting: newer servers notify only clients that asked when they connected.";
 
@@ -110,8 +111,9 @@ fn request(params: &ObjectModel) -> String {
 }
 
 fn answered(row: &HostOperation) -> String {
-    let HostOperation { name, doc, params, .. } = row;
-    let doc = docstring("        ", &format!("{doc} {REGISTERED}"));
+    let HostOperation { name, doc, method, params, .. } = row;
+    let when = if method.is_some() { REGISTERED } else { BEFORE };
+    let doc = docstring("        ", &format!("{doc} {when}"));
     let (variable, request) = (variable(name), request_name(params));
     format!(
         "\n    def on_{name}(self, function: {variable}) -> {variable}:\n{doc}        self._answer(\"{name}\", function, \

@@ -491,50 +491,47 @@ class HostHandlers:
     def on_authorize(self, function: _Authorize) -> _Authorize:
         """Lets the user visit a page, on which the client is authorized, and gives the redirect that follows.
         Needs the option `redirectUri`. Without this function the browser is opened. Registered before
-        connecting or after; a new handler takes the place of the one before.
+        connecting.
         """
         self._answer("authorize", function, AuthorizeRequest.from_json)
         return function
 
     def on_access_token(self, function: _AccessToken) -> _AccessToken:
-        """Gives the access token of a request, in the place of the option `auth`. Registered before connecting
-        or after; a new handler takes the place of the one before.
+        """Gives the access token of a request, in the place of the option `auth`. Registered before
+        connecting.
         """
         self._answer("access_token", function, TokenRequest.from_json)
         return function
 
     def on_identity_token(self, function: _IdentityToken) -> _IdentityToken:
         """Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`).
-        Registered before connecting or after; a new handler takes the place of the one before.
+        Registered before connecting.
         """
         self._answer("identity_token", function, IdentityTokenRequest.from_json)
         return function
 
     def on_assertion(self, function: _Assertion) -> _Assertion:
         """Gives the JWT by which the platform vouches for this workload (grant `workload_identity`).
-        Registered before connecting or after; a new handler takes the place of the one before.
+        Registered before connecting.
         """
         self._answer("assertion", function, AssertionRequest.from_json)
         return function
 
     def on_load_credentials(self, function: _LoadCredentials) -> _LoadCredentials:
         """Loads credentials from a store of the program's own. With `save_credentials` and
-        `remove_credentials`, in the place of the option `store`. Registered before connecting or after; a
-        new handler takes the place of the one before.
+        `remove_credentials`, in the place of the option `store`. Registered before connecting.
         """
         self._answer("load_credentials", function, CredentialsKey.from_json)
         return function
 
     def on_save_credentials(self, function: _SaveCredentials) -> _SaveCredentials:
-        """Saves credentials in a store of the program's own. They are secrets. Registered before connecting or
-        after; a new handler takes the place of the one before.
-        """
+        """Saves credentials in a store of the program's own. They are secrets. Registered before connecting."""
         self._answer("save_credentials", function, Credentials.from_json)
         return function
 
     def on_remove_credentials(self, function: _RemoveCredentials) -> _RemoveCredentials:
         """Removes credentials from a store of the program's own, if they are there. Registered before
-        connecting or after; a new handler takes the place of the one before.
+        connecting.
         """
         self._answer("remove_credentials", function, CredentialsKey.from_json)
         return function

@@ -88,6 +88,58 @@ fn errors_of_every_function_name_what_is_wrong() {
 }
 
 #[test]
+fn wrong_credentials_are_named() {
+    let host = Host::new();
+    let server = host.server();
+    let http = json!({"type": "http", "url": "http://a.example"});
+    let memory = json!({"type": "memory", "server": server});
+    let pem = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----";
+    for (transport, auth, handlers, named) in [
+        (&http, json!(5), json!({}), "auth"),
+        (&http, json!({"tokn": "x"}), json!({}), "tokn"),
+        (&http, json!({"dpop": "yes"}), json!({}), "auth.dpop"),
+        (&http, json!({"loginTimeoutMs": -1}), json!({}), "auth.loginTimeoutMs"),
+        (&http, json!({"grant": "password"}), json!({}), "auth.grant"),
+        (&http, json!({"token": "x", "dpop": true}), json!({}), "auth.dpop: is for OAuth"),
+        (&http, json!({"token": "x"}), json!({"access_token": "queue"}), "auth.token: is given"),
+        (&http, json!({"store": "file"}), json!({"access_token": "queue"}), "auth.store: is for OAuth"),
+        (&http, json!({"clientSecret": "x"}), json!({}), "auth.clientSecret: needs a clientId"),
+        (&http, json!({"keyId": "x"}), json!({}), "auth.privateKey: is missing"),
+        (
+            &http,
+            json!({"clientId": "a", "privateKey": "x"}),
+            json!({}),
+            "auth.privateKey: The private key is no PKCS #8",
+        ),
+        (
+            &http,
+            json!({"clientId": "a", "privateKey": pem, "algorithm": "none"}),
+            json!({}),
+            "auth.algorithm: \"none\" is unknown",
+        ),
+        (&http, json!({"clientMetadataUrl": "http://a.example"}), json!({}), "auth.clientMetadataUrl: "),
+        (&http, json!({"redirectUri": "https://a.example/done"}), json!({}), "needs the function `authorize`"),
+        (&http, json!({}), json!({"authorize": "queue"}), "auth.redirectUri: is missing"),
+        (&http, json!({"store": ""}), json!({}), "auth.store: is empty"),
+        (
+            &http,
+            json!({}),
+            json!({"load_credentials": "queue"}),
+            "a store needs load_credentials, save_credentials and",
+        ),
+        (&http, json!({"grant": "workload_identity"}), json!({}), "needs the function assertion"),
+        (&http, json!({"grant": "enterprise_managed"}), json!({}), "auth.idpTokenEndpoint: is missing"),
+        (&http, json!({"idpClientId": "x"}), json!({}), "auth.idpClientId: is for the grant enterprise_managed"),
+        (&memory, json!({}), json!({}), "auth is for servers over HTTP"),
+    ] {
+        let given = json!({"client": {}, "transport": transport, "auth": auth, "handlers": handlers});
+        let error = host.port.open(given.to_string().as_bytes()).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidArgument, "{given}");
+        assert!(error.message.starts_with("open: ") && error.message.contains(named), "{given}: {error:?}");
+    }
+}
+
+#[test]
 fn what_listens_in_vain_says_so_in_its_reply() {
     let host = Host::new();
     let server = host.server();
