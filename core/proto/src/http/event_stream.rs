@@ -112,9 +112,9 @@ impl EventStream {
         }
         let Some(offset) = self.buffer[self.searched..].iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
             self.searched = self.buffer.len();
-            // "data: " and a byte order mark are not part of the message.
-            return if self.searched > self.max_bytes + 16 { Err(TooLarge(self.max_bytes)) } else { Ok(None) };
+            return self.check_line(self.searched).map(|()| None);
         };
+        self.check_line(self.searched + offset)?;
         let mut line = self.buffer.split_to(self.searched + offset).freeze();
         self.searched = 0;
         self.after_cr = self.buffer[0] == b'\r';
@@ -128,6 +128,12 @@ impl EventStream {
         Ok(Some(line))
     }
 
+    /// The same bound for a line that came as a whole, so that chunks make no difference.
+    fn check_line(&self, length: usize) -> Result<(), TooLarge> {
+        // "data: " and a byte order mark are not part of the message.
+        if length > self.max_bytes.saturating_add(16) { Err(TooLarge(self.max_bytes)) } else { Ok(()) }
+    }
+
     fn field(&mut self, line: &Bytes) -> Result<(), TooLarge> {
         let (name, value) = match line.iter().position(|byte| *byte == b':') {
             Some(colon) => {
@@ -138,7 +144,7 @@ impl EventStream {
         };
         match name {
             b"data" => {
-                if self.data.len() + value.len() > self.max_bytes {
+                if self.data.len() + usize::from(self.has_data) + value.len() > self.max_bytes {
                     return Err(TooLarge(self.max_bytes));
                 }
                 if self.has_data {

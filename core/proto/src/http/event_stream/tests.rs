@@ -100,6 +100,28 @@ fn a_message_is_bounded_however_it_is_cut() {
 }
 
 #[test]
+fn a_line_beyond_the_bound_is_refused_however_it_is_cut() {
+    let comment = [b":", &[b'x'; 40][..], b"\n\n"].concat();
+    for size in [1, 7, comment.len()] {
+        let mut stream = EventStream::new(20);
+        let refused = comment.chunks(size).any(|chunk| {
+            stream.push(chunk);
+            stream.next_message().is_err()
+        });
+        assert!(refused, "in chunks of {size}");
+    }
+}
+
+#[test]
+fn the_breaks_between_lines_of_data_count() {
+    let mut stream = EventStream::new(3);
+    stream.push(b"data: a\ndata: b\n\n");
+    assert_eq!(messages(&mut stream), ["a\nb"]);
+    stream.push(b"data: a\ndata: bc\n\n");
+    assert_eq!(stream.next_message(), Err(TooLarge(3)));
+}
+
+#[test]
 fn what_is_written_reads_back() {
     let mut text = BytesMut::new();
     crate::http::sse::put_event(&mut text, None, b"{\"a\":\r\n1}");
@@ -178,12 +200,12 @@ proptest! {
             stream.push(&chunk);
             loop {
                 match stream.next_message() {
-                    Ok(Some(message)) => prop_assert!(message.len() <= bound + 1),
+                    Ok(Some(message)) => prop_assert!(message.len() <= bound),
                     Ok(None) => break,
                     Err(_) => return Ok(()),
                 }
             }
-            prop_assert!(stream.buffer.len() <= bound + 16 && stream.data.len() <= bound + 1);
+            prop_assert!(stream.buffer.len() <= bound + 16 && stream.data.len() <= bound);
         }
     }
 }
