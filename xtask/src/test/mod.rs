@@ -69,7 +69,7 @@ pub(crate) struct Selection {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 27] = {
+const STEPS: [Step; 28] = {
     use Language::{C, Node, Python, Rust};
     use Turn::{Beside, Cargo, Last};
     [
@@ -109,6 +109,8 @@ const STEPS: [Step; 27] = {
             languages: &Language::ALL,
             work: |workspace, selection| crate::conformance::servers(workspace, &selection.languages, &[]),
         },
+        // The server and the authorization server are programs of Node.
+        Step { name: "authorization server", turn: Beside, languages: &[Node], work: suites::authorization },
         Step { name: "matrix", turn: Beside, languages: &Language::ALL, work: crate::matrix::check },
         Step { name: "snippets", turn: Cargo, languages: &[], work: snippets::check },
         Step { name: "examples", turn: Cargo, languages: &Language::ALL, work: examples::run_all },

@@ -78,6 +78,21 @@ pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Co
     unstarted.map_or(Ok(count), Err)
 }
 
+/// The fixture clients log in at a certified authorization server, which protects a server of ours.
+pub(crate) fn authorization(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    let mut node = workspace.command("node");
+    node.arg(workspace.path("tests/peers/node/authorization.mjs"));
+    node.args(selection.languages.iter().map(|language| language.client(workspace)));
+    let output = run(node, DEADLINE)?;
+    let lines = |word: &str| output.text.lines().filter(|line| line.starts_with(word)).count();
+    let (passed, mut failed) = (lines("ok "), lines("not ok "));
+    if failed == 0 && (!output.success() || passed == 0) {
+        failed = 1;
+    }
+    let said = if failed == 0 { String::new() } else { format!("{}\n[{}]\n", output.text, output.ending()) };
+    Ok(Count { passed, failed, said, note: String::new() })
+}
+
 /// The sums of a report of the player. A player that fails without one is a failure, and so is a
 /// vector that it skips.
 fn played(name: &str, output: &Output, report: Option<&str>) -> Count {
