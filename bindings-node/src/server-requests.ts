@@ -1,6 +1,6 @@
 // Handlers of a client for what its server asks and reports.
 import { checkHandler, type Callable } from "./features/feature.js";
-import { asked, notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
+import { asked, notified, operations, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import type { ServerRequestContext } from "./requests.js";
 import { resultOf } from "./returns.js";
 
@@ -49,7 +49,8 @@ export class Handlers {
   }
 }
 
-function answerOf(result: unknown, name: string): ReturnType<typeof resultOf> {
+function answerOf(result: unknown, name: keyof RequestHandlers): ReturnType<typeof resultOf> {
+  if (silent.includes(name)) return resultOf({});
   if (typeof result === "object" && result !== null) return resultOf(result);
   throw new TypeError(`${name} returned ${String(result)}, which is not a result`);
 }

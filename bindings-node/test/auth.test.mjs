@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -145,6 +146,58 @@ test("AUC-31: a client sends its token, or that of a function, which is told of 
     await listener.close();
   }
 });
+
+/** An authorization server for clients that act for themselves. */
+async function authorizationServer(token) {
+  const requests = [];
+  const server = createServer((request, response) => {
+    const issuer = `http://127.0.0.1:${server.address().port}`;
+    const answers = {
+      "/.well-known/oauth-authorization-server": { issuer, token_endpoint: `${issuer}/token`, grant_types_supported: ["client_credentials"] },
+      "/token": { access_token: token, token_type: "Bearer", expires_in: 3600 },
+    };
+    requests.push(request.url);
+    response.writeHead(answers[request.url] ? 200 : 404, { "content-type": "application/json" });
+    response.end(JSON.stringify(answers[request.url] ?? {}));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { issuer: `http://127.0.0.1:${server.address().port}`, requests, close: () => server.close() };
+}
+
+test("XAU-07: a client acts for itself, and a store of one's own keeps its token", async () => {
+  const { server, auth } = guarded();
+  const tokens = await authorizationServer("alice");
+  const port = await freePort();
+  const own = `http://127.0.0.1:${port}/mcp`;
+  const listener = await server.listen({ port, auth: { ...auth, resource: own, authorizationServers: [tokens.issuer] } });
+  const kept = new Map();
+  const options = {
+    auth: { grant: "client_credentials", clientId: "machine", clientSecret: "secret" },
+    onLoadCredentials: async ({ key }) => ({ value: kept.get(key) }),
+    onSaveCredentials: ({ key, value }) => void kept.set(key, value),
+    onRemoveCredentials: ({ key }) => void kept.delete(key),
+  };
+  try {
+    for (let time = 0; time < 2; ++time) {
+      const client = await Client.connect(own, options);
+      assert.equal(JSON.parse((await client.callTool("whoami")).content[0].text).subject, "alice");
+      await client.close();
+    }
+    assert.equal(tokens.requests.filter((url) => url === "/token").length, 1, "the second connection takes the kept token");
+    assert.ok([...kept.values()].some((value) => value.includes("alice")));
+  } finally {
+    await listener.close();
+    tokens.close();
+  }
+});
+
+async function freePort() {
+  const probe = createServer();
+  await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
 
 test("wrong credentials are named", async () => {
   for (const [auth, named] of [

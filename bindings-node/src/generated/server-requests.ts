@@ -75,6 +75,9 @@ export const operations: Record<keyof RequestHandlers, string> = {
   onRemoveCredentials: "remove_credentials",
 };
 
+/** The handlers that return nothing. */
+export const silent: readonly (keyof RequestHandlers)[] = ["onSaveCredentials", "onRemoveCredentials"];
+
 /** The method of each notification that has a handler. */
 export const notified: Record<keyof NotificationHandlers, string> = {
   onLog: "notifications/message",

@@ -39,7 +39,13 @@ pub(super) fn render(surface: &Surface) -> String {
     for row in &surface.host {
         _ = writeln!(body, "  {}: \"{}\",", handler(&row.name), row.name);
     }
-    body += "};\n\n/** The method of each notification that has a handler. */\nexport const notified: Record<keyof NotificationHandlers, string> = {\n";
+    let silent = surface.host.iter().filter(|row| row.result.is_none());
+    let silent: Vec<_> = silent.map(|row| format!("\"{}\"", handler(&row.name))).collect();
+    body += &format!(
+        "}};\n\n/** The handlers that return nothing. */\nexport const silent: readonly (keyof RequestHandlers)[] = [{}];\n",
+        silent.join(", ")
+    );
+    body += "\n/** The method of each notification that has a handler. */\nexport const notified: Record<keyof NotificationHandlers, string> = {\n";
     for row in &notifications {
         _ = writeln!(body, "  {}: \"{}\",", handler(&row.name), row.method);
     }
