@@ -8,7 +8,11 @@ use trunkline_proto::protocol::uri_template::UriTemplate;
 
 fuzz_target!(|data: &[u8]| {
     let Some((template, uri)) = std::str::from_utf8(data).ok().and_then(|text| text.split_once('\n')) else { return };
-    let named: usize = template.split('{').skip(1).map(|expression| expression.split(',').count()).sum();
+    let named: usize = template
+        .split('{')
+        .skip(1)
+        .map(|rest| rest.split('}').next().map_or(0, |names| names.split(',').count()))
+        .sum();
     let Ok(template) = UriTemplate::parse(template) else { return };
     // A variable that is named twice may be absent in one place and have its value in the other.
     let once = template.variables().len() == named;
