@@ -60,10 +60,12 @@
 #define TRUNKLINE_METHOD_COMPLETE "completion/complete"
 #define TRUNKLINE_METHOD_ELICIT "elicitation/create"
 #define TRUNKLINE_METHOD_GET_PROMPT "prompts/get"
+#define TRUNKLINE_METHOD_GET_SKILL "skills/get"
 #define TRUNKLINE_METHOD_LIST_PROMPTS "prompts/list"
 #define TRUNKLINE_METHOD_LIST_RESOURCES "resources/list"
 #define TRUNKLINE_METHOD_LIST_RESOURCE_TEMPLATES "resources/templates/list"
 #define TRUNKLINE_METHOD_LIST_ROOTS "roots/list"
+#define TRUNKLINE_METHOD_LIST_SKILLS "skills/list"
 #define TRUNKLINE_METHOD_LIST_TOOLS "tools/list"
 #define TRUNKLINE_METHOD_PING "ping"
 #define TRUNKLINE_METHOD_READ_RESOURCE "resources/read"
@@ -1427,6 +1429,65 @@ enum trunkline_result trunkline_client_start_complete(struct trunkline_client *c
                                                       trunkline_destructor destructor,
                                                       uint64_t *ticket,
                                                       struct trunkline_error **error);
+
+/**
+ * Lists the agent skills that the server offers (the skills extension of 2026-07-28). An empty
+ * list does not mean that there are none. Blocks until all pages are there and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum. `skills`
+ * is a JSON array of the specification's SkillEntry; it is yours: `trunkline_text_free`.
+ * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ */
+enum trunkline_result trunkline_client_list_skills(struct trunkline_client *client,
+                                                   const struct trunkline_request_options *options,
+                                                   struct trunkline_text **skills,
+                                                   struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_skills` without waiting: `callback` gets the ListSkillsResult
+ * with the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function
+ * of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_list_skills(struct trunkline_client *client,
+                                                         const struct trunkline_request_options *options,
+                                                         trunkline_reply_callback callback,
+                                                         void *user_data,
+                                                         trunkline_destructor destructor,
+                                                         uint64_t *ticket,
+                                                         struct trunkline_error **error);
+
+/**
+ * Gets the entry of an agent skill (the skills extension of 2026-07-28). Blocks until the result
+ * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
+ * port.
+ *
+ * - `uri`: The URI of its `SKILL.md`.
+ *
+ * `options` may be NULL. `result` is the GetSkillResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_get_skill(struct trunkline_client *client,
+                                                 struct trunkline_str uri,
+                                                 const struct trunkline_request_options *options,
+                                                 struct trunkline_text **result,
+                                                 struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_get_skill` without waiting: `callback` gets the GetSkillResult as
+ * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_get_skill(struct trunkline_client *client,
+                                                       struct trunkline_str uri,
+                                                       const struct trunkline_request_options *options,
+                                                       trunkline_reply_callback callback,
+                                                       void *user_data,
+                                                       trunkline_destructor destructor,
+                                                       uint64_t *ticket,
+                                                       struct trunkline_error **error);
 
 /**
  * Asks whether the server is alive. Blocks until the answer is there and runs callbacks

@@ -125,6 +125,8 @@ mod printable;
 pub mod runtime;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+mod skills;
 mod sync;
 #[cfg(feature = "tokio")]
 pub mod transport;

@@ -420,6 +420,102 @@ pub unsafe extern "C" fn trunkline_client_start_complete(
     })
 }
 
+/// Lists the agent skills that the server offers (the skills extension of 2026-07-28). An empty
+/// list does not mean that there are none. Blocks until all pages are there and runs callbacks
+/// meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+///
+/// `options` may be NULL: each page may take their timeout, all together their maximum. `skills`
+/// is a JSON array of the specification's SkillEntry; it is yours: `trunkline_text_free`.
+/// `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_list_skills(
+    client: *mut trunkline_client,
+    options: *const trunkline_request_options,
+    skills: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, skills) = (handle!(client).connection.clone(), out!(skills));
+        skills.finish(client.list("skills/list", "/skills", settled!(options))?.give())
+    })
+}
+
+/// Starts `trunkline_client_list_skills` without waiting: `callback` gets the ListSkillsResult
+/// with the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function
+/// of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+/// `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_list_skills(
+    client: *mut trunkline_client,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = ReplyCallback::new(callback, user_data);
+        let options = settled!(options);
+        handle!(client).connection.start_list("skills/list", options, callback, out_or_null!(ticket))
+    })
+}
+
+/// Gets the entry of an agent skill (the skills extension of 2026-07-28). Blocks until the result
+/// is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
+/// port.
+///
+/// - `uri`: The URI of its `SKILL.md`.
+///
+/// `options` may be NULL. `result` is the GetSkillResult as JSON; it is yours:
+/// `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_get_skill(
+    client: *mut trunkline_client,
+    uri: trunkline_str,
+    options: *const trunkline_request_options,
+    result: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, result) = (handle!(client).connection.clone(), out!(result));
+        let params = Params::default().text("uri", text!(uri));
+        let json = client.request("skills/get", params.raw()?.as_deref(), settled!(options))?;
+        result.finish(Text::copy(&json).give())
+    })
+}
+
+/// Starts `trunkline_client_get_skill` without waiting: `callback` gets the GetSkillResult as
+/// JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+/// `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+/// `destructor` fires exactly once, also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_get_skill(
+    client: *mut trunkline_client,
+    uri: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = ReplyCallback::new(callback, user_data);
+        let params = Params::default().text("uri", text!(uri));
+        let options = settled!(options);
+        handle!(client).connection.start(
+            "skills/get",
+            params.raw()?.as_deref(),
+            options,
+            callback,
+            out_or_null!(ticket),
+        )
+    })
+}
+
 /// Asks whether the server is alive. Blocks until the answer is there and runs callbacks
 /// meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
 ///

@@ -602,6 +602,48 @@ export interface CompleteResult {
   _meta?: JsonObject;
 }
 
+/** An agent skill, as a server lists it. */
+export interface SkillEntry {
+  /** The URI of its `SKILL.md`. */
+  uri: string;
+  /** The frontmatter of its `SKILL.md`: name, description, and what else the author wrote. */
+  frontmatter: JsonObject;
+  /** Its files, each with URI, size in bytes and digest; or the text `dynamic`. */
+  resources?: unknown;
+  /** Metadata, by reverse-domain name. */
+  _meta?: JsonObject;
+}
+
+/** One page of the agent skills that a server offers. */
+export interface ListSkillsResult {
+  /** The skills. None here says nothing about others. */
+  skills: SkillEntry[];
+  /** The cursor of the next page; absent after the last one. */
+  nextCursor?: string;
+  /** The time for which the page may be cached, in milliseconds (2026-07-28). */
+  ttlMs?: number;
+  /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
+  cacheScope?: CacheScope;
+  /** `complete` on 2026-07-28; absent before. */
+  resultType?: string;
+  /** Metadata, by reverse-domain name. */
+  _meta?: JsonObject;
+}
+
+/** An agent skill that was asked for by its URI. */
+export interface GetSkillResult {
+  /** The skill. */
+  skill: SkillEntry;
+  /** The time for which the entry may be cached, in milliseconds (2026-07-28). */
+  ttlMs?: number;
+  /** `private` or `public`: the callers that may share a cached entry (2026-07-28). */
+  cacheScope?: CacheScope;
+  /** `complete` on 2026-07-28; absent before. */
+  resultType?: string;
+  /** Metadata, by reverse-domain name. */
+  _meta?: JsonObject;
+}
+
 /** The model wants a tool to be called. */
 export interface ToolUseContent {
   type: "tool_use";

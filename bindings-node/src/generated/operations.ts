@@ -10,10 +10,12 @@ import type {
   CompletionReference,
   ElicitationComplete,
   GetPromptResult,
+  GetSkillResult,
   JsonObject,
   ListPromptsResult,
   ListResourceTemplatesResult,
   ListResourcesResult,
+  ListSkillsResult,
   ListToolsResult,
   LogMessage,
   Progress,
@@ -22,6 +24,7 @@ import type {
   Resource,
   ResourceTemplate,
   ResourceUpdated,
+  SkillEntry,
   Tool,
 } from "./model.js";
 
@@ -31,10 +34,11 @@ export interface ListItems {
   resources: Resource;
   resourceTemplates: ResourceTemplate;
   prompts: Prompt;
+  skills: SkillEntry;
 }
 
 /** The lists of a server. */
-export type Category = "tools" | "resources" | "resourceTemplates" | "prompts";
+export type Category = "tools" | "resources" | "resourceTemplates" | "prompts" | "skills";
 
 /** The methods of the protocol, by operation. */
 export const methods = {
@@ -46,6 +50,8 @@ export const methods = {
   listPrompts: "prompts/list",
   getPrompt: "prompts/get",
   complete: "completion/complete",
+  listSkills: "skills/list",
+  getSkill: "skills/get",
   ping: "ping",
   elicit: "elicitation/create",
   elicitUrl: "elicitation/create",
@@ -186,6 +192,32 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    */
   complete(ref: CompletionReference, argument: CompleteArgument, context?: CompleteContext, options: RequestOptions = {}): Promise<CompleteResult> {
     return this.#sender.call(methods.complete, { ref, argument, context }, options) as Promise<CompleteResult>;
+  }
+
+  /**
+   * The agent skills that the server offers (the skills extension of 2026-07-28). An empty list
+   * does not mean that there are none. All pages, as one list.
+   */
+  listSkills(options: RequestOptions = {}): Promise<SkillEntry[]> {
+    return this.#sender.list(methods.listSkills, "skills", options) as Promise<SkillEntry[]>;
+  }
+
+  /**
+   * The agent skills that the server offers (the skills extension of 2026-07-28). An empty list
+   * does not mean that there are none. One page: the first, or the one at the `nextCursor` of the
+   * page before.
+   */
+  listSkillsPage(cursor?: string, options: RequestOptions = {}): Promise<ListSkillsResult> {
+    return this.#sender.page(methods.listSkills, "skills", cursor, options) as Promise<ListSkillsResult>;
+  }
+
+  /**
+   * Gets the entry of an agent skill (the skills extension of 2026-07-28).
+   *
+   * @param uri The URI of its `SKILL.md`.
+   */
+  getSkill(uri: string, options: RequestOptions = {}): Promise<GetSkillResult> {
+    return this.#sender.call(methods.getSkill, { uri }, options) as Promise<GetSkillResult>;
   }
 
   /** Asks whether the server is alive. */

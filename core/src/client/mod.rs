@@ -33,6 +33,8 @@ mod roots;
 mod rounds;
 mod server_description;
 mod server_requests;
+#[cfg(feature = "skills")]
+mod skills;
 mod subscription;
 mod timer;
 mod tools;
@@ -51,4 +53,6 @@ pub use input_required::{InputRequest, InputRequired, InputResponses};
 pub use link::{Connector, Inbox, Link, LinkMessage, RequestHead};
 pub use options::{ClientOptions, InputMode, ProgressHook, RequestOptions};
 pub use server_description::ServerDescription;
+#[cfg(feature = "skills")]
+pub use skills::LoadedSkill;
 pub use subscription::Subscription;

@@ -9,6 +9,7 @@ mod places;
 mod processes;
 mod reconnecting;
 mod requests;
+mod skills;
 mod subscriptions;
 
 use crate::wire::checker;

@@ -55,6 +55,9 @@ const TYPES: [(&str, &str, &str); 15] = [
     ("*", "cacheScope", "CacheScope"),
 ];
 
+/// A list whose items the core serves alone: there is no provider of it.
+const SKILLS: &str = "skills";
+
 /// Options that this package has in another form.
 const OMITTED: [(&str, &str); 4] =
     [("AuthOptions", "verifier"), ("ChildOptions", "command"), ("ClientOptions", "listen"), ("EndpointOptions", "url")];
@@ -293,7 +296,7 @@ fn documented(field: &Field) -> String {
 fn operations(rows: &[Operation], notifications: &[Notification]) -> String {
     let (client, handler): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.caller == Caller::Client);
     let lists: Vec<(&str, &str)> =
-        client.iter().filter_map(|row| Some((row.list.as_deref()?, renamed(row.item.as_deref()?)))).collect();
+        client.iter().filter_map(|row| Some((row.list.as_deref()?, renamed(row.item.as_deref()?)))).filter(|(list, _)| *list != SKILLS).collect();
     let mut body = String::from("\n/** The items of each list of a server. */\nexport interface ListItems {\n");
     for (list, item) in &lists {
         _ = writeln!(body, "  {list}: {item};");

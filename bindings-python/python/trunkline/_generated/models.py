@@ -1584,6 +1584,183 @@ class CompleteResult(Model):
         return json
 
 
+class SkillEntry(Model):
+    """An agent skill, as a server lists it."""
+
+    __slots__ = (
+        "frontmatter",
+        "meta",
+        "resources",
+        "uri",
+    )
+
+    uri: str
+    """The URI of its `SKILL.md`."""
+
+    frontmatter: Mapping[str, Any]
+    """The frontmatter of its `SKILL.md`: name, description, and what else the author wrote."""
+
+    resources: Any
+    """Its files, each with URI, size in bytes and digest; or the text `dynamic`."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    def __init__(
+        self, uri: str, frontmatter: Mapping[str, Any], *, resources: Any = None, meta: Mapping[str, Any] | None = None
+    ) -> None:
+        self.uri = uri
+        self.frontmatter = frontmatter
+        self.resources = resources
+        self.meta = meta
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> SkillEntry:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "uri"), json["frontmatter"], resources=json.get("resources"), meta=json.get("_meta"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"uri": self.uri, "frontmatter": self.frontmatter}
+        if self.resources is not None:
+            json["resources"] = self.resources
+        if self.meta is not None:
+            json["_meta"] = self.meta
+        return json
+
+
+class ListSkillsResult(Model):
+    """One page of the agent skills that a server offers."""
+
+    __slots__ = (
+        "cache_scope",
+        "meta",
+        "next_cursor",
+        "skills",
+        "ttl",
+    )
+
+    skills: list[SkillEntry]
+    """The skills. None here says nothing about others."""
+
+    next_cursor: str | None
+    """The cursor of the next page; absent after the last one."""
+
+    ttl: float | None
+    """The time for which the page may be cached, in seconds (2026-07-28)."""
+
+    cache_scope: str | None
+    """`private` or `public`: the callers that may share a cached page (2026-07-28)."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    def __init__(
+        self,
+        skills: list[SkillEntry] | None = None,
+        *,
+        next_cursor: str | None = None,
+        ttl: float | None = None,
+        cache_scope: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.skills = [] if skills is None else skills
+        self.next_cursor = next_cursor
+        self.ttl = ttl
+        self.cache_scope = cache_scope
+        self.meta = meta
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ListSkillsResult:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            skills=[SkillEntry.from_json(item) for item in list_of(json, "skills")],
+            next_cursor=cursor_of(json),
+            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            cache_scope=json.get("cacheScope"),
+            meta=json.get("_meta"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"skills": [item.to_json() for item in self.skills]}
+        if self.next_cursor is not None:
+            json["nextCursor"] = self.next_cursor
+        if self.ttl is not None:
+            json["ttlMs"] = ms_of(self.ttl)
+        if self.cache_scope is not None:
+            json["cacheScope"] = self.cache_scope
+        if self.meta is not None:
+            json["_meta"] = self.meta
+        return json
+
+
+class GetSkillResult(Model):
+    """An agent skill that was asked for by its URI."""
+
+    __slots__ = (
+        "cache_scope",
+        "meta",
+        "skill",
+        "ttl",
+    )
+
+    skill: SkillEntry
+    """The skill."""
+
+    ttl: float | None
+    """The time for which the entry may be cached, in seconds (2026-07-28)."""
+
+    cache_scope: str | None
+    """`private` or `public`: the callers that may share a cached entry (2026-07-28)."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    def __init__(
+        self,
+        skill: SkillEntry,
+        *,
+        ttl: float | None = None,
+        cache_scope: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.skill = skill
+        self.ttl = ttl
+        self.cache_scope = cache_scope
+        self.meta = meta
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> GetSkillResult:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            SkillEntry.from_json(json["skill"]),
+            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            cache_scope=json.get("cacheScope"),
+            meta=json.get("_meta"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"skill": self.skill.to_json()}
+        if self.ttl is not None:
+            json["ttlMs"] = ms_of(self.ttl)
+        if self.cache_scope is not None:
+            json["cacheScope"] = self.cache_scope
+        if self.meta is not None:
+            json["_meta"] = self.meta
+        return json
+
+
 ElicitAction: TypeAlias = Literal["accept", "decline", "cancel"]
 """The decision of a user."""
 

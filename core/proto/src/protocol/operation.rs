@@ -123,6 +123,14 @@ macro_rules! client_operations {
                 /// later).
                 optional context "context": CompleteContext,
             ) -> CompleteResult;
+            /// The agent skills that the server offers (the skills extension of 2026-07-28). An
+            /// empty list does not mean that there are none.
+            list list_skills list_skills_page = SKILLS_LIST() -> ListSkillsResult of skills: SkillEntry;
+            /// Gets the entry of an agent skill (the skills extension of 2026-07-28).
+            call get_skill get_skill_with = SKILLS_GET(
+                /// The URI of its `SKILL.md`.
+                required uri "uri": str,
+            ) -> GetSkillResult;
             /// Asks whether the server is alive.
             liveness ping = PING() or DISCOVER;
         }

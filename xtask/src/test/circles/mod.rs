@@ -54,6 +54,7 @@ const CLUSTERS: &[Cluster] = &[
             "protocol::model::resource",
             "protocol::model::root",
             "protocol::model::sampling",
+            "protocol::model::skill",
             "protocol::model::subscription",
             "protocol::model::task",
             "protocol::model::tool",

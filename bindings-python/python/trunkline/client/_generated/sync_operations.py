@@ -11,15 +11,18 @@ from ..._generated.models import (
     CompleteArgument,
     CompleteContext,
     CompleteResult,
+    GetSkillResult,
     ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
+    ListSkillsResult,
     ListToolsResult,
     Prompt,
     ReadResourceResult,
     Reference,
     Resource,
     ResourceTemplate,
+    SkillEntry,
     SubscriptionFilter,
     Tool,
 )
@@ -429,6 +432,77 @@ class SyncOperations:
         params = params_of({"ref": reference, "argument": argument, "context": context, "_meta": meta})
         json = request_json("completion/complete", params, timeout, max_timeout)
         return read_answer("completion/complete", CompleteResult.from_json, self._request(json))
+
+    def list_skills(
+        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+    ) -> list[SkillEntry]:
+        """The agent skills that the server offers (the skills extension of 2026-07-28). An empty list does not
+        mean that there are none. All of them, from all pages.
+
+        Args:
+            timeout: Seconds for the answer (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            meta: The `_meta` of the request.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"_meta": meta})
+        json = request_json("skills/list", params, timeout, max_timeout, all_pages=True)
+        return read_answer("skills/list", ListSkillsResult.from_json, self._request(json)).skills
+
+    def list_skills_page(
+        self,
+        cursor: str | None = None,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ListSkillsResult:
+        """The agent skills that the server offers (the skills extension of 2026-07-28). An empty list does not
+        mean that there are none. One page of them; `next_cursor` asks for the next one.
+
+        Args:
+            cursor: The `next_cursor` of the page before (default: the first page).
+            timeout: Seconds for the answer (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            meta: The `_meta` of the request.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"cursor": cursor, "_meta": meta})
+        json = request_json("skills/list", params, timeout, max_timeout)
+        return read_answer("skills/list", ListSkillsResult.from_json, self._request(json))
+
+    def get_skill(
+        self,
+        uri: str,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> GetSkillResult:
+        """Gets the entry of an agent skill (the skills extension of 2026-07-28).
+
+        Args:
+            uri: The URI of its `SKILL.md`.
+            timeout: Seconds for the answer (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            meta: The `_meta` of the request.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"uri": uri, "_meta": meta})
+        json = request_json("skills/get", params, timeout, max_timeout)
+        return read_answer("skills/get", GetSkillResult.from_json, self._request(json))
 
     def ping(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None

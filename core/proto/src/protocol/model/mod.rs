@@ -19,6 +19,7 @@ mod prompt;
 mod resource;
 mod root;
 mod sampling;
+mod skill;
 mod subscription;
 mod task;
 mod tool;
@@ -48,6 +49,7 @@ pub use sampling::{
     CreateMessageParams, CreateMessageResult, ModelHint, ModelPreferences, SamplingBlock, SamplingContent,
     SamplingMessage, ToolChoice, ToolResultContent, ToolUseContent,
 };
+pub use skill::{GetSkillResult, ListSkillsResult, SkillEntry};
 pub use subscription::{Change, ChangeKind, SubscriptionFilter};
 pub use task::{Task, TaskStatus};
 pub use tool::{CallToolResult, ListToolsResult, Tool, ToolAnnotations, ToolExecution, write_text_result};

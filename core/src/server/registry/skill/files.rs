@@ -1,6 +1,6 @@
 //! The files of a skill.
 
-use crate::server::result::CacheHints;
+use crate::{server::result::CacheHints, skills::digest::digest};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -53,17 +53,6 @@ impl SkillFile {
     }
 }
 
-#[cfg(feature = "skills")]
-fn sha256(bytes: &[u8]) -> [u8; 32] {
-    use sha2::Digest;
-    sha2::Sha256::digest(bytes).into()
-}
-
-#[cfg(not(feature = "skills"))]
-fn sha256(_: &[u8]) -> [u8; 32] {
-    unreachable!("without the feature `skills`, no skill can be made")
-}
-
 /// A file that is offered.
 pub(in crate::server) struct StoredFile {
     uri: String,
@@ -85,13 +74,12 @@ impl StoredFile {
             Some(text) => contents["text"] = text.into(),
             None => contents["blob"] = STANDARD.encode(&file.bytes).into(),
         }
-        let hex: String = sha256(&file.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
             uri: uri.to_owned(),
             name: file.path.rsplit('/').next().unwrap_or_default().to_owned(),
             mime_type,
             size: file.bytes.len(),
-            digest: format!("sha256:{hex}"),
+            digest: digest(&file.bytes),
             contents,
             cache,
         }

@@ -2,7 +2,6 @@
 //! SEP-2640).
 
 mod files;
-mod frontmatter;
 
 pub use files::SkillFile;
 
@@ -19,6 +18,7 @@ use crate::{
         handlers::{Call, Outcome},
         result::CacheHints,
     },
+    skills::frontmatter,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};

@@ -5,17 +5,17 @@ use serde_json::{Map, Value};
 
 /// The frontmatter, with every field that its author wrote (SKL-20), and what a server needs of it.
 #[derive(Debug)]
-pub(in crate::server) struct Frontmatter {
-    pub(in crate::server) fields: Map<String, Value>,
-    pub(in crate::server) name: String,
-    pub(in crate::server) description: String,
+pub(crate) struct Frontmatter {
+    pub(crate) fields: Map<String, Value>,
+    pub(crate) name: String,
+    pub(crate) description: String,
 }
 
 /// Reads the frontmatter of a text (SKL-08).
 ///
 /// # Errors
 /// A missing or invalid member.
-pub(in crate::server) fn read(text: &str) -> Result<Frontmatter, String> {
+pub(crate) fn read(text: &str) -> Result<Frontmatter, String> {
     let yaml = block(text).ok_or("SKILL.md must begin with YAML frontmatter between two lines of ---")?;
     let fields = parse(yaml).map_err(|error| format!("the frontmatter of SKILL.md is no YAML: {error}"))?;
     let Value::Object(fields) = fields else { return Err("the frontmatter of SKILL.md must be a mapping".into()) };

@@ -1,0 +1,71 @@
+//! Agent skills that a server offers (the skills extension of 2026-07-28).
+
+use super::JsonObject;
+use serde_json::Value;
+
+json_object! {
+    /// An agent skill, as a server lists it.
+    pub struct SkillEntry {
+        /// The URI of its `SKILL.md`.
+        required uri: String = "uri",
+        /// The frontmatter of its `SKILL.md`: name, description, and what else the author wrote.
+        required frontmatter: JsonObject = "frontmatter",
+        /// Its files, each with URI, size in bytes and digest; or the text `dynamic`.
+        optional resources: Value = "resources",
+        /// Metadata, by reverse-domain name.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// One page of the agent skills that a server offers.
+    pub struct ListSkillsResult {
+        /// The skills. None here says nothing about others (SKL-41).
+        list skills: SkillEntry = "skills",
+        /// The cursor of the next page; absent after the last one.
+        optional next_cursor: String = "nextCursor",
+        /// The time for which the page may be cached, in milliseconds (2026-07-28).
+        optional ttl_ms: u64 = "ttlMs",
+        /// `private` or `public`: the callers that may share a cached page (2026-07-28).
+        optional cache_scope: String = "cacheScope",
+        /// `complete` on 2026-07-28; absent before.
+        optional result_type: String = "resultType",
+        /// Metadata, by reverse-domain name.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+json_object! {
+    /// An agent skill that was asked for by its URI.
+    pub struct GetSkillResult {
+        /// The skill.
+        required skill: SkillEntry = "skill",
+        /// The time for which the entry may be cached, in milliseconds (2026-07-28).
+        optional ttl_ms: u64 = "ttlMs",
+        /// `private` or `public`: the callers that may share a cached entry (2026-07-28).
+        optional cache_scope: String = "cacheScope",
+        /// `complete` on 2026-07-28; absent before.
+        optional result_type: String = "resultType",
+        /// Metadata, by reverse-domain name.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn skills_round_trip() {
+        let file = json!({"uri": "skill://a/SKILL.md", "size": 3, "digest": "sha256:00"});
+        let entry =
+            json!({"uri": "skill://a/SKILL.md", "frontmatter": {"name": "a", "x": 1}, "resources": [file], "y": 2});
+        let wire = json!({"skills": [entry], "nextCursor": "c"});
+        let read: ListSkillsResult = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), wire);
+        let wire = json!({"skill": entry, "ttlMs": 5});
+        let read: GetSkillResult = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), wire);
+    }
+}
