@@ -34,11 +34,10 @@ export interface ListItems {
   resources: Resource;
   resourceTemplates: ResourceTemplate;
   prompts: Prompt;
-  skills: SkillEntry;
 }
 
 /** The lists of a server. */
-export type Category = "tools" | "resources" | "resourceTemplates" | "prompts" | "skills";
+export type Category = "tools" | "resources" | "resourceTemplates" | "prompts";
 
 /** The methods of the protocol, by operation. */
 export const methods = {

@@ -295,8 +295,11 @@ fn documented(field: &Field) -> String {
 /// A class with a method for each request of a client, and the names of methods.
 fn operations(rows: &[Operation], notifications: &[Notification]) -> String {
     let (client, handler): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.caller == Caller::Client);
-    let lists: Vec<(&str, &str)> =
-        client.iter().filter_map(|row| Some((row.list.as_deref()?, renamed(row.item.as_deref()?)))).filter(|(list, _)| *list != SKILLS).collect();
+    let lists: Vec<(&str, &str)> = client
+        .iter()
+        .filter_map(|row| Some((row.list.as_deref()?, renamed(row.item.as_deref()?))))
+        .filter(|(list, _)| *list != SKILLS)
+        .collect();
     let mut body = String::from("\n/** The items of each list of a server. */\nexport interface ListItems {\n");
     for (list, item) in &lists {
         _ = writeln!(body, "  {list}: {item};");
