@@ -1,9 +1,13 @@
 // A certified authorization server (oidc-provider) protects a server of ours; clients log in there.
 //
-// authorization.mjs COMMAND...   each is a fixture client, which gets the URL of the server
+// authorization.mjs CLIENT... [--example PROGRAM FILE]...   each gets the URL of the server: fixture clients, and
+// examples that let the user log in with the browser
 import { spawn } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
 
 import { Provider } from "oidc-provider";
 import { Server } from "trunkline";
@@ -15,6 +19,8 @@ const patienceMs = 30_000;
 
 const server = new Server({ name: "guarded", version: "1.0.0" });
 const calls = [];
+let logins = 0;
+let failed = 0;
 server.registerTool("test-tool", {}, (_, { auth }) => {
   calls.push(auth);
   return "called";
@@ -79,6 +85,7 @@ async function answer(request, response) {
 
 /** Follows the redirects and sends the forms of the login, as a browser does, up to the client's own redirect. */
 async function logIn(first) {
+  ++logins;
   const cookies = new Map();
   let [url, body] = [first, undefined];
   for (let step = 0; step < 20; ++step) {
@@ -117,25 +124,53 @@ async function freePort() {
 }
 
 /** Runs a client; gives why it failed, and otherwise undefined. */
-async function run(command, scenario, context, revision) {
-  const env = {
-    ...process.env,
+async function play(command, scenario, context, revision) {
+  const [code, said] = await run([command], {
     MCP_CONFORMANCE_SCENARIO: scenario,
     MCP_CONFORMANCE_CONTEXT: JSON.stringify(context),
     MCP_CONFORMANCE_PROTOCOL_VERSION: revision,
-  };
-  const child = spawn(command, [String(listener.url)], { env, stdio: ["ignore", "ignore", "pipe"], timeout: patienceMs });
-  let said = "";
-  child.stderr.on("data", (text) => (said += text));
-  const code = await new Promise((resolve) => {
-    child.on("error", resolve);
-    child.on("close", resolve);
   });
   return code === 0 ? undefined : `${said}${code}`;
 }
 
-let failed = 0;
-for (const command of process.argv.slice(2)) {
+/** Runs a program with the URL of the server; gives its exit code and output. */
+async function run([program, ...file], variables) {
+  const env = { ...process.env, ...variables };
+  const child = spawn(program, [...file, String(listener.url)], { env, stdio: ["ignore", "pipe", "pipe"], timeout: patienceMs });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (said += text));
+  const code = await new Promise((resolve) => {
+    child.on("error", resolve);
+    child.on("close", resolve);
+  });
+  return [code, said];
+}
+
+/** Runs an example twice: the user logs in once, for the tokens are kept. The browser is a program that visits the page. */
+async function tryExample(command) {
+  const home = mkdtempSync(join(tmpdir(), "trunkline-login-"));
+  try {
+    const browser = `#!${process.execPath}\nfetch(process.argv[2]);\n`;
+    for (const name of ["xdg-open", "open"]) writeFileSync(join(home, name), browser, { mode: 0o755 });
+    const folders = { HOME: home, XDG_CONFIG_HOME: join(home, "config"), PATH: `${home}${delimiter}${process.env.PATH}` };
+    const before = logins;
+    for (let time = 0; time < 2; ++time) {
+      const [code, said] = await run(command, folders);
+      if (code !== 0 || said.trim() !== "test-tool") return `${said}${code}`;
+    }
+    return logins === before + 1 ? undefined : `${logins - before} logins`;
+  } finally {
+    rmSync(home, { recursive: true });
+  }
+}
+
+function report(name, fault) {
+  if (fault) ++failed;
+  console.log(`${fault ? "not ok" : "ok"} ${name}${fault ? `: ${fault}` : ""}`);
+}
+
+const [clients, ...examples] = process.argv.slice(2).join("\n").split(/^--example$/m);
+for (const command of clients.split("\n").filter(Boolean)) {
   for (const [scenario, context, revision, isRight] of [
     // AUC-31: the server lets in who has a token for it, which takes discovery, registration and a login.
     ["auth/login", {}, "2025-11-25", ({ subject, claims }) => subject === loggedIn && !claims.cnf],
@@ -143,11 +178,14 @@ for (const command of process.argv.slice(2)) {
     ["auth/client-credentials-jwt", machine, "2026-07-28", ({ subject, clientId }) => !subject || (subject === clientId && clientId === "machine")],
   ]) {
     calls.length = 0;
-    let fault = await run(command, scenario, context, revision);
+    let fault = await play(command, scenario, context, revision);
     if (!fault && !(calls.length === 1 && isRight(calls[0]))) fault = `called as ${JSON.stringify(calls)}`;
-    if (fault) ++failed;
-    console.log(`${fault ? "not ok" : "ok"} ${command} ${scenario}${fault ? `: ${fault}` : ""}`);
+    report(`${command} ${scenario}`, fault);
   }
+}
+for (const example of examples) {
+  const command = example.split("\n").filter(Boolean);
+  report(command.at(-1), await tryExample(command));
 }
 await listener.close();
 front.close();

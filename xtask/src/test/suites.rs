@@ -78,11 +78,22 @@ pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Co
     unstarted.map_or(Ok(count), Err)
 }
 
-/// The fixture clients log in at a certified authorization server, which protects a server of ours.
+/// The fixture clients, and the examples of a login, at a certified authorization server that
+/// protects a server of ours.
 pub(crate) fn authorization(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let mut node = workspace.command("node");
     node.arg(workspace.path("tests/peers/node/authorization.mjs"));
     node.args(selection.languages.iter().map(|language| language.client(workspace)));
+    for language in &selection.languages {
+        let program = match language {
+            Language::Python => workspace.venv_program(VENV, "python"),
+            Language::Node => "node".into(),
+            Language::Rust | Language::C => continue,
+        };
+        let ending = if *language == Language::Python { "py" } else { "mjs" };
+        let file = workspace.path(&format!("examples/{}/login.{ending}", language.name()));
+        node.arg("--example").arg(program).arg(file);
+    }
     let output = run(node, DEADLINE)?;
     let lines = |word: &str| output.text.lines().filter(|line| line.starts_with(word)).count();
     let (passed, mut failed) = (lines("ok "), lines("not ok "));
