@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import http.server
 import json
+import socket
 import sys
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,10 +21,13 @@ from trunkline import (
     Auth,
     Client,
     Context,
+    Credentials,
+    CredentialsKey,
     Identity,
     InsufficientScope,
     InvalidArgumentError,
     InvalidToken,
+    LoadedCredentials,
     OAuth,
     Server,
     SyncClient,
@@ -326,6 +332,82 @@ def test_a_blocking_client_has_functions_too() -> None:
             assert '"ada"' in await asyncio.to_thread(call, listener.url)
 
     run(check())
+
+
+class Tokens(http.server.BaseHTTPRequestHandler):
+    """An authorization server for clients that act for themselves."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        issuer = f"http://{self.headers['Host']}"
+        metadata = {
+            "issuer": issuer,
+            "token_endpoint": f"{issuer}/token",
+            "grant_types_supported": ["client_credentials"],
+        }
+        self._answer(metadata if self.path == "/.well-known/oauth-authorization-server" else None)
+
+    def do_POST(self) -> None:
+        self.asked.append(self.path)
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer({"access_token": "good", "token_type": "Bearer", "expires_in": 3600})
+
+    def _answer(self, json_object: dict[str, Any] | None) -> None:
+        body = json.dumps(json_object or {}).encode()
+        self.send_response(404 if json_object is None else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def test_xau_07_a_client_acts_for_itself_and_a_store_of_ones_own_keeps_its_token() -> None:
+    kept: dict[str, str] = {}
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    tokens = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Tokens)
+    threading.Thread(target=tokens.serve_forever, daemon=True).start()
+    issuer = f"http://127.0.0.1:{tokens.server_address[1]}"
+
+    async def check() -> None:
+        url = f"http://127.0.0.1:{port}/mcp"
+        auth = Auth(url, authorization_servers=[issuer], required_scopes=["mcp"], verifier=any_resource)
+        async with guarded().serve("http", port=port, auth=auth):
+            for _ in range(2):
+                given = OAuth(grant="client_credentials", client_id="machine", client_secret="secret")
+                client = Client(url, auth=given)
+
+                @client.on_load_credentials
+                async def load(key: CredentialsKey) -> LoadedCredentials:
+                    return LoadedCredentials(value=kept.get(key.key))
+
+                @client.on_save_credentials
+                def save(credentials: Credentials) -> None:
+                    kept[credentials.key] = credentials.value
+
+                @client.on_remove_credentials
+                def remove(key: CredentialsKey) -> None:
+                    kept.pop(key.key, None)
+
+                assert callable(load) and callable(save) and callable(remove)
+                async with client:
+                    assert '"ada"' in (await client.call_tool("who")).text
+
+    def any_resource(given: AccessToken) -> Identity | None:
+        return Identity("ada", scopes=["mcp"]) if given.token == "good" else None
+
+    try:
+        run(check())
+    finally:
+        tokens.shutdown()
+        tokens.server_close()
+    # The second client takes the kept token.
+    assert Tokens.asked == ["/token"]
+    assert any("good" in value for value in kept.values())
 
 
 def test_wrong_credentials_are_named() -> None:
