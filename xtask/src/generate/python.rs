@@ -176,6 +176,7 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
         "Requests and notifications of servers, and the decorators that register handlers for them.",
         &server_requests::render(surface),
     ));
+    files.push(file("_generated/api.py", "The public names that follow from the declaration.", &api(surface)));
     for folder in ["_generated", "client/_generated", "client_requests/_generated", "context/_generated"] {
         files.push((format!("{PACKAGE}/{folder}/__init__.py"), format!("# {MARK}\n")));
     }
@@ -186,6 +187,38 @@ fn file(path: &str, doc: &str, text: &str) -> File {
     (
         format!("{PACKAGE}/{path}"),
         format!("# {MARK}\n\"\"\"{doc}\"\"\"\n\nfrom __future__ import annotations\n\n{text}"),
+    )
+}
+
+/// The names that users import, and `__all__`.
+fn api(surface: &Surface) -> String {
+    let mut models: Vec<&str> = surface
+        .models
+        .iter()
+        .filter_map(|model| match model {
+            Model::Values(values) => (!NOT_IN_PYTHON.contains(&values.name.as_str())).then_some(&*values.name),
+            Model::Object(object) if surface.host.iter().any(|row| row.params == object.name) => None,
+            Model::Object(object) => {
+                (DICTS.contains(&object.name.as_str()) || has_class(&object.name)).then_some(&*object.name)
+            }
+            Model::Union(union) if WITHOUT_ALIAS.contains(&union.name.as_str()) => None,
+            Model::Union(union) => Some(if union.open { "Content" } else { &*union.name }),
+        })
+        .collect();
+    let mut requests: Vec<&str> = surface.host.iter().map(|row| server_requests::request_name(&row.params)).collect();
+    for names in [&mut models, &mut requests] {
+        // As ruff sorts them.
+        names.sort_unstable_by_key(|name| name.to_lowercase());
+        names.dedup();
+    }
+    let mut all: Vec<&str> = models.iter().chain(&requests).copied().chain(["OAuth"]).collect();
+    all.sort_unstable();
+    let all: String = all.iter().map(|name| format!("    \"{name}\",\n")).collect();
+    format!(
+        "from ..client._generated.server_requests import ({})\nfrom .models import ({})\nfrom .options import \
+         OAuth\n\n__all__ = [\n{all}]\n",
+        requests.join(", "),
+        models.join(", ")
     )
 }
 

@@ -75,7 +75,7 @@ fn variable(name: &str) -> String {
 }
 
 /// The name of the class of a request.
-fn request_name(params: &str) -> &str {
+pub(super) fn request_name(params: &str) -> &str {
     REQUESTS.iter().find(|(model, _)| *model == params).map_or(params, |(_, name)| name)
 }
 
