@@ -4,6 +4,8 @@ from . import _native
 from ._generated import api
 from ._generated.api import *  # noqa: F403
 from .auth import Auth, InsufficientScope, InvalidToken, Verify
+from .client._generated import api as client_api
+from .client._generated.api import *  # noqa: F403
 from .client.client import Client
 from .client.sync_client import SyncClient
 from .client_requests._generated.requests import elicit, elicit_url, list_roots, sample
@@ -84,3 +86,4 @@ __all__ = [
     "user",
 ]
 __all__ += api.__all__
+__all__ += client_api.__all__

@@ -176,7 +176,9 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
         "Requests and notifications of servers, and the decorators that register handlers for them.",
         &server_requests::render(surface),
     ));
-    files.push(file("_generated/api.py", "The public names that follow from the declaration.", &api(surface)));
+    for (folder, text) in api(surface) {
+        files.push(file(&format!("{folder}/api.py"), "The public names that follow from the declaration.", &text));
+    }
     for folder in ["_generated", "client/_generated", "client_requests/_generated", "context/_generated"] {
         files.push((format!("{PACKAGE}/{folder}/__init__.py"), format!("# {MARK}\n")));
     }
@@ -190,8 +192,8 @@ fn file(path: &str, doc: &str, text: &str) -> File {
     )
 }
 
-/// The names that users import, and `__all__`.
-fn api(surface: &Surface) -> String {
+/// The names that users import, with the folders of their modules.
+fn api(surface: &Surface) -> [(&'static str, String); 2] {
     let mut models: Vec<&str> = surface
         .models
         .iter()
@@ -206,20 +208,21 @@ fn api(surface: &Surface) -> String {
         })
         .collect();
     let mut requests: Vec<&str> = surface.host.iter().map(|row| server_requests::request_name(&row.params)).collect();
-    for names in [&mut models, &mut requests] {
-        // As ruff sorts them.
-        names.sort_unstable_by_key(|name| name.to_lowercase());
-        names.dedup();
-    }
-    let mut all: Vec<&str> = models.iter().chain(&requests).copied().chain(["OAuth"]).collect();
+    [
+        ("_generated", names_of(&mut models, "models", &["OAuth"], "from .options import OAuth\n")),
+        ("client/_generated", names_of(&mut requests, "server_requests", &[], "")),
+    ]
+}
+
+/// A module that imports names of another, and exports them with others.
+fn names_of(names: &mut Vec<&str>, module: &str, others: &[&str], imports: &str) -> String {
+    // As ruff sorts them.
+    names.sort_unstable_by_key(|name| name.to_lowercase());
+    names.dedup();
+    let mut all = [&names[..], others].concat();
     all.sort_unstable();
     let all: String = all.iter().map(|name| format!("    \"{name}\",\n")).collect();
-    format!(
-        "from ..client._generated.server_requests import ({})\nfrom .models import ({})\nfrom .options import \
-         OAuth\n\n__all__ = [\n{all}]\n",
-        requests.join(", "),
-        models.join(", ")
-    )
+    format!("from .{module} import ({})\n{imports}\n__all__ = [\n{all}]\n", names.join(", "))
 }
 
 /// Constants for the methods of operations and notifications.
