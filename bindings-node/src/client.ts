@@ -4,8 +4,8 @@ import type { EventEmitter } from "node:events";
 import { Connection, type ConnectTarget } from "./connection.js";
 import { invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
-import type { Implementation, JsonObject, Root, SubscriptionFilter } from "./generated/model.js";
-import { ClientOperations, notifications } from "./generated/operations.js";
+import type { JsonObject, Root, SubscriptionFilter } from "./generated/model.js";
+import { ClientOperations, notifications, type ConnectionFacts } from "./generated/operations.js";
 import { clientOptionsTimes, oauthOptionsTimes, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import type { CallOptions } from "./requests.js";
@@ -43,18 +43,11 @@ export type ClientEvents = {
   close: [error?: TrunklineError];
 };
 
-interface Opened {
-  revision: string;
-  serverInfo?: Implementation;
-  capabilities?: JsonObject;
-  instructions?: string;
-}
-
 /** A connection to a server. */
 export class Client extends ClientOperations<ClientEvents> {
   readonly #connection: Connection;
   readonly #handlers: Handlers;
-  #opened: Opened = { revision: "" };
+  #opened: ConnectionFacts = { revision: "", capabilities: {} };
 
   /** Connects and negotiates. */
   static async connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
@@ -68,7 +61,7 @@ export class Client extends ClientOperations<ClientEvents> {
     const client: Client = new Client(connection, handlers, options);
     const settings = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined };
     const config = { client: settings, handlers: handlers.lanes, auth: authorization(auth) };
-    client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as Opened;
+    client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as ConnectionFacts;
     return client;
   }
 
@@ -79,26 +72,6 @@ export class Client extends ClientOperations<ClientEvents> {
     if (onNotification) this.on("notification", onNotification);
     if (!onToolsChanged) (this as EventEmitter).on("newListener", refuseToolsChanged);
     void connection.end.then((error) => this.emit("close", error));
-  }
-
-  /** The revision that was negotiated. */
-  get revision(): string {
-    return this.#opened.revision;
-  }
-
-  /** The server's name and version, if it gave them. Unknown if `revision` was 2026-07-28. */
-  get serverInfo(): Implementation | undefined {
-    return this.#opened.serverInfo;
-  }
-
-  /** The capabilities of the server, if it gave them. */
-  get capabilities(): JsonObject {
-    return this.#opened.capabilities ?? {};
-  }
-
-  /** How to use the server, for the model. */
-  get instructions(): string | undefined {
-    return this.#opened.instructions;
   }
 
   /** Sends a request of the protocol that has no method of its own; gives its result. */
@@ -156,6 +129,11 @@ export class Client extends ClientOperations<ClientEvents> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** @internal */
+  protected override get facts(): ConnectionFacts {
+    return this.#opened;
   }
 
   #receiveNotification(method: string, params: JsonObject): void {

@@ -2,26 +2,17 @@
 import { form } from "./client-requests.js";
 import type { ElicitResult, FormContent } from "./client-requests.js";
 import { invalidRequest, stringify, thrownBy } from "./errors.js";
-import { ClientRequests, elicit, type ClientRequestSender } from "./generated/client-requests.js";
+import { ClientRequests, elicit, type CallFacts, type ClientRequestSender } from "./generated/client-requests.js";
 import { ClosedError, ProtocolError } from "./generated/errors.js";
-import type { Identity, Implementation, JsonObject, LoggingLevel } from "./generated/model.js";
+import type { JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
 import type { NativePort } from "./native.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
 import { InvalidArguments, validated } from "./schema/validate.js";
 
-interface CallInfo {
-  method: string;
-  name: string;
-  revision: string;
-  clientInfo?: Implementation;
-  clientCapabilities?: JsonObject;
-  meta?: JsonObject;
-  auth?: Identity;
-  progress: boolean;
-  inputResponses: Record<string, JsonObject>;
-  state?: unknown;
+/** The facts about a call, and what the handler keeps for its later runs. */
+interface CallInfo extends CallFacts {
   once: JsonObject;
 }
 
@@ -143,58 +134,8 @@ export class Context extends ClientRequests {
     await this.#requests.send(this.#ticket, methods.ping, undefined, options);
   }
 
-  /** The method of the request, such as `tools/call`. */
-  get method(): string {
-    return this.#described.method;
-  }
-
-  /** The name of the called tool or prompt, the URI of the read resource, otherwise the method. */
-  get name(): string {
-    return this.#described.name;
-  }
-
-  /** The protocol revision of the caller. */
-  get revision(): string {
-    return this.#described.revision;
-  }
-
-  /** The caller's name and version, if it gave them. */
-  get clientInfo(): Implementation | undefined {
-    return this.#described.clientInfo;
-  }
-
-  /** The capabilities of the caller. */
-  get clientCapabilities(): JsonObject {
-    return this.#described.clientCapabilities ?? {};
-  }
-
-  /** The `_meta` of the request. */
-  get meta(): JsonObject {
-    return this.#described.meta ?? {};
-  }
-
-  /** The identity of the access token, if the server requires one. */
-  get auth(): Identity | undefined {
-    return this.#described.auth;
-  }
-
-  /** The responses to an {@link InputRequired}, by its keys. Keys without a response are missing. */
-  get inputResponses(): Readonly<Record<string, JsonObject>> {
-    return this.#described.inputResponses;
-  }
-
-  /** The state of the {@link InputRequired} that the previous run returned. */
-  get state(): unknown {
-    return this.#described.state;
-  }
-
-  /** True if the caller requested progress; otherwise none is sent. */
-  get wantsProgress(): boolean {
-    return this.#described.progress;
-  }
-
   async #once<T>(name: string, work: () => T | Promise<T>): Promise<unknown> {
-    const { once } = this.#described;
+    const { once } = this.facts;
     if (Object.hasOwn(once, name)) return once[name];
     try {
       const json = stringify({ once: { name, value: (await work()) ?? null } }, `the value of once(${JSON.stringify(name)})`);
@@ -222,7 +163,8 @@ export class Context extends ClientRequests {
     }
   }
 
-  get #described(): CallInfo {
+  /** @internal */
+  protected override get facts(): CallInfo {
     try {
       return (this.#info ??= JSON.parse(this.#port.describe(this.#ticket)) as CallInfo);
     } catch (error) {

@@ -2,7 +2,7 @@
 import { conversation, formSchema, type ElicitResult, type ElicitUrlResult, type FormContent } from "../client-requests.js";
 import type { ClientRequestOptions } from "../requests.js";
 import type { Schema } from "../schema/convert.js";
-import type { CreateMessageResult, Root, SamplingMessage, SamplingParams } from "./model.js";
+import type { CreateMessageResult, Identity, Implementation, JsonObject, Root, SamplingMessage, SamplingParams } from "./model.js";
 import { methods, type InputRequest } from "./operations.js";
 
 /**
@@ -52,13 +52,69 @@ export interface ClientRequestSender {
   sendForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>>;
 }
 
-/** The requests of a handler to its client, one method each. */
+/** The requests of a handler to its client, one method each, and the facts about its call. */
 export abstract class ClientRequests {
   readonly #sender: ClientRequestSender;
 
   /** @internal */
   constructor(sender: ClientRequestSender) {
     this.#sender = sender;
+  }
+
+  /** @internal */
+  protected abstract get facts(): CallFacts;
+
+  /** The method of the request, such as `tools/call`. */
+  get method(): string {
+    return this.facts.method;
+  }
+
+  /** The name of the called tool or prompt, the URI of the read resource, otherwise the method. */
+  get name(): string {
+    return this.facts.name;
+  }
+
+  /** The protocol revision of the caller. */
+  get revision(): string {
+    return this.facts.revision;
+  }
+
+  /** The name and version of the caller, if it gave them. */
+  get clientInfo(): Implementation | undefined {
+    return this.facts.clientInfo;
+  }
+
+  /** The capabilities of the caller. */
+  get clientCapabilities(): JsonObject {
+    return this.facts.clientCapabilities;
+  }
+
+  /** The `_meta` of the request. */
+  get meta(): JsonObject {
+    return this.facts.meta;
+  }
+
+  /** The identity of the caller, if its access token was verified. */
+  get auth(): Identity | undefined {
+    return this.facts.auth;
+  }
+
+  /** The caller asked for progress; otherwise none is sent. */
+  get wantsProgress(): boolean {
+    return this.facts.progress;
+  }
+
+  /**
+   * The client's answers to the requests for input of the previous run, by their keys. Keys without
+   * an answer are missing.
+   */
+  get inputResponses(): Readonly<Record<string, JsonObject>> {
+    return this.facts.inputResponses;
+  }
+
+  /** The state that the previous run left with its requests for input. */
+  get state(): unknown {
+    return this.facts.state;
   }
 
   /**
@@ -121,4 +177,18 @@ export abstract class ClientRequests {
   listRoots(options: ClientRequestOptions = {}): Promise<Root[]> {
     return this.#sender.send(listRoots(), options, "roots") as Promise<Root[]>;
   }
+}
+
+/** The call that a handler answers. As the core gives it. */
+export interface CallFacts {
+  method: string;
+  name: string;
+  revision: string;
+  clientInfo?: Implementation;
+  clientCapabilities: JsonObject;
+  meta: JsonObject;
+  auth?: Identity;
+  progress: boolean;
+  inputResponses: Readonly<Record<string, JsonObject>>;
+  state?: unknown;
 }

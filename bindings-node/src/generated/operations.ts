@@ -11,6 +11,7 @@ import type {
   ElicitationComplete,
   GetPromptResult,
   GetSkillResult,
+  Implementation,
   JsonObject,
   ListPromptsResult,
   ListResourceTemplatesResult,
@@ -92,6 +93,29 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   constructor(sender: RequestSender) {
     super();
     this.#sender = sender;
+  }
+
+  /** @internal */
+  protected abstract get facts(): ConnectionFacts;
+
+  /** The protocol revision that is spoken. */
+  get revision(): string {
+    return this.facts.revision;
+  }
+
+  /** The name and version of the server, if it gave them. */
+  get serverInfo(): Implementation | undefined {
+    return this.facts.serverInfo;
+  }
+
+  /** The capabilities of the server. */
+  get capabilities(): JsonObject {
+    return this.facts.capabilities;
+  }
+
+  /** The instructions of the server for the model. */
+  get instructions(): string | undefined {
+    return this.facts.instructions;
   }
 
   /** The tools that the server offers. All pages, as one list. */
@@ -229,4 +253,12 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
 export interface InputRequest {
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
   readonly params?: JsonObject;
+}
+
+/** The server of a connection, as it was when the connection was opened. As the core gives it. */
+export interface ConnectionFacts {
+  revision: string;
+  serverInfo?: Implementation;
+  capabilities: JsonObject;
+  instructions?: string;
 }

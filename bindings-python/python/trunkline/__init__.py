@@ -2,7 +2,9 @@
 
 from . import _native
 from ._generated import api
+from ._generated import errors as error_classes
 from ._generated.api import *  # noqa: F403
+from ._generated.errors import *  # noqa: F403
 from .auth import Auth, InsufficientScope, InvalidToken, Verify
 from .client._generated import api as client_api
 from .client._generated.api import *  # noqa: F403
@@ -12,21 +14,7 @@ from .client_requests._generated.requests import elicit, elicit_url, list_roots,
 from .client_requests.input_request import ElicitResult, InputRequest, InputRequired
 from .context._generated.sync_context import SyncContext
 from .context.context import Context
-from .errors import (
-    BlockingError,
-    BusyError,
-    CancelledError,
-    ClosedError,
-    ForkedError,
-    InternalError,
-    InvalidArgumentError,
-    ProtocolError,
-    TimeoutError,
-    ToolError,
-    TransportError,
-    TrunklineError,
-    VersionError,
-)
+from .errors import ProtocolError, ToolError
 from .features.middleware import Middleware, Next, Request
 from .features.skill import Skill
 from .listener import Listener
@@ -41,23 +29,16 @@ __version__ = _native.VERSION
 
 __all__ = [
     "Auth",
-    "BlockingError",
-    "BusyError",
-    "CancelledError",
     "Client",
-    "ClosedError",
     "Context",
     "Depends",
     "ElicitResult",
     "EmbeddedResource",
     "Field",
-    "ForkedError",
     "GetPromptResult",
     "InputRequest",
     "InputRequired",
     "InsufficientScope",
-    "InternalError",
-    "InvalidArgumentError",
     "InvalidToken",
     "Listener",
     "Message",
@@ -71,12 +52,8 @@ __all__ = [
     "Skill",
     "SyncClient",
     "SyncContext",
-    "TimeoutError",
     "ToolError",
-    "TransportError",
-    "TrunklineError",
     "Verify",
-    "VersionError",
     "__version__",
     "assistant",
     "elicit",
@@ -86,4 +63,5 @@ __all__ = [
     "user",
 ]
 __all__ += api.__all__
+__all__ += error_classes.__all__
 __all__ += client_api.__all__

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
-from ._generated.models import Identity
+from ._generated.facts import CallFacts
 from .errors import CancelledError, from_object, reraise
 from .requests import request_json
 from .schema.jsonable import jsonable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _WAIT_MS: Final = 60_000
 
 
-class Call:
+class Call(CallFacts):
     """The common part of both contexts. The core describes the call on demand."""
 
     __slots__ = ("_info", "_port", "_ticket")
@@ -32,57 +32,6 @@ class Call:
         self._info: dict[str, Any] | None = None
 
     @property
-    def method(self) -> str:
-        """The method of the request, such as `tools/call`."""
-        return self._describe("method")
-
-    @property
-    def name(self) -> str:
-        """The name of the tool or prompt, or the URI of the resource; otherwise the method."""
-        return self._describe("name")
-
-    @property
-    def revision(self) -> str:
-        """The protocol revision that the caller speaks."""
-        return self._describe("revision")
-
-    @property
-    def client_info(self) -> Mapping[str, Any] | None:
-        """Name, version and the like of the client, if it told."""
-        return self._describe("clientInfo")
-
-    @property
-    def client_capabilities(self) -> Mapping[str, Any]:
-        """The capabilities of the client."""
-        return self._describe("clientCapabilities") or {}
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """The `_meta` of the call."""
-        return self._describe("meta") or {}
-
-    @property
-    def auth(self) -> Identity | None:
-        """The identity of the caller, if it was verified."""
-        found = self._describe("auth")
-        return found and Identity.from_json(found)
-
-    @property
-    def wants_progress(self) -> bool:
-        """True if the caller asked for progress; otherwise nothing is sent."""
-        return bool(self._describe("progress"))
-
-    @property
-    def input_responses(self) -> Mapping[str, Any]:
-        """The client's answers to the questions of the `InputRequired` that this handler returned before, by key."""
-        return self._describe("inputResponses") or {}
-
-    @property
-    def state(self) -> Any:
-        """The state of the `InputRequired` that this handler returned before."""
-        return self._describe("state")
-
-    @property
     def cancelled(self) -> bool:
         """True if the result is no longer wanted."""
         try:
@@ -90,7 +39,7 @@ class Call:
         except _native.NativeError as error:
             reraise(error)
 
-    def _describe(self, name: str) -> Any:
+    def _fact(self, name: str) -> Any:
         if self._info is None:
             try:
                 self._info = self._port.native.describe(self._ticket)
@@ -118,7 +67,7 @@ class Call:
 
     def _kept(self, name: str) -> tuple[bool, Any]:
         """Tells if a value was kept under that name, and returns it."""
-        kept: dict[str, Any] = self._describe("once") or {}
+        kept: dict[str, Any] = self._fact("once") or {}
         return name in kept, kept.get(name)
 
     def _keep(self, name: str, value: Any) -> None:

@@ -6,39 +6,11 @@ from typing import Any, NoReturn
 
 from . import _native
 from ._generated import errors as generated
-from ._generated.errors import (
-    CLASSES,
-    BlockingError,
-    BusyError,
-    CancelledError,
-    ClosedError,
-    ForkedError,
-    InternalError,
-    InvalidArgumentError,
-    TimeoutError,  # noqa: A004 - the name of the kind
-    TransportError,
-    TrunklineError,
-    VersionError,
-)
+from ._generated.errors import *  # noqa: F403
+from ._generated.errors import CLASSES, InternalError, TransportError, TrunklineError
 
-__all__ = [
-    "BlockingError",
-    "BusyError",
-    "CancelledError",
-    "ClosedError",
-    "ForkedError",
-    "InternalError",
-    "InvalidArgumentError",
-    "ProtocolError",
-    "Suspended",
-    "TimeoutError",
-    "ToolError",
-    "TransportError",
-    "TrunklineError",
-    "VersionError",
-    "from_object",
-    "reraise",
-]
+__all__ = ["ProtocolError", "Suspended", "ToolError", "from_object", "reraise"]
+__all__ += generated.__all__
 
 
 class ProtocolError(generated.ProtocolError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import UnionType
-from typing import Annotated, Any, Final, TypeAlias, Union, cast, get_args, get_origin
+from typing import Annotated, Any, TypeAlias, Union, cast, get_args, get_origin
 
 from ._generated.models import CallToolResult, ReadResourceResult
 from .client_requests.input_request import InputRequired
@@ -14,12 +14,7 @@ from .model.resource_contents import ResourceContents
 from .schema.builder import MISSING, Builder, Schema, is_pydantic, is_typed_dict
 from .schema.jsonable import jsonable
 
-TEXT: Final = 0
-CONTENT: Final = 1
-OBJECT: Final = 2
-VALUE: Final = 3
-RESULT: Final = 4
-INPUT: Final = 5
+TEXT, CONTENT, OBJECT, VALUE, RESULT, INPUT = range(6)
 
 # A shape of docs/bridge.md and the JSON value in it.
 Answer: TypeAlias = tuple[int, Any]

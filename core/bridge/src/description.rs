@@ -5,10 +5,16 @@ use super::{
     state::PortState,
     table::Kind,
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 use trunkline::{
+    auth::Identity,
+    bridge_support::described,
     client::ServerDescription,
-    protocol::RawJson,
+    protocol::{
+        RawJson,
+        model::{Implementation, JsonObject},
+    },
     server::{CallInfo, Category, Server},
 };
 
@@ -30,26 +36,71 @@ pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
     serde_json::to_vec(&described).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
 }
 
-/// A call: what it serves, and what its client said of itself.
+described! {
+    /// The call that a handler answers.
+    #[derive(Serialize)]
+    pub struct CallFacts {
+        /// The method of the request, such as `tools/call`.
+        required method: String = "method",
+        /// The name of the called tool or prompt, the URI of the read resource, otherwise the
+        /// method.
+        required name: String = "name",
+        /// The protocol revision of the caller.
+        required revision: &'static str = "revision" as String,
+        /// The name and version of the caller, if it gave them.
+        optional client_info: Option<Value> = "clientInfo" as Implementation,
+        /// The capabilities of the caller.
+        required client_capabilities: Value = "clientCapabilities" as JsonObject,
+        /// The `_meta` of the request.
+        required meta: Value = "meta" as JsonObject,
+        /// The identity of the caller, if its access token was verified.
+        optional auth: Option<Value> = "auth" as Identity,
+        /// The caller asked for progress; otherwise none is sent.
+        required wants_progress: bool = "progress",
+        /// The client's answers to the requests for input of the previous run, by their keys. Keys
+        /// without an answer are missing.
+        required input_responses: Value = "inputResponses" as JsonObject,
+        /// The state that the previous run left with its requests for input.
+        optional state: Option<Value> = "state",
+    }
+}
+
+described! {
+    /// The server of a connection, as it was when the connection was opened.
+    #[derive(Serialize)]
+    pub struct ConnectionFacts {
+        /// The protocol revision that is spoken.
+        required revision: &'static str = "revision" as String,
+        /// The name and version of the server, if it gave them.
+        optional server_info: Option<Value> = "serverInfo" as Implementation,
+        /// The capabilities of the server.
+        required capabilities: Value = "capabilities" as JsonObject,
+        /// The instructions of the server for the model.
+        optional instructions: Option<String> = "instructions",
+    }
+}
+
+/// A call, with what the host keeps for its later runs.
 fn of_call(call: &CallInfo) -> Value {
     let scope = call.request_info();
-    let mut described = json!({
-        "kind": "call",
-        "method": call.method(),
-        "name": call.name(),
-        "revision": scope.revision.as_str(),
-        "clientCapabilities": value(&scope.client_capabilities),
-        "progress": scope.progress_token.is_some(),
-    });
-    described["clientInfo"] = scope.client_info.as_ref().map_or(Value::Null, value);
-    described["meta"] = scope.meta.as_ref().map_or(Value::Null, value);
-    described["auth"] = scope.auth.as_ref().map_or(Value::Null, value);
-    described["inputResponses"] = json!(call.input_responses());
+    let facts = CallFacts {
+        method: call.method().to_owned(),
+        name: call.name().to_owned(),
+        revision: scope.revision.as_str(),
+        client_info: scope.client_info.as_ref().map(value),
+        client_capabilities: value(&scope.client_capabilities),
+        meta: scope.meta.as_ref().map_or_else(|| json!({}), value),
+        auth: scope.auth.as_ref().map(value),
+        wants_progress: scope.progress_token.is_some(),
+        input_responses: json!(call.input_responses()),
+        state: call.state(),
+    };
+    let mut described = json!(facts);
+    described["kind"] = "call".into();
     let problems = call.input_problems();
     if !problems.is_empty() {
         described["inputProblems"] = json!(problems);
     }
-    described["state"] = call.state().unwrap_or_default();
     described["once"] = json!(call.all_kept());
     without_nulls(described)
 }
@@ -75,11 +126,11 @@ fn of_server(server: &Server) -> Value {
 
 /// The description of the server of an open connection.
 pub(super) fn server_description(server: &ServerDescription) -> Value {
-    without_nulls(json!({
-        "revision": server.revision.as_str(),
-        "serverInfo": server.info.as_ref().map(value),
-        "capabilities": value(&server.capabilities),
-        "instructions": server.instructions,
+    without_nulls(json!(ConnectionFacts {
+        revision: server.revision.as_str(),
+        server_info: server.info.as_ref().map(value),
+        capabilities: value(&server.capabilities),
+        instructions: server.instructions.clone(),
     }))
 }
 

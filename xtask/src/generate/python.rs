@@ -3,6 +3,7 @@
 //! `async def` handlers.
 
 mod client_requests;
+mod facts;
 mod server_requests;
 
 use std::fmt::Write as _;
@@ -176,6 +177,7 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
         "Requests and notifications of servers, and the decorators that register handlers for them.",
         &server_requests::render(surface),
     ));
+    files.push(file("_generated/facts.py", "The facts about a call and about a connection.", &facts::render(surface)));
     for (folder, text) in api(surface) {
         files.push(file(&format!("{folder}/api.py"), "The public names that follow from the declaration.", &text));
     }
@@ -314,7 +316,7 @@ fn errors(surface: &Surface) -> String {
         let _ = write!(text, "\n\nclass {}(TrunklineError{base}):{shadow}\n", error.class);
         text += &docstring("    ", &error.doc);
         let _ = write!(text, "\n    kind = \"{}\"\n", error.kind);
-        text += &facts(&error.facts);
+        text += &error_facts(&error.facts);
         names.push(error.class.as_str());
     }
     let _ = write!(
@@ -322,11 +324,16 @@ fn errors(surface: &Surface) -> String {
         "\n\nCLASSES: Final[dict[str, type[TrunklineError]]] = {{cls.kind: cls for cls in ({},)}}\n",
         names.join(", ")
     );
-    text
+    // Its class by hand takes the place of this one.
+    names.retain(|name| *name != "ProtocolError");
+    names.push("TrunklineError");
+    names.sort_unstable();
+    let all: String = names.iter().map(|name| format!("    \"{name}\",\n")).collect();
+    text + "\n__all__ = [\n" + &all + "]\n"
 }
 
 /// The attributes of an error, and the constructor that reads them.
-fn facts(fields: &[Field]) -> String {
+fn error_facts(fields: &[Field]) -> String {
     if fields.is_empty() {
         return String::new();
     }

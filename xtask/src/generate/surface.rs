@@ -19,6 +19,8 @@ pub(crate) struct Surface {
     pub(crate) operations: Vec<Operation>,
     /// The requests of servers that a host answers.
     pub(crate) host: Vec<HostOperation>,
+    /// The facts about a call and about a connection.
+    pub(crate) facts: Vec<Record>,
     pub(crate) notifications: Vec<Notification>,
 }
 

@@ -2,6 +2,7 @@
 //! operations.
 
 mod client_requests;
+mod facts;
 mod server_requests;
 
 use std::fmt::Write as _;
@@ -9,8 +10,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::surface::{
-    Caller, ErrorKind, Field, Model, Notification, ObjectModel, Operation, Presence, Record, Surface, Type, UnionModel,
-    Unit, ValuesModel,
+    Caller, ErrorKind, Field, Model, ObjectModel, Operation, Presence, Record, Surface, Type, UnionModel, Unit,
+    ValuesModel,
 };
 use super::text::{camel, pascal, snake, wrapped};
 use super::{File, MARK};
@@ -70,7 +71,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         file("model", models(surface)),
         file("client-requests", client_requests::render(surface)),
         file("server-requests", server_requests::render(surface)),
-        file("operations", operations(&surface.operations, &surface.notifications)),
+        file("operations", operations(surface)),
     ];
     if !surface.options.is_empty() {
         files.push(file("options", options(&surface.options)));
@@ -132,14 +133,14 @@ export abstract class TrunklineError extends Error {
 ",
             );
         }
-        text.push_str(&facts(kind));
+        text.push_str(&error_facts(kind));
         text.push_str("}\n");
     }
     text
 }
 
 /// The members of an error, and the constructor that reads them.
-fn facts(kind: &ErrorKind) -> String {
+fn error_facts(kind: &ErrorKind) -> String {
     if kind.facts.is_empty() {
         return String::new();
     }
@@ -293,7 +294,7 @@ fn documented(field: &Field) -> String {
 }
 
 /// A class with a method for each request of a client, and the names of methods.
-fn operations(rows: &[Operation], notifications: &[Notification]) -> String {
+fn operations(Surface { operations: rows, notifications, facts, .. }: &Surface) -> String {
     let (client, handler): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.caller == Caller::Client);
     let lists: Vec<(&str, &str)> = client
         .iter()
@@ -334,13 +335,18 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 ",
     );
+    let connection = facts::facts(facts, "ConnectionFacts");
+    body.push_str(&connection.map(facts::getters).unwrap_or_default());
     for row in &client {
         body.push('\n');
         body.push_str(&client_method(row));
     }
     body.push_str("}\n");
     body.push_str(&client_requests::request_type(&handler));
+    body.push('\n');
+    body.push_str(&connection.map(facts::interface).unwrap_or_default());
     let mut used: Vec<&str> = MODEL_NAMES_OF_OPERATIONS.to_vec();
+    used.extend(connection.into_iter().flat_map(facts::models));
     for row in rows {
         used.extend(row.result.as_deref().filter(|_| row.caller == Caller::Client).map(renamed));
         used.extend(row.item.as_deref().map(renamed));

@@ -133,3 +133,17 @@ CLASSES: Final[dict[str, type[TrunklineError]]] = {
         InternalError,
     )
 }
+
+__all__ = [
+    "BlockingError",
+    "BusyError",
+    "CancelledError",
+    "ClosedError",
+    "ForkedError",
+    "InternalError",
+    "InvalidArgumentError",
+    "TimeoutError",
+    "TransportError",
+    "TrunklineError",
+    "VersionError",
+]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from .. import _native
 from .._generated import methods
+from .._generated.facts import ConnectionFacts
 from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS, OAUTH
 from ..errors import ClosedError, InvalidArgumentError
 from ..options import camel_case, encoded
@@ -176,7 +177,7 @@ def _only(transport: dict[str, Any], allowed: dict[str, Any], *others: dict[str,
     return {**transport, **allowed}
 
 
-class Connected(HostHandlers):
+class Connected(HostHandlers, ConnectionFacts):
     """A client with a connection."""
 
     _connection: Connection
@@ -221,22 +222,5 @@ class Connected(HostHandlers):
             )
         connection.listeners[method] = (function, read)
 
-    @property
-    def revision(self) -> str:
-        """The protocol revision that is spoken."""
-        return self._connection.describe("revision")
-
-    @property
-    def server_info(self) -> Mapping[str, Any]:
-        """Name, version and the like of the server."""
-        return self._connection.describe("serverInfo") or {}
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """The capabilities of the server."""
-        return self._connection.describe("capabilities") or {}
-
-    @property
-    def instructions(self) -> str | None:
-        """How the server wants to be used."""
-        return self._connection.describe("instructions")
+    def _fact(self, name: str) -> Any:
+        return self._connection.describe(name)

@@ -22,18 +22,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 # The numbers of the event kinds in docs/bridge.md.
-CALL: Final = 0
-CANCEL: Final = 1
-REPLY: Final = 2
-NOTIFICATION: Final = 3
-CLOSED: Final = 4
-LOG: Final = 5
-STOPPED: Final = 6
-HTTP_HEAD: Final = 7
-HTTP_CHUNK: Final = 8
-HTTP_END: Final = 9
-HANDOFF: Final = 10
-FREED: Final = 11
+CALL, CANCEL, REPLY, NOTIFICATION, CLOSED, LOG, STOPPED, HTTP_HEAD, HTTP_CHUNK, HTTP_END, HANDOFF, FREED = range(12)
 
 # Events taken at once; with more, the loop gets to run other things in between.
 _BATCH: Final = 256

@@ -7,6 +7,7 @@ use crate::{
     ErrorKind,
     auth::AuthConfig,
     client_auth::{self, AuthFunction},
+    description::{CallFacts, ConnectionFacts},
     event,
     message::{self, Child, Endpoint, OAuthOptions, Request},
     verifications::AccessToken,
@@ -53,6 +54,8 @@ pub fn surface() -> Value {
     messages.extend(event::TO_HOST.iter().map(|event| models.message(event, "toHost")));
     let operations: Vec<Value> =
         operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();
+    let facts = [CallFacts::OBJECT, ConnectionFacts::OBJECT]
+        .map(|object| models.record(object.name, object.doc, object.fields, |_| true));
     let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
     host.extend(client_auth::FUNCTIONS.iter().map(|row| models.auth_function(row)));
     // Subscriptions are no protocol method: each language has a few lines of its own around these.
@@ -68,6 +71,7 @@ pub fn surface() -> Value {
         "models": models.all,
         "operations": operations,
         "host": host,
+        "facts": facts,
         "notifications": notifications,
     })
 }

@@ -1,7 +1,7 @@
 //! The requests of a handler to its client: functions that make them as values, and the methods of
 //! the context.
 
-use super::{literals, model_of, names_word, readonly, renamed, tagged, typed};
+use super::{facts, literals, model_of, names_word, readonly, renamed, tagged, typed};
 use crate::generate::surface::{Caller, Field, Operation, Presence, Surface, Type};
 use crate::generate::text::{camel, pascal};
 
@@ -38,7 +38,7 @@ export interface ClientRequestSender {
   sendForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>>;
 }
 
-/** The requests of a handler to its client, one method each. */
+/** The requests of a handler to its client, one method each, and the facts about its call. */
 export abstract class ClientRequests {
   readonly #sender: ClientRequestSender;
 
@@ -48,11 +48,14 @@ export abstract class ClientRequests {
   }
 ",
     );
+    let call = facts::facts(&surface.facts, "CallFacts");
+    body.push_str(&call.map(facts::getters).unwrap_or_default());
     for row in &rows {
         body.push('\n');
         body.push_str(&row.method());
     }
-    body.push_str("}\n");
+    body.push_str("}\n\n");
+    body.push_str(&call.map(facts::interface).unwrap_or_default());
     let mut used: Vec<&str> = rows
         .iter()
         .flat_map(|request| {
@@ -65,6 +68,8 @@ export abstract class ClientRequests {
         })
         .map(renamed)
         .chain(rows.iter().map(|request| request.row).filter(|row| super::in_object(row)).map(|_| "SamplingParams"))
+        .chain(call.into_iter().flat_map(facts::models))
+        .chain(["JsonObject"])
         .filter(|name| *name != ANSWER && names_word(&body, name))
         .collect();
     used.sort_unstable();
