@@ -38,8 +38,11 @@ impl fmt::Debug for dyn ClientAuth {
 pub struct OutgoingRequest {
     /// The HTTP method.
     pub method: String,
-    /// The URL of the endpoint.
+    /// The URL of the endpoint, by which the server is known.
     pub url: String,
+    /// The URL that this request goes to: another one than that of the endpoint for messages over
+    /// HTTP+SSE.
+    pub target: String,
     /// The revision that is spoken, once it is known: the value of `MCP-Protocol-Version`.
     pub revision: Option<&'static str>,
     /// Tasks and time.
@@ -49,7 +52,8 @@ pub struct OutgoingRequest {
 impl OutgoingRequest {
     /// A request to an endpoint.
     pub fn new(method: impl Into<String>, url: impl Into<String>, runtime: Arc<dyn Runtime>) -> Self {
-        Self { method: method.into(), url: url.into(), revision: None, runtime }
+        let url = url.into();
+        Self { method: method.into(), target: url.clone(), url, revision: None, runtime }
     }
 }
 

@@ -130,6 +130,8 @@ mod skills;
 mod sync;
 #[cfg(feature = "tokio")]
 pub mod transport;
+#[cfg(feature = "client")]
+mod verdicts;
 pub mod wire_log;
 
 #[cfg(feature = "server")]

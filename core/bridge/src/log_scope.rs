@@ -12,7 +12,7 @@ use std::{
 };
 use trunkline::{
     client::{Connector, Inbox, Link, LinkFailure},
-    protocol::RequestId,
+    protocol::{Era, RequestId},
     runtime::{Runtime, Task},
     wire_log::{Transport, WireLog},
 };
@@ -95,6 +95,10 @@ impl Connector for Scoped<Arc<dyn Connector>> {
 
     fn is_pipe(&self) -> bool {
         self.inner.is_pipe()
+    }
+
+    fn only_era(&self) -> Option<Era> {
+        self.inner.only_era()
     }
 
     fn identity(&self) -> Option<u64> {

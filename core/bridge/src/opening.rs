@@ -28,7 +28,7 @@ use trunkline::{
     client::{Client, ClientError, ClientEvents, ClientOptions, Connector, ServerEntry},
     protocol::RawJson,
     server::Server,
-    transport::{ChildCommand, HttpConnector, HttpEndpoint, HttpOptions, Listener},
+    transport::{ChildCommand, HttpConnector, HttpEndpoint, HttpOptions, Listener, Target},
 };
 
 pub(super) fn open(state: &Arc<PortState>, given: Open) -> Result<u64, BridgeError> {
@@ -100,7 +100,15 @@ fn connector(
     handoff: Option<Arc<ReadHandoff>>,
 ) -> Result<Arc<dyn Connector>, BridgeError> {
     match transport {
-        Connecting::Config(Configured { server }) => connector(state, of_entry(&server)?, options, handoff),
+        Connecting::Config(Configured { server }) => {
+            match ServerEntry::from_value(&server).map_err(|error| BridgeError::invalid(error.to_string()))? {
+                ServerEntry::Command { command, env, cwd, inherit_env } => {
+                    let child = Child { command, env, inherit_env, cwd };
+                    connector(state, Connecting::Child(child), options, handoff)
+                }
+                entry => Ok(Target::from(entry).connector(options, &state.runtime()?)?),
+            }
+        }
         Connecting::Memory(Memory { server }) => {
             Ok(Arc::new(MemoryConnector::new(state.server(server)?, state.runtime()?)))
         }
@@ -126,17 +134,6 @@ fn connector(
             Ok(Arc::new(connector.map_err(BridgeError::invalid)?.with_auth(options.auth.clone())))
         }
     }
-}
-
-/// The transport of a server of a configuration.
-fn of_entry(server: &Value) -> Result<Connecting, BridgeError> {
-    Ok(match ServerEntry::from_value(server).map_err(|error| BridgeError::invalid(error.to_string()))? {
-        ServerEntry::Command { command, env, cwd, inherit_env } => {
-            Connecting::Child(Child { command, env, inherit_env, cwd })
-        }
-        ServerEntry::Url { url, headers } => Connecting::Http(Endpoint { url, headers, ..Endpoint::default() }),
-        other => return Err(BridgeError::new(ErrorKind::Internal, format!("no transport for {other:?}"))),
-    })
 }
 
 async fn connect(

@@ -2,7 +2,7 @@
 
 use super::{
     client::Client,
-    era_cache,
+    era_cache::ERAS,
     error::ClientError,
     events::ClientEvents,
     failure::LinkFailure,
@@ -115,19 +115,19 @@ impl Inner {
 
     /// Negotiates; a server that is known to be of the legacy era is not probed again.
     async fn find_revision(self: &Arc<Self>, connector: &dyn Connector) -> Result<(), ClientError> {
-        let choice = self.options.revision;
+        let choice = self.options.revision.within(connector.only_era()).map_err(ClientError::Negotiation)?;
         let server = connector.identity().filter(|_| choice == RevisionChoice::Auto);
         let Some(server) = server else { return self.negotiate(connector, choice).await };
-        if era_cache::known(server, self.runtime.now()) == Some(Era::Legacy) {
+        if ERAS.known(server, self.runtime.now()) == Some(Era::Legacy) {
             if self.negotiate(connector, RevisionChoice::Legacy).await.is_ok() {
                 return Ok(());
             }
-            era_cache::forget(server);
+            ERAS.forget(server);
         }
         self.negotiate(connector, choice).await?;
         let revision = self.conversation.lock().revision();
         if let Some(revision) = revision {
-            era_cache::keep(server, revision.era(), self.runtime.now());
+            ERAS.keep(server, revision.era(), self.runtime.now());
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::failure::LinkFailure;
 use crate::{
-    protocol::{RequestId, Revision},
+    protocol::{Era, RequestId, Revision},
     runtime::Task,
     wire_log::Transport,
 };
@@ -16,6 +16,10 @@ pub trait Connector: Send + Sync + 'static {
     /// Returns whether the server is a process on a pipe and not a URL (it may be silent or exit
     /// when probed).
     fn is_pipe(&self) -> bool;
+    /// The one era that this transport can carry; `None`: both.
+    fn only_era(&self) -> Option<Era> {
+        None
+    }
     /// The key of the server in the era cache: a hash, for an environment may hold secrets. `None`:
     /// do not remember.
     fn identity(&self) -> Option<u64> {

@@ -51,7 +51,9 @@ impl ServerEntry {
         let wrong = |problem: &str| Err(ConfigError::new(CONFIGURATION, problem));
         match place {
             Value::String(text) if is_file(text) => Self::from_file(text),
-            Value::String(text) if text.contains(':') => Ok(Self::Url { url: text.clone(), headers: BTreeMap::new() }),
+            Value::String(text) if text.contains(':') => {
+                Ok(Self::Url { url: text.clone(), headers: BTreeMap::new(), http_sse: false })
+            }
             Value::String(text) => wrong(&format!(
                 "{text:?} is neither a URL nor a file with the extension .json; give the command of a server as a list"
             )),

@@ -104,8 +104,8 @@ impl Target {
                 }))
             }
             #[cfg(feature = "http-client")]
-            ServerEntry::Url { url, headers } => {
-                let mut endpoint = HttpEndpoint::new(url);
+            ServerEntry::Url { url, headers, http_sse } => {
+                let mut endpoint = HttpEndpoint::new(url).with_http_sse(http_sse);
                 endpoint.headers = headers;
                 Ok(Self::Http(endpoint))
             }

@@ -12,7 +12,7 @@ pub(super) enum Side {
 
 /// Parts of paths and the side that their files test. The first one that fits decides; any other
 /// file tests a server.
-const SIDES: [(&str, Side); 25] = {
+const SIDES: [(&str, Side); 26] = {
     use Side::{Both, Client, Server};
     [
         ("tests/vectors/client/", Client),
@@ -28,6 +28,7 @@ const SIDES: [(&str, Side); 25] = {
         ("core/proto/src/http/mirror", Both),
         ("core/proto/src/http/event_stream", Both),
         ("core/src/client/", Client),
+        ("core/src/verdicts", Client),
         ("core/src/transport/http_client/", Client),
         ("core/src/transport/child", Client),
         ("core/src/transport/", Both),

@@ -33,6 +33,47 @@ impl RevisionChoice {
             name => Revision::parse(name).map(Self::Pinned),
         }
     }
+
+    /// The choice over a transport that carries one era only.
+    ///
+    /// # Errors
+    /// [`NegotiationError::NoCommonRevision`] if it is of the other era.
+    pub fn within(self, only: Option<Era>) -> Result<Self, NegotiationError> {
+        let Some(only) = only else { return Ok(self) };
+        match (self.era(), only) {
+            (None, Era::Legacy) => Ok(Self::Legacy),
+            (None, Era::Modern) => Ok(Self::Modern),
+            (Some(era), _) if era == only => Ok(self),
+            _ => Err(NegotiationError::NoCommonRevision {
+                server: list(Revision::of(only)) + " (its transport carries no other)",
+                client: list(self.revisions().into_iter()),
+            }),
+        }
+    }
+
+    /// The era of the choice; `None`: both.
+    fn era(self) -> Option<Era> {
+        match self {
+            Self::Auto => None,
+            Self::Legacy => Some(Era::Legacy),
+            Self::Modern => Some(Era::Modern),
+            Self::Pinned(revision) => Some(revision.era()),
+        }
+    }
+
+    /// The revisions that may be spoken.
+    fn revisions(self) -> Vec<Revision> {
+        match self {
+            Self::Auto => Revision::ALL.to_vec(),
+            Self::Legacy => Revision::of(Era::Legacy).collect(),
+            Self::Modern => Revision::of(Era::Modern).collect(),
+            Self::Pinned(revision) => vec![revision],
+        }
+    }
+}
+
+fn list(revisions: impl Iterator<Item = Revision>) -> String {
+    revisions.map(Revision::as_str).collect::<Vec<_>>().join(", ")
 }
 
 impl Described for RevisionChoice {
@@ -269,7 +310,7 @@ impl Negotiation {
                 self.handshake(true)
             }
             ProbeOutcome::Status(status @ (400 | 404 | 405)) => Step::Fail(NegotiationError::Transport(format!(
-                "The server answered HTTP {status} to initialize: there is no Streamable HTTP endpoint at this URL"
+                "The server answered HTTP {status} to initialize: there is neither Streamable HTTP nor HTTP+SSE at this URL"
             ))),
             ProbeOutcome::Status(status) => {
                 Step::Fail(NegotiationError::Transport(format!("The server answered HTTP {status} to initialize")))
@@ -324,14 +365,8 @@ impl Negotiation {
     }
 
     fn nothing_in_common(&self, supported: &[String]) -> Step {
-        let client: Vec<_> = match self.choice {
-            RevisionChoice::Auto => Revision::ALL.to_vec(),
-            RevisionChoice::Legacy => Revision::of(Era::Legacy).collect(),
-            RevisionChoice::Modern => Revision::of(Era::Modern).collect(),
-            RevisionChoice::Pinned(revision) => vec![revision],
-        };
-        let client: Vec<_> = client.into_iter().map(Revision::as_str).collect();
-        Step::Fail(NegotiationError::NoCommonRevision { server: supported.join(", "), client: client.join(", ") })
+        let client = list(self.choice.revisions().into_iter());
+        Step::Fail(NegotiationError::NoCommonRevision { server: supported.join(", "), client })
     }
 }
 
@@ -503,6 +538,23 @@ mod tests {
         }
         let (mut negotiation, _) = Negotiation::start(RevisionChoice::Legacy, true);
         assert_eq!(revision(negotiation.next(result(json!({"protocolVersion": "2024-11-05"})))), Revision::V2024_11_05);
+    }
+
+    #[test]
+    fn a_transport_of_one_era_narrows_the_choice() {
+        use RevisionChoice::{Auto, Legacy, Modern, Pinned};
+        let (modern, old) = (Pinned(Revision::LATEST), Pinned(Revision::V2024_11_05));
+        for choice in [Auto, Legacy, Modern, modern, old] {
+            assert_eq!(choice.within(None), Ok(choice));
+        }
+        let (legacy_only, modern_only) = (Some(Era::Legacy), Some(Era::Modern));
+        assert_eq!((Auto.within(legacy_only), Auto.within(modern_only)), (Ok(Legacy), Ok(Modern)));
+        assert_eq!((old.within(legacy_only), modern.within(modern_only)), (Ok(old), Ok(modern)));
+        for (choice, only) in [(Modern, legacy_only), (modern, legacy_only), (Legacy, modern_only), (old, modern_only)]
+        {
+            let refused = choice.within(only).unwrap_err().to_string();
+            assert!(refused.contains("carries no other"), "{refused}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct EventStream {
     searched: usize,
     data: BytesMut,
     has_data: bool,
-    other_type: bool,
+    kind: Kind,
     started: bool,
     /// The last line ended with CR: a LF that follows belongs to it.
     after_cr: bool,
@@ -26,6 +26,24 @@ pub struct EventStream {
     last_id: Option<String>,
     retry: Option<Duration>,
     has_brought: bool,
+}
+
+/// The type of an event, as its field names it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Message,
+    Endpoint,
+    Other,
+}
+
+/// An event with data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StreamEvent {
+    /// A message.
+    Message(Bytes),
+    /// The URI that messages are posted to (HTTP+SSE, SSE-02).
+    Endpoint(Bytes),
 }
 
 /// A line or an event is larger than a message may be.
@@ -41,7 +59,7 @@ impl EventStream {
             searched: 0,
             data: BytesMut::new(),
             has_data: false,
-            other_type: false,
+            kind: Kind::Message,
             started: false,
             after_cr: false,
             max_bytes,
@@ -68,6 +86,16 @@ impl EventStream {
     /// and events of other types than `message` are skipped; so is an event that the end of the
     /// stream cut off.
     pub fn next_message(&mut self) -> Result<Option<Bytes>, TooLarge> {
+        while let Some(event) = self.next_event()? {
+            if let StreamEvent::Message(message) = event {
+                return Ok(Some(message));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As [`EventStream::next_message`], with the events of the type `endpoint`.
+    pub fn next_event(&mut self) -> Result<Option<StreamEvent>, TooLarge> {
         while let Some(line) = self.line()? {
             if line.is_empty() {
                 let data = std::mem::take(&mut self.data).freeze();
@@ -75,9 +103,13 @@ impl EventStream {
                 if let Some(id) = self.next_id.take() {
                     self.last_id = Some(id);
                 }
-                if !std::mem::take(&mut self.other_type) && !data.is_empty() {
-                    self.has_brought = true;
-                    return Ok(Some(data));
+                match std::mem::take(&mut self.kind) {
+                    Kind::Message if !data.is_empty() => {
+                        self.has_brought = true;
+                        return Ok(Some(StreamEvent::Message(data)));
+                    }
+                    Kind::Endpoint if !data.is_empty() => return Ok(Some(StreamEvent::Endpoint(data))),
+                    _ => {}
                 }
             } else {
                 self.field(&line)?;
@@ -153,7 +185,13 @@ impl EventStream {
                 self.has_data = true;
                 self.data.extend_from_slice(value);
             }
-            b"event" => self.other_type = !matches!(value, b"" | b"message"),
+            b"event" => {
+                self.kind = match value {
+                    b"" | b"message" => Kind::Message,
+                    b"endpoint" => Kind::Endpoint,
+                    _ => Kind::Other,
+                };
+            }
             b"id" if !value.contains(&0) => self.next_id = std::str::from_utf8(value).ok().map(str::to_owned),
             b"retry" => {
                 let digits =

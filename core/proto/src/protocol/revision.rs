@@ -120,6 +120,8 @@ pub enum Feature {
     CacheHints,
     /// The MCP-Protocol-Version header after initialization.
     VersionHeader,
+    /// Any 4xx in answer to `initialize` makes a client try HTTP+SSE; later 400, 404 and 405 alone.
+    HttpSseAfterAny4xx,
     /// A priming event opens an SSE stream.
     Priming,
     /// Answers that ask for input (MRTR).
@@ -149,6 +151,7 @@ impl Feature {
         use Revision::*;
         match self {
             Self::Batches => (V2025_03_26, V2025_03_26),
+            Self::HttpSseAfterAny4xx => (V2024_11_05, V2025_06_18),
             Self::AudioContent | Self::ProgressMessage => (V2025_03_26, Revision::LATEST),
             Self::ResourceLink | Self::StructuredContent | Self::VersionHeader | Self::Elicitation => {
                 (V2025_06_18, Revision::LATEST)

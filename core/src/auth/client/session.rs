@@ -70,7 +70,7 @@ impl Session {
         if tokens.dpop_key.is_some()
             && let Some(proofs) = proofs
         {
-            let proof = proofs.proof(&request.method, &request.url, Some(&tokens.access_token), now)?;
+            let proof = proofs.proof(&request.method, &request.target, Some(&tokens.access_token), now)?;
             headers.push(("dpop".to_owned(), proof));
         }
         Ok(headers)

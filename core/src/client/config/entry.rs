@@ -27,18 +27,21 @@ pub enum ServerEntry {
         /// [`ChildCommand`](crate::ChildCommand) has it by default.
         inherit_env: Option<bool>,
     },
-    /// `{"url", "headers"}`: an endpoint of Streamable HTTP. The type `sse` is read, but a server
-    /// that has HTTP+SSE only refuses the connection.
+    /// `{"url", "headers"}`: an HTTP endpoint.
     Url {
         /// The URL.
         url: String,
         /// Headers of each request.
         headers: BTreeMap<String, String>,
+        /// The type is `sse`: the server has HTTP+SSE (2024-11-05) only. Without a type such a
+        /// server is found too, with one request more.
+        http_sse: bool,
     },
 }
 
 /// The transports that `type` may name for a URL.
-const HTTP_TYPES: [&str; 4] = ["http", "streamable-http", "streamableHttp", "sse"];
+const HTTP_TYPES: [&str; 4] = ["http", "streamable-http", "streamableHttp", HTTP_SSE];
+const HTTP_SSE: &str = "sse";
 const STDIO: &str = "stdio";
 
 impl ServerEntry {
@@ -76,9 +79,11 @@ impl ServerEntry {
                 let cwd = reader.text("cwd")?;
                 Ok(Self::Command { command, env: reader.map("env")?, cwd, inherit_env: reader.boolean("inheritEnv")? })
             }
-            (false, true) => {
-                Ok(Self::Url { url: reader.text("url")?.unwrap_or_default(), headers: reader.map("headers")? })
-            }
+            (false, true) => Ok(Self::Url {
+                url: reader.text("url")?.unwrap_or_default(),
+                headers: reader.map("headers")?,
+                http_sse: kind == Some(HTTP_SSE),
+            }),
         }
     }
 }
@@ -94,9 +99,12 @@ impl fmt::Debug for ServerEntry {
                 .field("cwd", cwd)
                 .field("inherit_env", inherit_env)
                 .finish(),
-            Self::Url { url, headers } => {
-                f.debug_struct("Url").field("url", url).field("headers", &headers.keys()).finish()
-            }
+            Self::Url { url, headers, http_sse } => f
+                .debug_struct("Url")
+                .field("url", url)
+                .field("headers", &headers.keys())
+                .field("http_sse", http_sse)
+                .finish(),
         }
     }
 }

@@ -26,6 +26,7 @@ fn entries_of_the_usual_hosts_are_read() {
     let url = |url: &str, headers: &[(&str, &str)]| ServerEntry::Url {
         url: url.to_owned(),
         headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        http_sse: url.ends_with("/sse"),
     };
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     assert_eq!(

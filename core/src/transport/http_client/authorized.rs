@@ -9,7 +9,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use reqwest::Response;
+use reqwest::{Response, Url};
 use std::{future::Future, time::Duration};
 
 /// How often one request is made at most: 401, a nonce, and three steps up the scopes.
@@ -19,9 +19,11 @@ const AUTHORIZED_WITHIN: Duration = Duration::from_secs(15 * 60);
 /// The header with the nonce for the next proof (RFC 9449 section 8).
 const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
-/// A request to the endpoint.
+/// A request to the server.
 pub(super) struct Outgoing {
     method: Method,
+    /// The URL, if it is not that of the endpoint.
+    target: Option<Url>,
     headers: HeaderMap,
     body: Bytes,
     /// The JSON-RPC request in it, whose answer somebody waits for.
@@ -31,15 +33,25 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn post(headers: HeaderMap, message: &LinkMessage) -> Self {
         let id = message.request.as_ref().map(|request| request.id.clone());
-        Self { method: Method::POST, headers, body: message.bytes.clone(), id }
+        Self { method: Method::POST, target: None, headers, body: message.bytes.clone(), id }
     }
 
     pub(super) fn get(headers: HeaderMap) -> Self {
-        Self { method: Method::GET, headers, body: Bytes::new(), id: None }
+        Self { method: Method::GET, target: None, headers, body: Bytes::new(), id: None }
     }
 
     pub(super) fn delete(headers: HeaderMap) -> Self {
-        Self { method: Method::DELETE, headers, body: Bytes::new(), id: None }
+        Self { method: Method::DELETE, target: None, headers, body: Bytes::new(), id: None }
+    }
+
+    /// Goes to another URL than that of the endpoint.
+    pub(super) fn to(self, target: Url) -> Self {
+        Self { target: Some(target), ..self }
+    }
+
+    /// Belongs to a JSON-RPC request, whose answer somebody waits for.
+    pub(super) fn for_request(self, id: &RequestId) -> Self {
+        Self { id: Some(id.clone()), ..self }
     }
 }
 
@@ -50,6 +62,9 @@ impl Shared {
         let Some(auth) = &self.auth else { return self.send_once(&outgoing, outgoing.headers.clone()).await };
         let mut request =
             OutgoingRequest::new(outgoing.method.as_str(), self.url.as_str(), TokioRuntime::of(self.runtime.clone()));
+        if let Some(target) = &outgoing.target {
+            request.target = target.as_str().to_owned();
+        }
         let revision = self.state.lock().revision;
         request.revision = revision.map(crate::protocol::Revision::as_str);
         let mut round = 0;
@@ -79,7 +94,8 @@ impl Shared {
     }
 
     async fn send_once(&self, outgoing: &Outgoing, headers: HeaderMap) -> Result<Response, LinkFailure> {
-        let mut request = self.client.request(outgoing.method.clone(), self.url.clone()).headers(headers);
+        let url = outgoing.target.as_ref().unwrap_or(&self.url);
+        let mut request = self.client.request(outgoing.method.clone(), url.clone()).headers(headers);
         if outgoing.method == Method::POST {
             request = request.body(outgoing.body.clone());
         }

@@ -1,12 +1,13 @@
 //! Connections to the server behind a URL.
 
-use super::{endpoint::HttpEndpoint, failure, link::HttpLink, tls::Security};
+use super::{endpoint::HttpEndpoint, failure, http_sse::Expectation, link::HttpLink, tls::Security};
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure},
     client_auth::ClientAuth,
     engine::Limits,
     http::guard::is_loopback,
     printable::printable,
+    protocol::Era,
     runtime::Task,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -39,6 +40,7 @@ pub struct HttpConnector {
     limits: Limits,
     auth: Option<Arc<dyn ClientAuth>>,
     security: Security,
+    http_sse: bool,
     client: OnceLock<Result<Client, String>>,
 }
 
@@ -71,13 +73,20 @@ impl HttpConnector {
         if parsed.scheme() == "http" && (endpoint.ca.is_some() || endpoint.client_certificate.is_some()) {
             return Err(format!("{:?} is reached without TLS: certificates are for https", failure::shown(url)));
         }
-        Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, security, client: OnceLock::new() })
+        let (http_sse, client) = (endpoint.http_sse, OnceLock::new());
+        Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, security, http_sse, client })
     }
 
     /// Gives requests their credentials.
     #[must_use]
     pub fn with_auth(self, auth: Option<Arc<dyn ClientAuth>>) -> Self {
         Self { auth, ..self }
+    }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.url.as_str().hash(&mut hasher);
+        hasher.finish()
     }
 
     fn client(&self) -> Result<Client, LinkFailure> {
@@ -171,8 +180,9 @@ impl Connector for HttpConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
         let (client, url, headers, limits, auth) =
             (self.client(), self.url.clone(), self.headers.clone(), self.limits.clone(), self.auth.clone());
+        let expectation = if self.http_sse { Expectation::Only } else { Expectation::OfServer(self.hash()) };
         Box::pin(async move {
-            let link: Arc<dyn Link> = Arc::new(HttpLink::new(client?, url, headers, limits, auth, inbox));
+            let link: Arc<dyn Link> = Arc::new(HttpLink::new(client?, url, headers, limits, auth, expectation, inbox));
             Ok(link)
         })
     }
@@ -181,10 +191,12 @@ impl Connector for HttpConnector {
         false
     }
 
+    fn only_era(&self) -> Option<Era> {
+        self.http_sse.then_some(Era::Legacy)
+    }
+
     fn identity(&self) -> Option<u64> {
-        let mut hasher = DefaultHasher::new();
-        self.url.as_str().hash(&mut hasher);
-        Some(hasher.finish())
+        Some(self.hash())
     }
 }
 

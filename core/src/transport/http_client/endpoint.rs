@@ -32,6 +32,9 @@ pub struct HttpEndpoint {
     /// The URL of a proxy; without it, the environment says (`HTTPS_PROXY`, `HTTP_PROXY`,
     /// `ALL_PROXY`, `NO_PROXY`).
     pub proxy: Option<String>,
+    /// `true` if the server is known to have HTTP+SSE (2024-11-05) only. Otherwise it is asked for
+    /// Streamable HTTP first, and found by the fallback of the specification.
+    pub http_sse: bool,
 }
 
 impl HttpEndpoint {
@@ -58,6 +61,13 @@ impl HttpEndpoint {
     #[must_use]
     pub fn with_client_certificate(mut self, certificate: impl Into<String>, key: impl Into<String>) -> Self {
         (self.client_certificate, self.client_key) = (Some(certificate.into()), Some(key.into()));
+        self
+    }
+
+    /// Connects over HTTP+SSE (2024-11-05), without asking for Streamable HTTP first.
+    #[must_use]
+    pub fn with_http_sse(mut self, http_sse: bool) -> Self {
+        self.http_sse = http_sse;
         self
     }
 

@@ -42,6 +42,14 @@ pub(super) fn of_message(
     Ok(found)
 }
 
+/// The headers of the GET that opens a stream of HTTP+SSE.
+pub(super) fn of_http_sse(base: &HeaderMap) -> HeaderMap {
+    let mut found = base.clone();
+    found.remove(header::CONTENT_TYPE);
+    found.insert(header::ACCEPT, content::EVENT_STREAM);
+    found
+}
+
 /// The headers of GET and DELETE.
 pub(super) fn of_session(base: &HeaderMap, revision: Option<Revision>, session: &HeaderValue) -> HeaderMap {
     let mut found = base.clone();

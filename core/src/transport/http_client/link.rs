@@ -4,6 +4,7 @@ use super::{
     super::closing::{Closing, Deadline},
     authorized::Outgoing,
     failure, heads,
+    http_sse::{Expectation, HttpSse, Turn},
     renewal::Opening,
 };
 use crate::sync::Mutex;
@@ -21,7 +22,11 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use reqwest::{Client, Url};
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use tokio::{
     runtime::Handle,
     task::{AbortHandle, JoinSet},
@@ -47,6 +52,9 @@ pub(super) struct Shared {
     pub(super) auth: Option<Arc<dyn ClientAuth>>,
     pub(super) inbox: Arc<dyn Inbox>,
     pub(super) runtime: Handle,
+    pub(super) expectation: Expectation,
+    /// The conversation over HTTP+SSE, if it turned out to be one.
+    pub(super) http_sse: OnceLock<HttpSse>,
     /// Held while a lost session is opened anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
     pub(super) state: Mutex<State>,
@@ -87,11 +95,26 @@ impl HttpLink {
         headers: HeaderMap,
         limits: Limits,
         auth: Option<Arc<dyn ClientAuth>>,
+        expectation: Expectation,
         inbox: Arc<dyn Inbox>,
     ) -> Self {
         let (headers, place) = (heads::of_posts(headers), failure::shown(url.as_str()));
         let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
-        let shared = Arc::new(Shared { client, url, place, headers, limits, auth, inbox, runtime, renewing, state });
+        let http_sse = OnceLock::new();
+        let shared = Arc::new(Shared {
+            client,
+            url,
+            place,
+            headers,
+            limits,
+            auth,
+            inbox,
+            runtime,
+            expectation,
+            http_sse,
+            renewing,
+            state,
+        });
         Self { shared, closing: Closing::default() }
     }
 }
@@ -132,6 +155,10 @@ impl Link for HttpLink {
                 // It was never sent, so there is nothing to cancel (CAN-01).
                 return true;
             }
+        }
+        if self.shared.http_sse.get().is_some() {
+            // The server has to get the request to be told that it is not wanted.
+            return false;
         }
         match state.posts.remove(id) {
             // The end of its connection tells a server of the modern era (HTTP-24).
@@ -204,8 +231,8 @@ impl Shared {
             state.opening.initialize = Some(message.clone());
         }
         let head = message.request.as_ref().map(|request| (request.id.clone(), request.revision));
-        let shared = Arc::clone(self);
-        let task = state.tasks.spawn_on(async move { shared.post(message).await }, &self.runtime);
+        let (shared, turn) = (Arc::clone(self), Turn::of(self.http_sse.get(), &message));
+        let task = state.tasks.spawn_on(async move { shared.post(message, turn).await }, &self.runtime);
         if let Some((id, revision)) = head {
             let modern = revision.is_some_and(|revision| revision.era() == Era::Modern);
             state.posts.insert(id, Post { task, modern });
@@ -270,6 +297,14 @@ impl Shared {
 
     pub(super) fn forget(&self, id: &RequestId) {
         self.state.lock().posts.remove(id);
+    }
+
+    /// Runs a task until the link ends.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut state = self.state.lock();
+        if !state.closed {
+            state.tasks.spawn_on(task, &self.runtime);
+        }
     }
 }
 

@@ -1,10 +1,12 @@
-//! Streamable HTTP, used by reqwest: each message is a POST of its own.
+//! Streamable HTTP, used by reqwest: each message is a POST of its own. Servers that have HTTP+SSE
+//! only (2024-11-05) are found by the fallback of the specification.
 
 mod authorized;
 mod connector;
 mod endpoint;
 mod failure;
 mod heads;
+mod http_sse;
 mod link;
 mod pauses;
 mod post;

@@ -5,6 +5,7 @@ use super::{
     connector::not_followed,
     failure::{self, Answer},
     heads,
+    http_sse::Turn,
     link::Shared,
     pauses::Pauses,
     stream::FIRST_PAUSE,
@@ -16,8 +17,9 @@ use crate::{
         event_stream::EventStream,
         headers,
     },
-    protocol::{RequestId, RpcError, envelope, method},
+    protocol::{Feature, RequestId, Revision, RpcError, envelope, method},
 };
+use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use reqwest::Response;
 use serde::{Deserialize, de::IgnoredAny};
@@ -63,12 +65,16 @@ impl From<Refused> for LinkFailure {
 
 impl Shared {
     /// Sends a message and gives what comes back to the inbox.
-    pub(super) async fn post(self: Arc<Self>, message: LinkMessage) {
+    pub(super) async fn post(self: Arc<Self>, message: LinkMessage, turn: Turn) {
+        let turn = turn.come().await;
         let Some(request) = &message.request else { return self.tell(&message).await };
         let outcome = self.deliver(&message).await;
+        drop(turn);
         self.forget(&request.id);
         // If its answer was among what came back, the request is over and this is ignored.
         let failure = match outcome {
+            // The answer comes on the stream.
+            Ok(()) if self.http_sse.get().is_some() => return,
             Ok(()) => LinkFailure::Broken(format!(
                 "The answer of {} ended without a response to {}",
                 self.place, request.method
@@ -99,7 +105,14 @@ impl Shared {
         outcome.map_err(LinkFailure::from)
     }
 
-    pub(super) async fn exchange(&self, message: &LinkMessage) -> Result<(), Refused> {
+    pub(super) async fn exchange(self: &Arc<Self>, message: &LinkMessage) -> Result<(), Refused> {
+        let initialize = message.request.as_ref().filter(|request| &*request.method == method::INITIALIZE);
+        if let Some(request) = initialize {
+            self.expect_http_sse(&request.id).await?;
+        }
+        if let Some(http_sse) = self.http_sse.get() {
+            return Ok(self.post_http_sse(http_sse, message).await?);
+        }
         let (headers, session) = self.headers_of(message)?;
         let response = self.send(Outgoing::post(headers, message)).await?;
         let status = response.status();
@@ -112,9 +125,16 @@ impl Shared {
             return Err(redirected.into());
         }
         if !status.is_success() {
-            return Ok(self.refused(status, response, message.request.as_ref()).await?);
+            let refusal = self.refusal(response).await;
+            if let Some(request) = initialize
+                && refusal.lets_try_http_sse(&message.bytes)
+                && let Some(http_sse) = self.fall_back_to_http_sse(&request.id).await?
+            {
+                return Ok(self.post_http_sse(http_sse, message).await?);
+            }
+            return Ok(self.refused(refusal, message.request.as_ref())?);
         }
-        if message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE) {
+        if initialize.is_some() {
             self.remember_session(response.headers().get(headers::SESSION_ID));
         }
         if content::is_type(response.headers(), &EVENT_STREAM) {
@@ -225,18 +245,19 @@ impl Shared {
         Ok(answered)
     }
 
-    /// An HTTP error. A JSON-RPC error in it answers the request, with or without its id, for
-    /// nothing else was asked.
-    async fn refused(
-        &self,
-        status: StatusCode,
-        response: Response,
-        request: Option<&RequestHead>,
-    ) -> Result<(), LinkFailure> {
-        let answer = Answer::of(&response);
+    /// Reads an HTTP error.
+    pub(super) async fn refusal(&self, response: Response) -> Refusal {
+        let (status, answer) = (response.status(), Answer::of(&response));
         let max = self.limits.max_message_bytes.min(MAX_ERROR_BYTES);
         let body = failure::read(&self.place, response, max).await.unwrap_or_default();
         let error = serde_json::from_slice::<ErrorBody>(&body).ok().map(|body| body.error);
+        Refusal { status, answer, body, error }
+    }
+
+    /// An HTTP error. A JSON-RPC error in it answers the request, with or without its id, for
+    /// nothing else was asked.
+    pub(super) fn refused(&self, refusal: Refusal, request: Option<&RequestHead>) -> Result<(), LinkFailure> {
+        let Refusal { status, answer, body, error } = refusal;
         match (request, error) {
             (Some(request), Some(error)) if says_what_the_server_is(status, request) => {
                 self.inbox.message(envelope::encode_error(Some(&request.id), &error));
@@ -246,6 +267,49 @@ impl Shared {
             (_, None) => Err(failure::of_answer(answer, &body)),
         }
     }
+}
+
+/// An HTTP error that was read.
+pub(super) struct Refusal {
+    status: StatusCode,
+    answer: Answer,
+    body: Bytes,
+    error: Option<RpcError>,
+}
+
+impl Refusal {
+    pub(super) fn into_failure(self) -> LinkFailure {
+        failure::of_answer(self.answer, &self.body)
+    }
+
+    /// Returns whether a refused `initialize` lets the client look for HTTP+SSE (SSE-07 to SSE-09).
+    /// Refused authorization says nothing of the transport.
+    fn lets_try_http_sse(&self, initialize: &[u8]) -> bool {
+        let status_lets = match self.status.as_u16() {
+            400 | 404 | 405 => true,
+            401 | 403 => false,
+            status => {
+                (400..500).contains(&status)
+                    && offered(initialize).is_some_and(|revision| revision.supports(Feature::HttpSseAfterAny4xx))
+            }
+        };
+        status_lets && !self.error.as_ref().is_some_and(RpcError::is_modern)
+    }
+}
+
+/// The revision that an `initialize` offers.
+fn offered(initialize: &[u8]) -> Option<Revision> {
+    #[derive(Deserialize)]
+    struct Initialize {
+        params: Params,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        protocol_version: String,
+    }
+    let initialize: Initialize = serde_json::from_slice(initialize).ok()?;
+    Revision::parse(&initialize.params.protocol_version)
 }
 
 /// Refused authorization says nothing of the protocol, nor does a failing server that is asked

@@ -161,6 +161,20 @@ fn expected(text: &[u8]) -> (Vec<Vec<u8>>, Option<Vec<u8>>) {
     (messages, last_id)
 }
 
+#[test]
+fn events_of_the_type_endpoint_are_told_apart_and_are_no_messages() {
+    let text = b"event: endpoint\ndata: /messages?sessionId=1\n\nevent: other\ndata: x\n\ndata: {}\n\n";
+    let mut stream = EventStream::new(100);
+    stream.push(text);
+    assert_eq!(stream.next_event(), Ok(Some(StreamEvent::Endpoint("/messages?sessionId=1".into()))));
+    assert!(!stream.has_brought());
+    assert_eq!(stream.next_event(), Ok(Some(StreamEvent::Message("{}".into()))));
+    assert_eq!(stream.next_event(), Ok(None));
+    let mut stream = EventStream::new(100);
+    stream.push(text);
+    assert_eq!(stream.next_message(), Ok(Some("{}".into())));
+}
+
 proptest! {
     /// HTTP-09: whatever a server says, in whatever pieces it comes, is read as the standard says.
     #[test]

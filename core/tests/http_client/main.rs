@@ -3,6 +3,8 @@
 
 #![allow(clippy::disallowed_types)]
 
+mod http_sse;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -41,6 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 struct Seen {
     method: String,
+    path: String,
     headers: HashMap<String, String>,
     body: Value,
 }
@@ -111,7 +114,8 @@ async fn read_request(socket: &mut TcpStream) -> Option<Seen> {
         socket.read_buf(&mut text).await.ok()?;
     }
     let body = serde_json::from_slice(&text[split + 4..]).unwrap_or_default();
-    Some(Seen { method: head.split(' ').next()?.into(), headers, body })
+    let mut words = head.split(' ');
+    Some(Seen { method: words.next()?.into(), path: words.next()?.into(), headers, body })
 }
 
 fn http(status: u16, headers: &str, body: &str) -> String {

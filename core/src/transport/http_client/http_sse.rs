@@ -1,0 +1,238 @@
+//! HTTP+SSE (2024-11-05), for servers that have nothing newer: one stream for everything that the
+//! server sends, whose first event names the URI that messages are posted to.
+
+use super::{authorized::Outgoing, connector::not_followed, failure, heads, link::Shared};
+use crate::{
+    client::{LinkFailure, LinkMessage},
+    http::{
+        content::{self, EVENT_STREAM},
+        event_stream::{EventStream, StreamEvent},
+    },
+    printable::printable,
+    protocol::{RequestId, method},
+    verdicts::Verdicts,
+};
+use http::StatusCode;
+use reqwest::{Response, Url};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
+
+/// How long an open stream may take to name the URI.
+const ENDPOINT_WITHIN: Duration = Duration::from_secs(5);
+/// How long a notification waits for the requests before it: a server may answer a POST only when
+/// its call is over.
+const IN_ORDER_WITHIN: Duration = Duration::from_secs(1);
+/// How long the body of an accepted POST is waited for, and how much of it is read, so that its
+/// connection can be used again.
+const ACCEPTED_WITHIN: Duration = Duration::from_secs(1);
+const MAX_ACCEPTED_BYTES: usize = 16 << 10;
+
+/// The servers that were reached by the fallback a while ago.
+static FOUND: Verdicts<()> = Verdicts::new();
+
+/// The transport that is expected of a server.
+#[derive(Clone, Copy)]
+pub(super) enum Expectation {
+    /// HTTP+SSE, as its caller says.
+    Only,
+    /// Streamable HTTP, unless the server of this identity was found to have HTTP+SSE.
+    OfServer(u64),
+}
+
+/// A conversation over HTTP+SSE.
+pub(super) struct HttpSse {
+    endpoint: Url,
+    /// Held by requests while they are posted.
+    posting: Arc<RwLock<()>>,
+}
+
+/// Why there is no conversation over HTTP+SSE.
+enum NotOpened {
+    /// The server does not have it.
+    Absent(LinkFailure),
+    /// The server has it, and names an endpoint that cannot be used.
+    Unusable(LinkFailure),
+}
+
+impl Shared {
+    /// Opens the stream if HTTP+SSE is expected; `id` is the request that opens the conversation.
+    pub(super) async fn expect_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<(), LinkFailure> {
+        let found = match self.expectation {
+            Expectation::Only => None,
+            Expectation::OfServer(server) if FOUND.known(server, Instant::now()).is_some() => Some(server),
+            Expectation::OfServer(_) => return Ok(()),
+        };
+        match (self.open_http_sse(id).await, found) {
+            (Ok(_), _) => Ok(()),
+            (Err(NotOpened::Absent(failure)), Some(server)) => {
+                tracing::debug!(target: "trunkline", "HTTP+SSE is gone: {failure}");
+                FOUND.forget(server);
+                Ok(())
+            }
+            (Err(NotOpened::Absent(failure) | NotOpened::Unusable(failure)), _) => Err(failure),
+        }
+    }
+
+    /// Looks for HTTP+SSE where Streamable HTTP was refused (SSE-06). `None`: it is not there
+    /// either.
+    pub(super) async fn fall_back_to_http_sse(
+        self: &Arc<Self>,
+        id: &RequestId,
+    ) -> Result<Option<&HttpSse>, LinkFailure> {
+        match self.open_http_sse(id).await {
+            Ok(http_sse) => {
+                if let Expectation::OfServer(server) = self.expectation {
+                    FOUND.keep(server, (), Instant::now());
+                }
+                tracing::info!(target: "trunkline", "the server at {} has HTTP+SSE only", self.place);
+                Ok(Some(http_sse))
+            }
+            Err(NotOpened::Absent(failure)) => {
+                tracing::debug!(target: "trunkline", "no HTTP+SSE at {}: {failure}", self.place);
+                Ok(None)
+            }
+            Err(NotOpened::Unusable(failure)) => Err(failure),
+        }
+    }
+
+    /// Posts a message; its answer comes on the stream (SSE-03, SSE-04).
+    pub(super) async fn post_http_sse(&self, http_sse: &HttpSse, message: &LinkMessage) -> Result<(), LinkFailure> {
+        let (headers, _) = self.headers_of(message)?;
+        let response = self.send(Outgoing::post(headers, message).to(http_sse.endpoint.clone())).await?;
+        if let Some(redirected) = not_followed(&response) {
+            return Err(redirected);
+        }
+        let status = response.status();
+        if status.is_success() {
+            let body = failure::read(&self.place, response, MAX_ACCEPTED_BYTES);
+            // Nothing is said in it.
+            let _ = tokio::time::timeout(ACCEPTED_WITHIN, body).await;
+            return Ok(());
+        }
+        let opens = message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE);
+        if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) && !opens {
+            // The stream, if it is still open, is of no use without its session.
+            self.inbox.closed(LinkFailure::SessionLost);
+            return Err(LinkFailure::SessionLost);
+        }
+        let refusal = self.refusal(response).await;
+        self.refused(refusal, message.request.as_ref())
+    }
+
+    async fn open_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<&HttpSse, NotOpened> {
+        let opening = Outgoing::get(heads::of_http_sse(&self.headers)).for_request(id);
+        let mut response = self.send(opening).await.map_err(NotOpened::Absent)?;
+        if let Some(redirected) = not_followed(&response) {
+            return Err(NotOpened::Absent(redirected));
+        }
+        if !response.status().is_success() {
+            return Err(NotOpened::Absent(self.refusal(response).await.into_failure()));
+        }
+        let no_endpoint = |why: &str| {
+            NotOpened::Absent(LinkFailure::Broken(format!("There is no HTTP+SSE at {}: {why}", self.place)))
+        };
+        if !content::is_type(response.headers(), &EVENT_STREAM) {
+            return Err(no_endpoint("GET gives no event stream"));
+        }
+        let mut stream = EventStream::new(self.limits.max_message_bytes);
+        let named = tokio::time::timeout(ENDPOINT_WITHIN, self.read_endpoint(&mut response, &mut stream)).await;
+        let uri = match named {
+            Ok(uri) => uri?,
+            Err(_) => return Err(no_endpoint("its stream does not begin with the event endpoint")),
+        };
+        let endpoint = self.endpoint_at(response.url(), &uri)?;
+        let http_sse = self.http_sse.get_or_init(|| HttpSse { endpoint, posting: Arc::default() });
+        self.spawn(Arc::clone(self).read_http_sse(response, stream));
+        Ok(http_sse)
+    }
+
+    /// Reads a stream to the event that names the URI.
+    async fn read_endpoint(&self, response: &mut Response, stream: &mut EventStream) -> Result<String, NotOpened> {
+        let broken = |why: String| NotOpened::Absent(LinkFailure::Broken(format!("{}: {why}", self.place)));
+        loop {
+            while let Some(event) = stream.next_event().map_err(|error| broken(error.to_string()))? {
+                // Nothing has been asked yet, so a message before it is for nobody.
+                if let StreamEvent::Endpoint(uri) = event {
+                    return Ok(String::from_utf8_lossy(&uri).trim().to_owned());
+                }
+            }
+            match response.chunk().await {
+                Ok(Some(chunk)) => stream.push(&chunk),
+                Ok(None) => return Err(broken("the stream ended before its event endpoint".to_owned())),
+                Err(error) => return Err(NotOpened::Absent(failure::of_reqwest(&self.place, error))),
+            }
+        }
+    }
+
+    /// SSE-11: the URI is relative to the stream, and on its origin.
+    fn endpoint_at(&self, stream: &Url, uri: &str) -> Result<Url, NotOpened> {
+        let unusable = |why: &str| {
+            let uri = printable(&failure::shown(uri));
+            let text = format!("The stream of {} names the endpoint {uri}, which is not used: {why}", self.place);
+            NotOpened::Unusable(LinkFailure::Broken(text))
+        };
+        let endpoint = stream.join(uri).map_err(|error| unusable(&format!("it is no URL ({error})")))?;
+        if endpoint.origin() != stream.origin() {
+            return Err(unusable("messages, with the headers that go with them, are not given to another origin"));
+        }
+        Ok(endpoint)
+    }
+
+    /// Reads the stream until it ends, and the session with it.
+    async fn read_http_sse(self: Arc<Self>, mut response: Response, mut stream: EventStream) {
+        // Messages may have come together with the first event.
+        let mut taken = self.take_events(&mut stream, &[], None);
+        let failure = loop {
+            if let Err(failure) = taken {
+                break failure;
+            }
+            taken = match response.chunk().await {
+                Ok(Some(chunk)) => self.take_events(&mut stream, &chunk, None),
+                Ok(None) => Err(LinkFailure::Broken(format!("The server ended the stream at {}", self.place))),
+                Err(error) => Err(failure::of_reqwest(&self.place, error)),
+            };
+        };
+        self.inbox.closed(failure);
+    }
+}
+
+/// The turn of a message among those that are posted at once: a notification, such as a
+/// cancellation, does not overtake the requests before it.
+pub(super) enum Turn {
+    /// None is needed.
+    Any,
+    /// A request.
+    Request(OwnedRwLockReadGuard<()>),
+    /// A request behind a notification that waits.
+    Behind(Arc<RwLock<()>>),
+    /// A notification, or an answer.
+    After(Arc<RwLock<()>>),
+}
+
+impl Turn {
+    /// The turn of a message that is sent now.
+    pub(super) fn of(http_sse: Option<&HttpSse>, message: &LinkMessage) -> Self {
+        let Some(posting) = http_sse.map(|http_sse| Arc::clone(&http_sse.posting)) else { return Self::Any };
+        match message.request {
+            None => Self::After(posting),
+            Some(_) => Arc::clone(&posting).try_read_owned().map_or(Self::Behind(posting), Self::Request),
+        }
+    }
+
+    /// Waits for the turn. The guard is held until the message was posted.
+    pub(super) async fn come(self) -> Option<OwnedRwLockReadGuard<()>> {
+        match self {
+            Self::Any => None,
+            Self::Request(guard) => Some(guard),
+            Self::Behind(posting) => Some(posting.read_owned().await),
+            Self::After(posting) => {
+                // Late is better than never.
+                let _ = tokio::time::timeout(IN_ORDER_WITHIN, posting.write()).await;
+                None
+            }
+        }
+    }
+}
