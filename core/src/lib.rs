@@ -142,7 +142,9 @@ pub use trunkline_proto::protocol;
 use trunkline_proto::{engine, http};
 
 #[cfg(feature = "client")]
-pub use client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, RequestOptions, Subscription};
+pub use client::{
+    Client, ClientError, ClientEvents, ClientGroup, ClientOptions, ClientTask, RequestOptions, Subscription,
+};
 pub use engine::{Limits, RevisionChoice};
 pub use protocol::{Revision, RpcError, model::ContentBlock};
 #[cfg(feature = "server")]

@@ -516,6 +516,145 @@ pub unsafe extern "C" fn trunkline_client_start_get_skill(
     })
 }
 
+/// Lists the tasks of this client that the server keeps (2025-11-25). Blocks until all pages are
+/// there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+///
+/// `options` may be NULL: each page may take their timeout, all together their maximum. `tasks`
+/// is a JSON array of the specification's Task; it is yours: `trunkline_text_free`.
+/// `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_list_tasks(
+    client: *mut trunkline_client,
+    options: *const trunkline_request_options,
+    tasks: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, tasks) = (handle!(client).connection.clone(), out!(tasks));
+        tasks.finish(client.list("tasks/list", "/tasks", settled!(options))?.give())
+    })
+}
+
+/// Starts `trunkline_client_list_tasks` without waiting: `callback` gets the ListTasksResult with
+/// the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function of
+/// the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+/// `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_list_tasks(
+    client: *mut trunkline_client,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = ReplyCallback::new(callback, user_data);
+        let options = settled!(options);
+        handle!(client).connection.start_list("tasks/list", options, callback, out_or_null!(ticket))
+    })
+}
+
+/// Gets a task as it is now (2025-11-25 and later). Blocks until the result is there and runs
+/// callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+///
+/// - `task_id`: The id of the task.
+///
+/// `options` may be NULL. `result` is the Task as JSON; it is yours: `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_get_task(
+    client: *mut trunkline_client,
+    task_id: trunkline_str,
+    options: *const trunkline_request_options,
+    result: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, result) = (handle!(client).connection.clone(), out!(result));
+        let params = Params::default().text("taskId", text!(task_id));
+        let json = client.request("tasks/get", params.raw()?.as_deref(), settled!(options))?;
+        result.finish(Text::copy(&json).give())
+    })
+}
+
+/// Starts `trunkline_client_get_task` without waiting: `callback` gets the Task as JSON inside
+/// `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+/// NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+/// exactly once, also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_get_task(
+    client: *mut trunkline_client,
+    task_id: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = ReplyCallback::new(callback, user_data);
+        let params = Params::default().text("taskId", text!(task_id));
+        let options = settled!(options);
+        handle!(client).connection.start("tasks/get", params.raw()?.as_deref(), options, callback, out_or_null!(ticket))
+    })
+}
+
+/// Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
+/// Blocks until the answer is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a
+/// callback of the same port.
+///
+/// - `task_id`: The id of the task.
+///
+/// `options` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_cancel_task(
+    client: *mut trunkline_client,
+    task_id: trunkline_str,
+    options: *const trunkline_request_options,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let client = handle!(client).connection.clone();
+        let params = Params::default().text("taskId", text!(task_id));
+        client.request("tasks/cancel", params.raw()?.as_deref(), settled!(options))?;
+        Ok(())
+    })
+}
+
+/// Starts `trunkline_client_cancel_task` without waiting: `callback` gets the outcome inside
+/// `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+/// NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+/// exactly once, also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_cancel_task(
+    client: *mut trunkline_client,
+    task_id: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = ReplyCallback::new(callback, user_data);
+        let params = Params::default().text("taskId", text!(task_id));
+        let options = settled!(options);
+        handle!(client).connection.start(
+            "tasks/cancel",
+            params.raw()?.as_deref(),
+            options,
+            callback,
+            out_or_null!(ticket),
+        )
+    })
+}
+
 /// Asks whether the server is alive. Blocks until the answer is there and runs callbacks
 /// meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
 ///

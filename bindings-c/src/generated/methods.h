@@ -11,15 +11,18 @@
 
 /** Methods that have functions of their own here, for `trunkline_client_request` and `trunkline_call_start_request`. */
 #define TRUNKLINE_METHOD_CALL_TOOL "tools/call"
+#define TRUNKLINE_METHOD_CANCEL_TASK "tasks/cancel"
 #define TRUNKLINE_METHOD_COMPLETE "completion/complete"
 #define TRUNKLINE_METHOD_ELICIT "elicitation/create"
 #define TRUNKLINE_METHOD_GET_PROMPT "prompts/get"
 #define TRUNKLINE_METHOD_GET_SKILL "skills/get"
+#define TRUNKLINE_METHOD_GET_TASK "tasks/get"
 #define TRUNKLINE_METHOD_LIST_PROMPTS "prompts/list"
 #define TRUNKLINE_METHOD_LIST_RESOURCES "resources/list"
 #define TRUNKLINE_METHOD_LIST_RESOURCE_TEMPLATES "resources/templates/list"
 #define TRUNKLINE_METHOD_LIST_ROOTS "roots/list"
 #define TRUNKLINE_METHOD_LIST_SKILLS "skills/list"
+#define TRUNKLINE_METHOD_LIST_TASKS "tasks/list"
 #define TRUNKLINE_METHOD_LIST_TOOLS "tools/list"
 #define TRUNKLINE_METHOD_PING "ping"
 #define TRUNKLINE_METHOD_READ_RESOURCE "resources/read"

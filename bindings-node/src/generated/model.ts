@@ -644,6 +644,51 @@ export interface GetSkillResult {
   _meta?: JsonObject;
 }
 
+/**
+ * How far a task is.
+ *
+ * - `working`: It runs.
+ * - `input_required`: It waits for the client.
+ * - `completed`: It has a result.
+ * - `failed`: It has an error.
+ * - `cancelled`: It was cancelled.
+ */
+export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
+
+/** A task as the extension shows it; for 2025-11-25 it is projected. */
+export interface Task {
+  /** The id, which cannot be guessed. */
+  taskId: string;
+  /** The status. */
+  status: TaskStatus;
+  /** The current step of the work, or the reason of its failure. */
+  statusMessage?: string;
+  /** The time of creation (ISO 8601). */
+  createdAt: string;
+  /** The time of the last change (ISO 8601). */
+  lastUpdatedAt: string;
+  /** How long it is kept after it was made, in milliseconds; without it, forever. */
+  ttlMs?: number;
+  /** The pause between two polls, in milliseconds. */
+  pollIntervalMs?: number;
+  /** The requests for input of the client, by key (`input_required`). */
+  inputRequests?: JsonObject;
+  /** The result of the request (`completed`). */
+  result?: unknown;
+  /** The JSON-RPC error of the request (`failed`). */
+  error?: JsonObject;
+}
+
+/** One page of the tasks that a server keeps. */
+export interface ListTasksResult {
+  /** The tasks. */
+  tasks: Task[];
+  /** The cursor of the next page; absent after the last one. */
+  nextCursor?: string;
+  /** Metadata, by reverse-domain name. */
+  _meta?: JsonObject;
+}
+
 /** The model wants a tool to be called. */
 export interface ToolUseContent {
   type: "tool_use";
@@ -874,41 +919,6 @@ export interface SubscriptionFilter {
  * stream from the server was lost and opened again, or because more changed than the program took.
  */
 export type ChangeKind = "resource" | "resourceList" | "tools" | "prompts" | "task" | "missed";
-
-/**
- * How far a task is.
- *
- * - `working`: It runs.
- * - `input_required`: It waits for the client.
- * - `completed`: It has a result.
- * - `failed`: It has an error.
- * - `cancelled`: It was cancelled.
- */
-export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
-
-/** A task as the extension shows it; for 2025-11-25 it is projected. */
-export interface Task {
-  /** The id, which cannot be guessed. */
-  taskId: string;
-  /** The status. */
-  status: TaskStatus;
-  /** The current step of the work, or the reason of its failure. */
-  statusMessage?: string;
-  /** The time of creation (ISO 8601). */
-  createdAt: string;
-  /** The time of the last change (ISO 8601). */
-  lastUpdatedAt: string;
-  /** How long it is kept after it was made, in milliseconds; without it, forever. */
-  ttlMs?: number;
-  /** The pause between two polls, in milliseconds. */
-  pollIntervalMs?: number;
-  /** The requests for input of the client, by key (`input_required`). */
-  inputRequests?: JsonObject;
-  /** The result of the request (`completed`). */
-  result?: unknown;
-  /** The JSON-RPC error of the request (`failed`). */
-  error?: JsonObject;
-}
 
 /** A change at the server, as a subscription gives it. */
 export interface Change {

@@ -17,6 +17,7 @@ import type {
   ListResourceTemplatesResult,
   ListResourcesResult,
   ListSkillsResult,
+  ListTasksResult,
   ListToolsResult,
   LogMessage,
   Progress,
@@ -26,6 +27,7 @@ import type {
   ResourceTemplate,
   ResourceUpdated,
   SkillEntry,
+  Task,
   Tool,
 } from "./model.js";
 
@@ -35,10 +37,11 @@ export interface ListItems {
   resources: Resource;
   resourceTemplates: ResourceTemplate;
   prompts: Prompt;
+  tasks: Task;
 }
 
 /** The lists of a server. */
-export type Category = "tools" | "resources" | "resourceTemplates" | "prompts";
+export type Category = "tools" | "resources" | "resourceTemplates" | "prompts" | "tasks";
 
 /** The methods of the protocol, by operation. */
 export const methods = {
@@ -52,6 +55,9 @@ export const methods = {
   complete: "completion/complete",
   listSkills: "skills/list",
   getSkill: "skills/get",
+  listTasks: "tasks/list",
+  getTask: "tasks/get",
+  cancelTask: "tasks/cancel",
   ping: "ping",
   elicit: "elicitation/create",
   elicitUrl: "elicitation/create",
@@ -241,6 +247,37 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    */
   getSkill(uri: string, options: RequestOptions = {}): Promise<GetSkillResult> {
     return this.#sender.call(methods.getSkill, { uri }, options) as Promise<GetSkillResult>;
+  }
+
+  /** The tasks of this client that the server keeps (2025-11-25). All pages, as one list. */
+  listTasks(options: RequestOptions = {}): Promise<Task[]> {
+    return this.#sender.list(methods.listTasks, "tasks", options) as Promise<Task[]>;
+  }
+
+  /**
+   * The tasks of this client that the server keeps (2025-11-25). One page: the first, or the one at
+   * the `nextCursor` of the page before.
+   */
+  listTasksPage(cursor?: string, options: RequestOptions = {}): Promise<ListTasksResult> {
+    return this.#sender.page(methods.listTasks, "tasks", cursor, options) as Promise<ListTasksResult>;
+  }
+
+  /**
+   * Gets a task as it is now (2025-11-25 and later).
+   *
+   * @param taskId The id of the task.
+   */
+  getTask(taskId: string, options: RequestOptions = {}): Promise<Task> {
+    return this.#sender.call(methods.getTask, { taskId }, options) as Promise<Task>;
+  }
+
+  /**
+   * Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
+   *
+   * @param taskId The id of the task.
+   */
+  async cancelTask(taskId: string, options: RequestOptions = {}): Promise<void> {
+    await this.#sender.call(methods.cancelTask, { taskId }, options);
   }
 
   /** Asks whether the server is alive. */

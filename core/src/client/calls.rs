@@ -1,6 +1,7 @@
 //! Requests of a client, from their start to their end, and its notifications.
 
 use super::{
+    cancel_on_drop::CancelOnDrop,
     client::Client,
     error::ClientError,
     flight::{Flight, InFlight},
@@ -11,6 +12,7 @@ use super::{
     rounds::{RepeatedCall, Rounds},
 };
 use crate::{
+    engine::RequestExtras,
     protocol::{
         Era, Feature, RawJson, RequestId, Revision,
         method::{self, Kind, Method, Role},
@@ -35,7 +37,7 @@ impl Client {
     ) -> Result<RawJson, ClientError> {
         let waiter = Arc::new(Waiter::new(options.on_progress.clone()));
         let in_flight = self.start(method, params, options, options.on_progress.is_some(), waiter.clone())?;
-        let guard = CancelOnDrop { client: self, in_flight: Some(in_flight) };
+        let guard = CancelOnDrop::new(self, in_flight);
         let outcome = waiter.outcome().await;
         guard.disarm();
         outcome
@@ -57,23 +59,49 @@ impl Client {
             reply.answered(Ok(done));
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Cancelled))));
         }
-        let takes_input =
-            revision.filter(|revision| revision.supports(Feature::InputRequired)).is_some_and(|revision| {
-                Method::find(method, Kind::Request, Role::Client, revision).is_some_and(|method| method.takes_input)
-            });
-        if !takes_input {
+        let call = || RepeatedCall {
+            method: method.to_owned(),
+            params: params.cloned(),
+            options: options.clone(),
+            with_progress,
+        };
+        if method == method::TOOLS_CALL
+            && let Some(form) = self.task_form()
+        {
+            let flight = InFlight::default();
+            self.start_tool_call(&flight, form, call(), reply)?;
+            return Ok(flight);
+        }
+        if !takes_input(method, revision) {
             let id = self.start_once(method, params, options, with_progress, reply)?;
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Sent(id)))));
         }
-        let flight = InFlight(Arc::new(Mutex::new(Flight::Cancelled)));
-        let given = options.input_responses.as_ref().map(|responses| responses.with_params(params)).transpose();
+        let flight = InFlight::default();
+        self.start_in(&flight, call(), reply, false)?;
+        Ok(flight)
+    }
+
+    /// Sends a request whose answer may have to be asked for again: in rounds, or with headers that
+    /// were missing. `again`: not if it was cancelled already.
+    pub(super) fn start_in(
+        &self,
+        flight: &InFlight,
+        call: RepeatedCall,
+        reply: Arc<dyn ReplyTo>,
+        again: bool,
+    ) -> Result<(), ClientError> {
+        let revision = self.inner.conversation.lock().revision();
+        let RepeatedCall { method, params, options, with_progress } = call.clone();
+        if !takes_input(&method, revision) {
+            return self.send_noting(flight, &method, params.as_ref(), &options, with_progress, reply, again);
+        }
+        let given =
+            options.input_responses.as_ref().map(|responses| responses.with_params(params.as_ref())).transpose();
         let given = given.map_err(|error| ClientError::Invalid(error.to_string()))?;
-        let (params, options) = (given.or_else(|| params.cloned()), options.clone());
-        let call =
-            RepeatedCall { method: method.to_owned(), params: params.clone(), options: options.clone(), with_progress };
+        let params = given.or(params);
         let rounds = Rounds {
             client: Arc::downgrade(&self.inner),
-            call: Arc::new(call),
+            call: Arc::new(RepeatedCall { params: params.clone(), ..call }),
             reply,
             flight: flight.clone(),
             round: 0,
@@ -82,8 +110,7 @@ impl Client {
         };
         let reply: Arc<dyn ReplyTo> = Arc::new(rounds);
         if method != method::TOOLS_CALL || !self.inner.mirrors(revision) {
-            self.send_noting(&flight, method, params.as_ref(), &options, with_progress, reply, false)?;
-            return Ok(flight);
+            return self.send_noting(flight, &method, params.as_ref(), &options, with_progress, reply, again);
         }
         let recall = Recall {
             client: Arc::downgrade(&self.inner),
@@ -93,8 +120,7 @@ impl Client {
             reply,
             flight: flight.clone(),
         };
-        self.send_noting(&flight, method, params.as_ref(), &options, with_progress, Arc::new(recall), false)?;
-        Ok(flight)
+        self.send_noting(flight, &method, params.as_ref(), &options, with_progress, Arc::new(recall), again)
     }
 
     /// Sends a request and notes its id, so that the flight can be cancelled. `again`: not if it
@@ -178,7 +204,8 @@ impl Client {
             if conversation.in_flight() >= self.inner.options.max_in_flight {
                 return Err(ClientError::Busy(format!("{} requests are in flight", conversation.in_flight())));
             }
-            let sent = conversation.request(self.inner.runtime.now(), timeout, method, params, with_progress, reply);
+            let extras = RequestExtras { progress: with_progress, task: options.as_task };
+            let sent = conversation.request(self.inner.runtime.now(), timeout, method, params, extras, reply);
             (sent.map_err(|error| ClientError::Invalid(error.message))?, method, revision)
         };
         let id = sent.id.clone();
@@ -233,21 +260,8 @@ fn spoken(method: &str, revision: Option<Revision>) -> &str {
     }
 }
 
-struct CancelOnDrop<'a> {
-    client: &'a Client,
-    in_flight: Option<InFlight>,
-}
-
-impl CancelOnDrop<'_> {
-    fn disarm(mut self) {
-        self.in_flight = None;
-    }
-}
-
-impl Drop for CancelOnDrop<'_> {
-    fn drop(&mut self) {
-        if let Some(in_flight) = &self.in_flight {
-            self.client.cancel(in_flight, "the caller is gone");
-        }
-    }
+fn takes_input(method: &str, revision: Option<Revision>) -> bool {
+    revision.filter(|revision| revision.supports(Feature::InputRequired)).is_some_and(|revision| {
+        Method::find(method, Kind::Request, Role::Client, revision).is_some_and(|method| method.takes_input)
+    })
 }

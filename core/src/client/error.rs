@@ -9,6 +9,7 @@ use crate::{
         model::{ConnectionFailure, FailureReason},
     },
 };
+use std::time::Duration;
 
 /// Why a client's call failed. Failures on this side are never mixed with errors that the server
 /// sent (RPC-29).
@@ -56,6 +57,16 @@ pub enum ClientError {
     /// The server asked for input more often than a call may.
     #[error("The server needs input again after {0} rounds, the most that a call may have")]
     TooManyRounds(usize),
+    /// The server does not know the task, or not any more: the error of the server.
+    #[error("{0}")]
+    UnknownTask(RpcError),
+    /// The task was cancelled: its id.
+    #[error("The task {0} was cancelled")]
+    TaskCancelled(String),
+    /// The task did not come to its end within the time that the server keeps it: its id, and that
+    /// time.
+    #[error("The task {0} did not come to its end within {1:?}, the time that the server keeps it")]
+    TaskExpired(String, Duration),
     /// An argument is wrong.
     #[error("{0}")]
     Invalid(String),
@@ -101,9 +112,13 @@ impl ClientError {
     /// The stable code.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Protocol(_) | Self::Negotiation(NegotiationError::Refused(_)) => ErrorKind::Protocol,
-            Self::Timeout(_) | Self::Negotiation(NegotiationError::TimedOut) => ErrorKind::Timeout,
-            Self::Cancelled => ErrorKind::Cancelled,
+            Self::Protocol(_) | Self::UnknownTask(_) | Self::Negotiation(NegotiationError::Refused(_)) => {
+                ErrorKind::Protocol
+            }
+            Self::Timeout(_) | Self::TaskExpired(..) | Self::Negotiation(NegotiationError::TimedOut) => {
+                ErrorKind::Timeout
+            }
+            Self::Cancelled | Self::TaskCancelled(_) => ErrorKind::Cancelled,
             Self::Closed | Self::Link(LinkFailure::Closed) => ErrorKind::Closed,
             Self::Busy(_) | Self::Link(LinkFailure::Congested(_)) => ErrorKind::Busy,
             Self::Link(_)
@@ -122,7 +137,9 @@ impl ClientError {
     /// The JSON-RPC error behind it, if the server sent one.
     pub fn rpc(&self) -> Option<&RpcError> {
         match self {
-            Self::Protocol(error) | Self::Negotiation(NegotiationError::Refused(error)) => Some(error),
+            Self::Protocol(error) | Self::UnknownTask(error) | Self::Negotiation(NegotiationError::Refused(error)) => {
+                Some(error)
+            }
             _ => None,
         }
     }

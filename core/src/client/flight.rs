@@ -16,3 +16,20 @@ pub(super) enum Flight {
     Walking(Arc<Promise<()>>),
     Cancelled,
 }
+
+impl Default for InFlight {
+    /// A request that is not out yet.
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Flight::Cancelled)))
+    }
+}
+
+impl InFlight {
+    /// The id of the message that is out, or was out last.
+    pub(super) fn id(&self) -> Option<RequestId> {
+        match &*self.0.lock() {
+            Flight::Sent(id) => Some(id.clone()),
+            Flight::Walking(_) | Flight::Cancelled => None,
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The host's side of a client: the handlers for what servers ask and report.
 
-use super::handler_error::HandlerError;
+use super::{handler_error::HandlerError, tasks::form::read_task};
 use crate::{
     protocol::{
         RawJson, RpcError, method,
@@ -129,10 +129,17 @@ impl ClientHandlers {
     /// Takes the states of tasks that servers report by themselves. Must not block.
     pub fn on_task_status(self, handler: impl Fn(TaskOfServer) + Send + Sync + 'static) -> Self {
         self.on_notification(move |method, params| {
-            if matches!(method, method::TASKS_STATUS | method::TASKS_CHANGED)
-                && let Some(task) = read_notification(method, params)
-            {
-                handler(task);
+            if !matches!(method, method::TASKS_STATUS | method::TASKS_CHANGED) {
+                return;
+            }
+            match params.map(read_task) {
+                Some(Ok(task)) => handler(task),
+                Some(Err(error)) => {
+                    tracing::warn!(target: "trunkline", "{method} of the server makes no sense: {error}");
+                }
+                None => {
+                    tracing::warn!(target: "trunkline", "{method} of the server makes no sense: there are no params")
+                }
             }
         })
     }

@@ -1,10 +1,10 @@
 //! The receiving side of a client: what its link brings.
 
-use super::{error::ClientError, failure::LinkFailure, host::Run, inner::Inner, link::Inbox};
+use super::{error::ClientError, failure::LinkFailure, host::Run, inner::Inner, link::Inbox, tasks::form::unified};
 use crate::{
     engine::ClientReceived,
     protocol::{
-        RequestId,
+        Feature, RawJson, RequestId, Revision,
         envelope::{Frame, FrameBounds, Message},
         method,
     },
@@ -110,9 +110,9 @@ impl Inner {
         };
         if let (Some(log), Some(copy)) = (self.runtime.wire_log(), copy) {
             let method = match &received {
-                ClientReceived::Answered { method, .. } | ClientReceived::InputRequired { method, .. } => {
-                    Some(&**method)
-                }
+                ClientReceived::Answered { method, .. }
+                | ClientReceived::InputRequired { method, .. }
+                | ClientReceived::TaskCreated { method, .. } => Some(&**method),
                 _ => None,
             };
             let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
@@ -124,14 +124,19 @@ impl Inner {
         }
         match received {
             ClientReceived::Answered { item, method, outcome } => {
-                let lists_tools = &*method == method::TOOLS_LIST && self.mirrors(revision);
-                let outcome = outcome.map(|list| if lists_tools { self.mirrored.read_list(list) } else { list });
+                let outcome = outcome.map(|result| self.read(&method, revision, result));
                 item.answered(outcome.map_err(ClientError::from));
             }
             ClientReceived::InputRequired { item, result, .. } => item.input_required(result),
+            ClientReceived::TaskCreated { item, result, .. } => item.task_created(result),
+            ClientReceived::Abandoned(result) => self.abandoned(&result),
             ClientReceived::Progress { item, params } => item.progress(params),
-            ClientReceived::OfSubscription { item, notification } => item.notification(notification),
+            ClientReceived::OfSubscription { item, notification } => {
+                self.tasks.notification(&notification.method, notification.params.as_ref());
+                item.notification(notification);
+            }
             ClientReceived::Notification(notification) => {
+                self.tasks.notification(&notification.method, notification.params.as_ref());
                 self.subscriptions.notification(&notification);
                 self.events.notification(&notification.method, notification.params.as_ref());
             }
@@ -140,6 +145,17 @@ impl Inner {
             ClientReceived::Replied(answer) => self.send(answer),
             ClientReceived::Nothing(why) => tracing::debug!(target: "trunkline", "no effect: {why}"),
         }
+    }
+
+    /// Learns what a result says about tools, and gives it in the form that programs see.
+    fn read(&self, method: &str, revision: Option<Revision>, result: RawJson) -> RawJson {
+        if method != method::TOOLS_LIST {
+            return unified(method, result);
+        }
+        if revision.is_some_and(|revision| revision.supports(Feature::CoreTasks)) {
+            self.task_support.read_list(&result);
+        }
+        if self.mirrors(revision) { self.mirrored.read_list(result) } else { result }
     }
 
     fn link_closed(self: &Arc<Self>, failure: LinkFailure) {

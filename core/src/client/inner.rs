@@ -13,6 +13,7 @@ use super::{
     reply::ReplyTo,
     server_description::ServerDescription,
     subscription::entry::Subscriptions,
+    tasks::{support::TaskSupport, table::TaskTable},
     timer::Timer,
 };
 use crate::{
@@ -64,6 +65,8 @@ pub(crate) struct Inner {
     pub(super) mirrored: MirroredTools,
     pub(super) host: Arc<Host>,
     pub(super) subscriptions: Subscriptions,
+    pub(super) tasks: TaskTable,
+    pub(super) task_support: TaskSupport,
 }
 
 impl Inner {
@@ -100,6 +103,8 @@ impl Inner {
             mirrored: MirroredTools::default(),
             host,
             subscriptions: Subscriptions::default(),
+            tasks: TaskTable::default(),
+            task_support: TaskSupport::default(),
         })
     }
 
@@ -204,6 +209,7 @@ impl Inner {
             reply.answered(Err(error.clone().unwrap_or(ClientError::Closed)));
         }
         self.subscriptions.end(error.as_ref());
+        self.tasks.end(error.as_ref());
         self.events.closed(error.as_ref());
     }
 

@@ -1,9 +1,12 @@
 //! Requests for input in the place of a result (2026-07-28), and the answers to them.
 
-use crate::protocol::RawJson;
+use crate::protocol::{RawJson, model::Task};
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{
+    json,
+    value::{RawValue, to_raw_value},
+};
 
 /// The most requests of one round.
 const MAX_REQUESTS: usize = 64;
@@ -74,10 +77,24 @@ impl InputRequired {
         Ok(Self { requests, state: read.state.map(slice) })
     }
 
+    /// The requests of a task (TKX-32).
+    pub(super) fn of_task(task: &Task) -> Result<Self, String> {
+        let requests = task.input_requests.clone().unwrap_or_default();
+        let result = RawJson::from_value(&json!({"inputRequests": requests})).map_err(|error| error.to_string())?;
+        Self::read(&result)
+    }
+
     /// The answers to the requests, by their keys, with the state of the server.
     pub fn answer<K: Into<String>>(self, responses: impl IntoIterator<Item = (K, RawJson)>) -> InputResponses {
         let responses = responses.into_iter().map(|(key, response)| (key.into(), response)).collect();
         InputResponses { responses, state: self.state }
+    }
+}
+
+/// Answers by the keys of their requests, without a state of the server: those of a task.
+impl<K: Into<String>> FromIterator<(K, RawJson)> for InputResponses {
+    fn from_iter<I: IntoIterator<Item = (K, RawJson)>>(responses: I) -> Self {
+        Self { responses: responses.into_iter().map(|(key, response)| (key.into(), response)).collect(), state: None }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod builder;
 mod calls;
+mod cancel_on_drop;
 #[expect(clippy::module_inception, reason = "the client itself, beside the parts that it is made of")]
 mod client;
 mod config;
@@ -36,6 +37,7 @@ mod server_requests;
 #[cfg(feature = "skills")]
 mod skills;
 mod subscription;
+mod tasks;
 mod timer;
 mod tools;
 
@@ -56,3 +58,4 @@ pub use server_description::ServerDescription;
 #[cfg(feature = "skills")]
 pub use skills::LoadedSkill;
 pub use subscription::Subscription;
+pub use tasks::ClientTask;

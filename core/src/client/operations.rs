@@ -14,8 +14,8 @@ use serde::{
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
-/// Writes the methods of the rows. `call_tool` and `ping` are written by hand: a tool's arguments
-/// are any value that is an object, and liveness has no result.
+/// Writes the methods of the rows. Some are written by hand: the arguments of `call_tool` are any
+/// value that is an object, and what has no result is not read.
 macro_rules! client_methods {
     ($($(#[doc = $doc:literal])* $kind:ident $name:ident $($variant:ident)? = $method:ident(
         $($(#[doc = $param_doc:literal])* $presence:ident $param:ident $json:literal: $ty:ty,)*

@@ -153,6 +153,11 @@ pub struct RequestOptions {
     pub input: InputMode,
     /// The answers to the requests of the round before, where the caller drives the rounds.
     pub input_responses: Option<InputResponses>,
+    /// The time that the server is asked to keep a task (2025-11-25); without it, the server
+    /// decides.
+    pub task_ttl: Option<Duration>,
+    /// The server may answer by a task.
+    pub(super) as_task: bool,
 }
 
 /// The side that answers the requests for input that a server makes in the place of a result
@@ -175,4 +180,5 @@ trunkline_proto::setters!(RequestOptions {
     value with_on_progress on_progress: Option<ProgressHook>,
     value with_input input: InputMode,
     into with_input_responses input_responses: Option<InputResponses>,
+    into with_task_ttl task_ttl: Option<Duration>,
 });

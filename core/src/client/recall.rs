@@ -45,6 +45,10 @@ impl ReplyTo for Recall {
     fn input_required(&self, result: RawJson) {
         self.reply.input_required(result);
     }
+
+    fn task_created(&self, result: RawJson) {
+        self.reply.task_created(result);
+    }
 }
 
 impl Recall {

@@ -19,6 +19,12 @@ pub trait ReplyTo: Send + Sync + 'static {
         let _ = notification;
     }
 
+    /// The server made a task of the request. By default that is an invalid response (TKX-04).
+    #[doc(hidden)]
+    fn task_created(&self, _result: RawJson) {
+        self.answered(Err(ClientError::InvalidResponse("it makes a task of a request that cannot be one".to_owned())));
+    }
+
     /// The server needs input first. By default that is an invalid response.
     #[doc(hidden)]
     fn input_required(&self, _result: RawJson) {

@@ -38,6 +38,7 @@ pub(super) struct Rounds {
 }
 
 /// A call as the program made it (MRTR-17).
+#[derive(Clone)]
 pub(super) struct RepeatedCall {
     pub(super) method: String,
     pub(super) params: Option<RawJson>,
@@ -52,6 +53,10 @@ impl ReplyTo for Rounds {
 
     fn progress(&self, params: RawJson) {
         self.reply.progress(params);
+    }
+
+    fn task_created(&self, result: RawJson) {
+        self.reply.task_created(result);
     }
 
     fn input_required(&self, result: RawJson) {
@@ -145,7 +150,7 @@ impl Rounds {
 }
 
 /// Requests that the client did not declare, does not know or cannot read fail the call.
-fn check(client: &Inner, required: &InputRequired) -> Result<(), ClientError> {
+pub(super) fn check(client: &Inner, required: &InputRequired) -> Result<(), ClientError> {
     let conversation = client.conversation.lock();
     let Some(revision) = conversation.revision() else { return Err(ClientError::Closed) };
     let capabilities: Value = conversation.capabilities().parse().unwrap_or_default();
@@ -159,7 +164,7 @@ fn check(client: &Inner, required: &InputRequired) -> Result<(), ClientError> {
     Ok(())
 }
 
-fn no_input(unanswered: Unanswered) -> ClientError {
+pub(super) fn no_input(unanswered: Unanswered) -> ClientError {
     match unanswered {
         Unanswered::Failed(error) => ClientError::NoInput(error.message),
         Unanswered::Invalid(problem) => ClientError::NoInput(problem),

@@ -25,19 +25,7 @@ impl Client {
         arguments: impl Serialize,
         options: &RequestOptions,
     ) -> Result<CallToolResult, ClientError> {
-        #[derive(Serialize)]
-        struct CallParams<'a> {
-            name: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            arguments: Option<&'a RawJson>,
-        }
-        let arguments = as_json(&arguments)?;
-        let given = match arguments.as_bytes() {
-            [b'{', ..] => Some(&arguments),
-            b"null" => None,
-            _ => return Err(ClientError::Invalid(format!("The arguments of the tool {name} must be an object"))),
-        };
-        let params = as_json(&CallParams { name, arguments: given })?;
+        let params = call_params(name, &arguments)?;
         read(&self.request(method::TOOLS_CALL, Some(&params), options).await?)
     }
 }
@@ -59,6 +47,23 @@ impl RequestOptions {
         }));
         self
     }
+}
+
+/// The parameters of a call.
+pub(super) fn call_params(name: &str, arguments: &impl Serialize) -> Result<RawJson, ClientError> {
+    #[derive(Serialize)]
+    struct CallParams<'a> {
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        arguments: Option<&'a RawJson>,
+    }
+    let arguments = as_json(arguments)?;
+    let given = match arguments.as_bytes() {
+        [b'{', ..] => Some(&arguments),
+        b"null" => None,
+        _ => return Err(ClientError::Invalid(format!("The arguments of the tool {name} must be an object"))),
+    };
+    as_json(&CallParams { name, arguments: given })
 }
 
 fn as_json(value: &impl Serialize) -> Result<RawJson, ClientError> {

@@ -11,6 +11,7 @@ mod reconnecting;
 mod requests;
 mod skills;
 mod subscriptions;
+mod tasks;
 
 use crate::wire::checker;
 use serde_json::{Value, json};

@@ -1761,6 +1761,170 @@ class GetSkillResult(Model):
         return json
 
 
+TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
+"""How far a task is."""
+
+
+class Task(Model):
+    """A task as the extension shows it; for 2025-11-25 it is projected."""
+
+    __slots__ = (
+        "created_at",
+        "error",
+        "input_requests",
+        "last_updated_at",
+        "poll_interval",
+        "result",
+        "status",
+        "status_message",
+        "task_id",
+        "ttl",
+    )
+
+    task_id: str
+    """The id, which cannot be guessed."""
+
+    status: TaskStatus
+    """The status."""
+
+    status_message: str | None
+    """The current step of the work, or the reason of its failure."""
+
+    created_at: str
+    """The time of creation (ISO 8601)."""
+
+    last_updated_at: str
+    """The time of the last change (ISO 8601)."""
+
+    ttl: float | None
+    """How long it is kept after it was made, in seconds; without it, forever."""
+
+    poll_interval: float | None
+    """The pause between two polls, in seconds."""
+
+    input_requests: Mapping[str, Any] | None
+    """The requests for input of the client, by key (`input_required`)."""
+
+    result: Any
+    """The result of the request (`completed`)."""
+
+    error: Mapping[str, Any] | None
+    """The JSON-RPC error of the request (`failed`)."""
+
+    def __init__(
+        self,
+        task_id: str,
+        status: TaskStatus,
+        created_at: str,
+        last_updated_at: str,
+        *,
+        status_message: str | None = None,
+        ttl: float | None = None,
+        poll_interval: float | None = None,
+        input_requests: Mapping[str, Any] | None = None,
+        result: Any = None,
+        error: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.task_id = task_id
+        self.status = status
+        self.status_message = status_message
+        self.created_at = created_at
+        self.last_updated_at = last_updated_at
+        self.ttl = ttl
+        self.poll_interval = poll_interval
+        self.input_requests = input_requests
+        self.result = result
+        self.error = error
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Task:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            string_of(json, "taskId"),
+            json["status"],
+            string_of(json, "createdAt"),
+            string_of(json, "lastUpdatedAt"),
+            status_message=json.get("statusMessage"),
+            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
+            poll_interval=None if (ms := json.get("pollIntervalMs")) is None else ms / 1000,
+            input_requests=json.get("inputRequests"),
+            result=json.get("result"),
+            error=json.get("error"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {
+            "taskId": self.task_id,
+            "status": self.status,
+            "createdAt": self.created_at,
+            "lastUpdatedAt": self.last_updated_at,
+        }
+        if self.status_message is not None:
+            json["statusMessage"] = self.status_message
+        if self.ttl is not None:
+            json["ttlMs"] = ms_of(self.ttl)
+        if self.poll_interval is not None:
+            json["pollIntervalMs"] = ms_of(self.poll_interval)
+        if self.input_requests is not None:
+            json["inputRequests"] = self.input_requests
+        if self.result is not None:
+            json["result"] = self.result
+        if self.error is not None:
+            json["error"] = self.error
+        return json
+
+
+class ListTasksResult(Model):
+    """One page of the tasks that a server keeps."""
+
+    __slots__ = (
+        "meta",
+        "next_cursor",
+        "tasks",
+    )
+
+    tasks: list[Task]
+    """The tasks."""
+
+    next_cursor: str | None
+    """The cursor of the next page; absent after the last one."""
+
+    meta: Mapping[str, Any] | None
+    """Metadata, by reverse-domain name."""
+
+    def __init__(
+        self, tasks: list[Task] | None = None, *, next_cursor: str | None = None, meta: Mapping[str, Any] | None = None
+    ) -> None:
+        self.tasks = [] if tasks is None else tasks
+        self.next_cursor = next_cursor
+        self.meta = meta
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ListTasksResult:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            tasks=[Task.from_json(item) for item in list_of(json, "tasks")],
+            next_cursor=cursor_of(json),
+            meta=json.get("_meta"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"tasks": [item.to_json() for item in self.tasks]}
+        if self.next_cursor is not None:
+            json["nextCursor"] = self.next_cursor
+        if self.meta is not None:
+            json["_meta"] = self.meta
+        return json
+
+
 ElicitAction: TypeAlias = Literal["accept", "decline", "cancel"]
 """The decision of a user."""
 
@@ -2050,122 +2214,6 @@ class SubscriptionFilter(Model):
 
 ChangeKind: TypeAlias = Literal["resource", "resourceList", "tools", "prompts", "task", "missed"]
 """The thing that changed."""
-
-TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
-"""How far a task is."""
-
-
-class Task(Model):
-    """A task as the extension shows it; for 2025-11-25 it is projected."""
-
-    __slots__ = (
-        "created_at",
-        "error",
-        "input_requests",
-        "last_updated_at",
-        "poll_interval",
-        "result",
-        "status",
-        "status_message",
-        "task_id",
-        "ttl",
-    )
-
-    task_id: str
-    """The id, which cannot be guessed."""
-
-    status: TaskStatus
-    """The status."""
-
-    status_message: str | None
-    """The current step of the work, or the reason of its failure."""
-
-    created_at: str
-    """The time of creation (ISO 8601)."""
-
-    last_updated_at: str
-    """The time of the last change (ISO 8601)."""
-
-    ttl: float | None
-    """How long it is kept after it was made, in seconds; without it, forever."""
-
-    poll_interval: float | None
-    """The pause between two polls, in seconds."""
-
-    input_requests: Mapping[str, Any] | None
-    """The requests for input of the client, by key (`input_required`)."""
-
-    result: Any
-    """The result of the request (`completed`)."""
-
-    error: Mapping[str, Any] | None
-    """The JSON-RPC error of the request (`failed`)."""
-
-    def __init__(
-        self,
-        task_id: str,
-        status: TaskStatus,
-        created_at: str,
-        last_updated_at: str,
-        *,
-        status_message: str | None = None,
-        ttl: float | None = None,
-        poll_interval: float | None = None,
-        input_requests: Mapping[str, Any] | None = None,
-        result: Any = None,
-        error: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.task_id = task_id
-        self.status = status
-        self.status_message = status_message
-        self.created_at = created_at
-        self.last_updated_at = last_updated_at
-        self.ttl = ttl
-        self.poll_interval = poll_interval
-        self.input_requests = input_requests
-        self.result = result
-        self.error = error
-
-    @classmethod
-    def from_json(cls, json: Mapping[str, Any]) -> Task:
-        """The value of a peer.
-
-        Raises:
-            TypeError, LookupError: if it is invalid.
-        """
-        return cls(
-            string_of(json, "taskId"),
-            json["status"],
-            string_of(json, "createdAt"),
-            string_of(json, "lastUpdatedAt"),
-            status_message=json.get("statusMessage"),
-            ttl=None if (ms := json.get("ttlMs")) is None else ms / 1000,
-            poll_interval=None if (ms := json.get("pollIntervalMs")) is None else ms / 1000,
-            input_requests=json.get("inputRequests"),
-            result=json.get("result"),
-            error=json.get("error"),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        json: dict[str, Any] = {
-            "taskId": self.task_id,
-            "status": self.status,
-            "createdAt": self.created_at,
-            "lastUpdatedAt": self.last_updated_at,
-        }
-        if self.status_message is not None:
-            json["statusMessage"] = self.status_message
-        if self.ttl is not None:
-            json["ttlMs"] = ms_of(self.ttl)
-        if self.poll_interval is not None:
-            json["pollIntervalMs"] = ms_of(self.poll_interval)
-        if self.input_requests is not None:
-            json["inputRequests"] = self.input_requests
-        if self.result is not None:
-            json["result"] = self.result
-        if self.error is not None:
-            json["error"] = self.error
-        return json
 
 
 class Change(Model):

@@ -8,6 +8,7 @@ use super::{
 use crate::protocol::{
     Era, Feature, RawJson, RequestId, Revision, RpcError,
     envelope::{self, Message, NoResult, Notification, Request, Response},
+    extension,
     input::check_received,
     meta,
     method::{self, Kind, Method, Role},
@@ -18,7 +19,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     time::{Duration, Instant},
 };
 
@@ -28,15 +29,24 @@ pub struct ClientConversation<T> {
     identity: ClientIdentity,
     /// The identity as the revision has it.
     spoken: ClientIdentity,
+    /// It declares the extension of tasks, with each request.
+    declares_tasks: bool,
     revision: Option<Revision>,
     /// `initialize` is on its way, or answered and not settled yet.
     opening: bool,
     outgoing: Outgoing<Sent<T>>,
+    /// The requests that became tasks, whose progress goes on (PRG-07).
+    tasks: HashMap<RequestId, T>,
+    /// The requests for tasks that were cancelled before their tasks were known (CAN-04).
+    abandoned: HashSet<RequestId>,
     /// The requests of the server that the host has not answered yet.
     incoming: HashSet<RequestId>,
     /// The least severe log messages that requests of the modern era ask for.
     log_level: Option<LoggingLevel>,
 }
+
+/// The most requests for tasks that are remembered after they were cancelled.
+const MAX_ABANDONED: usize = 1_024;
 
 /// The most requests of a server that may wait for their answers; further ones are refused as busy.
 const MAX_INCOMING: usize = 64;
@@ -45,7 +55,25 @@ const MAX_INCOMING: usize = 64;
 struct Sent<T> {
     revision: Option<Revision>,
     method: Box<str>,
+    /// It may be answered by a task.
+    as_task: bool,
     item: T,
+}
+
+/// The extras of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestExtras {
+    /// Ask for progress notifications.
+    pub progress: bool,
+    /// Let the server answer by a task: in the modern era by declaring the extension (TKX-01), on
+    /// 2025-11-25 the parameters say so.
+    pub task: bool,
+}
+
+impl From<bool> for RequestExtras {
+    fn from(progress: bool) -> Self {
+        Self { progress, task: false }
+    }
 }
 
 /// A request that is ready to be sent.
@@ -80,7 +108,19 @@ pub enum ClientReceived<T> {
         /// The result: requests, state, or both.
         result: RawJson,
     },
-    /// Progress of a request in flight.
+    /// A request is answered by a task of the extension (TKX-03).
+    TaskCreated {
+        /// The item that travelled with it.
+        item: T,
+        /// Its method.
+        method: Box<str>,
+        /// The result: the task.
+        result: RawJson,
+    },
+    /// A request for a task, which was cancelled meanwhile, is answered: the result may name a task
+    /// that is to be cancelled (CAN-04).
+    Abandoned(RawJson),
+    /// Progress of a request in flight, or of the task that it became.
     Progress {
         /// The item that travels with it.
         item: T,
@@ -122,10 +162,13 @@ impl<T: Clone> ClientConversation<T> {
     pub fn new(identity: ClientIdentity) -> Self {
         Self {
             spoken: identity.clone(),
+            declares_tasks: false,
             identity,
             revision: None,
             opening: false,
             outgoing: Outgoing::default(),
+            tasks: HashMap::new(),
+            abandoned: HashSet::new(),
             incoming: HashSet::new(),
             log_level: None,
         }
@@ -133,8 +176,8 @@ impl<T: Clone> ClientConversation<T> {
 
     /// The revision that is spoken from now on.
     pub fn settle(&mut self, revision: Revision) {
-        self.spoken = self.identity.at(revision);
         self.revision = Some(revision);
+        self.speak(revision);
     }
 
     /// Declares other capabilities: to servers of the modern era with each request from now on, to
@@ -142,8 +185,13 @@ impl<T: Clone> ClientConversation<T> {
     pub fn declare(&mut self, capabilities: RawJson) {
         self.identity.capabilities = capabilities;
         if let Some(revision) = self.revision {
-            self.spoken = self.identity.at(revision);
+            self.speak(revision);
         }
+    }
+
+    fn speak(&mut self, revision: Revision) {
+        self.spoken = self.identity.at(revision);
+        self.declares_tasks = revision.supports(Feature::TasksExtension) && self.spoken.declares(&extension::TASKS);
     }
 
     /// The capabilities in the words of the revision that is spoken.
@@ -182,7 +230,7 @@ impl<T: Clone> ClientConversation<T> {
         self.start(now, timeout, Some(revision), method::DISCOVER, params.as_bytes(), item)
     }
 
-    /// Makes a request. `with_progress` asks for progress notifications.
+    /// Makes a request.
     ///
     /// # Errors
     /// If the revision is not settled, the method does not exist in it, or the parameters are no
@@ -193,12 +241,20 @@ impl<T: Clone> ClientConversation<T> {
         timeout: RequestTimeout,
         method: &str,
         params: Option<&RawJson>,
-        with_progress: bool,
+        extras: impl Into<RequestExtras>,
         item: T,
     ) -> Result<SentRequest, RpcError> {
-        let revision = self.known(method, Kind::Request)?;
-        let id = self.outgoing.start(now, timeout, Sent { revision: Some(revision), method: method.into(), item });
-        let meta = self.spoken.meta(revision, with_progress.then_some(&id), self.log_level);
+        let extras = extras.into();
+        let (revision, row) = self.known(method, Kind::Request)?;
+        // TKX-21: the methods of the extension need its declaration, too.
+        let declares =
+            (extras.task || row.extension == Some(&extension::TASKS)) && revision.supports(Feature::TasksExtension);
+        let identity =
+            if declares { Cow::Owned(self.spoken.declaring(&extension::TASKS)) } else { Cow::Borrowed(&self.spoken) };
+        let as_task = extras.task || self.declares_tasks;
+        let sent = Sent { revision: Some(revision), method: method.into(), as_task, item };
+        let id = self.outgoing.start(now, timeout, sent);
+        let meta = identity.meta(revision, extras.progress.then_some(&id), self.log_level);
         match params::sent(method, revision, params, meta.as_deref()) {
             Ok(params) => Ok(SentRequest {
                 message: envelope::encode_request(&id, method, params.as_deref()),
@@ -217,15 +273,15 @@ impl<T: Clone> ClientConversation<T> {
     /// # Errors
     /// As for [`Self::request`].
     pub fn notification(&self, method: &str, params: Option<&RawJson>) -> Result<Bytes, RpcError> {
-        let revision = self.known(method, Kind::Notification)?;
+        let (revision, _) = self.known(method, Kind::Notification)?;
         let params = params::sent(method, revision, params, None)?;
         Ok(envelope::encode_notification(method, params.as_deref()))
     }
 
-    fn known(&self, method: &str, kind: Kind) -> Result<Revision, RpcError> {
+    fn known(&self, method: &str, kind: Kind) -> Result<(Revision, &'static Method), RpcError> {
         let revision = self.revision.ok_or_else(|| RpcError::invalid_request("The connection is not ready"))?;
         match Method::find(method, kind, Role::Client, revision) {
-            Some(_) => Ok(revision),
+            Some(row) => Ok((revision, row)),
             None => Err(RpcError::method_not_found(&format!("{method} (revision {revision} has no such method)"))),
         }
     }
@@ -239,7 +295,7 @@ impl<T: Clone> ClientConversation<T> {
         params: &[u8],
         item: T,
     ) -> SentRequest {
-        let id = self.outgoing.start(now, timeout, Sent { revision, method: method.into(), item });
+        let id = self.outgoing.start(now, timeout, Sent { revision, method: method.into(), as_task: false, item });
         let message = envelope::encode_request(&id, method, Some(&one_line(params)));
         SentRequest { message, alone: self.outgoing.len() == 1, id }
     }
@@ -255,8 +311,10 @@ impl<T: Clone> ClientConversation<T> {
                 };
                 let token =
                     params.parse::<ProgressOf<'_>>().ok().and_then(|p| RequestId::from_json(p.progress_token.get()));
-                match token.and_then(|token| self.outgoing.progress(now, &token)) {
-                    Some(sent) => ClientReceived::Progress { item: sent.item.clone(), params },
+                let Some(token) = token else { return ClientReceived::Nothing("progress without a token") };
+                let of_request = self.outgoing.progress(now, &token).map(|sent| sent.item.clone());
+                match of_request.or_else(|| self.tasks.get(&token).cloned()) {
+                    Some(item) => ClientReceived::Progress { item, params },
                     None => ClientReceived::Nothing("progress of no request in flight"),
                 }
             }
@@ -287,15 +345,22 @@ impl<T: Clone> ClientConversation<T> {
 
     fn response(&mut self, response: Response) -> ClientReceived<T> {
         let Some(sent) = response.id.as_ref().and_then(|id| self.outgoing.finish(id)) else {
-            return ClientReceived::Nothing("a response that answers no request in flight");
+            let abandoned = response.id.as_ref().is_some_and(|id| self.abandoned.remove(id));
+            return match response.outcome {
+                Ok(result) if abandoned => ClientReceived::Abandoned(result),
+                _ => ClientReceived::Nothing("a response that answers no request in flight"),
+            };
         };
         let takes_input = |revision| {
             Method::find(&sent.method, Kind::Request, Role::Client, revision).is_some_and(|method| method.takes_input)
         };
-        let outcome = match response.outcome.and_then(|result| check_result(sent.revision, result)) {
+        let outcome = match response.outcome.and_then(|result| check_result(&sent, result)) {
             Ok(Checked::Complete(result)) => Ok(result),
             Ok(Checked::InputRequired(result)) if sent.revision.is_some_and(takes_input) => {
                 return ClientReceived::InputRequired { item: sent.item, method: sent.method, result };
+            }
+            Ok(Checked::Task(result)) => {
+                return ClientReceived::TaskCreated { item: sent.item, method: sent.method, result };
             }
             Ok(Checked::InputRequired(_)) => {
                 Err(NoResult::InvalidResponse(format!("{} cannot ask for input (MRTR-01)", sent.method)))
@@ -356,11 +421,28 @@ impl<T: Clone> ClientConversation<T> {
     /// tells a peer on a pipe.
     pub fn cancel(&mut self, id: &RequestId, reason: &str) -> Option<(T, Option<Bytes>)> {
         let sent = self.outgoing.finish(id)?;
+        // CAN-04: the task is cancelled, once its id is known.
+        if sent.as_task && sent.revision.is_some_and(|revision| revision.supports(Feature::CoreTasks)) {
+            if self.abandoned.len() < MAX_ABANDONED {
+                self.abandoned.insert(id.clone());
+            }
+            return Some((sent.item, None));
+        }
         // CAN-03: initialize is never cancelled. Nor is a probe that was given up: its server is
         // taken for one that hears nothing before initialize, and a late answer is ignored by its
         // id.
         let told = self.revision.is_some().then(|| envelope::cancellation(id, reason));
         Some((sent.item, told))
+    }
+
+    /// Lets the progress of a request go on, which became a task; `item` takes it (PRG-07).
+    pub fn follow(&mut self, id: RequestId, item: T) {
+        self.tasks.insert(id, item);
+    }
+
+    /// Ends what [`Self::follow`] began.
+    pub fn unfollow(&mut self, id: &RequestId) {
+        self.tasks.remove(id);
     }
 
     /// Ends a request whose transport failed.
@@ -401,6 +483,7 @@ impl<T: Clone> ClientConversation<T> {
     /// Ends every request in flight, in both directions.
     pub fn drain(&mut self) -> Vec<T> {
         self.incoming.clear();
+        self.abandoned.clear();
         self.outgoing.drain().into_iter().map(|(_, sent)| sent.item).collect()
     }
 
@@ -414,10 +497,11 @@ impl<T: Clone> ClientConversation<T> {
 enum Checked {
     Complete(RawJson),
     InputRequired(RawJson),
+    Task(RawJson),
 }
 
 /// RPC-21: a result type that nobody negotiated is an invalid result; RPC-20: none means complete.
-fn check_result(revision: Option<Revision>, result: RawJson) -> Result<Checked, NoResult> {
+fn check_result<T>(sent: &Sent<T>, result: RawJson) -> Result<Checked, NoResult> {
     #[derive(Deserialize)]
     struct Typed<'a> {
         #[serde(borrow, default, rename = "resultType")]
@@ -429,9 +513,13 @@ fn check_result(revision: Option<Revision>, result: RawJson) -> Result<Checked, 
         _ => return Err(NoResult::InvalidResponse("the result is not an object".into())),
     };
     match typed.result_type.map(RawValue::get) {
-        Some(kind) if revision.is_some_and(|revision| revision.supports(Feature::ResultType)) => match kind {
+        Some(kind) if sent.revision.is_some_and(|revision| revision.supports(Feature::ResultType)) => match kind {
             "\"complete\"" => Ok(Checked::Complete(result)),
             "\"input_required\"" => Ok(Checked::InputRequired(result)),
+            // TKX-04
+            "\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(Checked::Task(result)),
+            // Some examples of the extension show it here, too.
+            "\"task\"" if &*sent.method == method::TASKS_GET => Ok(Checked::Complete(result)),
             _ => Err(NoResult::InvalidResponse(format!(
                 "the result has the type {kind}, which this client did not ask for"
             ))),

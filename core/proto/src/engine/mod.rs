@@ -15,7 +15,7 @@ mod params;
 mod request_info;
 mod server;
 
-pub use client::{ClientConversation, ClientReceived, IncomingRequest, SentRequest};
+pub use client::{ClientConversation, ClientReceived, IncomingRequest, RequestExtras, SentRequest};
 #[doc(hidden)]
 pub use era::Claim;
 pub use incoming::{CallKey, IncomingCall};

@@ -4,12 +4,13 @@
 use super::outgoing::one_line;
 use crate::protocol::{
     Era, RawJson, RequestId, Revision, RpcError,
+    extension::Extension,
     meta::{self, CommonParams},
     model::LoggingLevel,
     project,
 };
 use indexmap::IndexMap;
-use serde_json::{Value, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use std::borrow::Cow;
 
 /// The identity of the client, in its own words.
@@ -28,6 +29,25 @@ impl ClientIdentity {
             info: projected(&self.info, revision, project::project_implementation),
             capabilities: projected(&self.capabilities, revision, project::project_client_capabilities),
         }
+    }
+
+    /// Returns whether the capabilities declare an extension.
+    pub(super) fn declares(&self, extension: &Extension) -> bool {
+        self.capabilities.parse().is_ok_and(|capabilities| extension.is_in(&capabilities))
+    }
+
+    /// The same identity, with an extension among its capabilities.
+    pub(super) fn declaring(&self, extension: &Extension) -> Self {
+        if self.declares(extension) {
+            return self.clone();
+        }
+        let mut capabilities: Value = self.capabilities.parse().unwrap_or_default();
+        if !capabilities["extensions"].is_object() {
+            capabilities["extensions"] = json!({});
+        }
+        capabilities["extensions"][extension.id] = json!({});
+        let capabilities = RawJson::from_value(&capabilities).unwrap_or_else(|_| self.capabilities.clone());
+        Self { info: self.info.clone(), capabilities }
     }
 
     /// The parameters of `initialize` (LIFE-01).

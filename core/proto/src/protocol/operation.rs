@@ -76,7 +76,7 @@ impl Operation {
 ///
 /// A row is `list name name_of_page = METHOD() -> Result of member: Item;` for a list that comes in
 /// pages, `call name name_with_options = METHOD(parameters) -> Result;` for a request with a
-/// result, and `liveness name = METHOD() or METHOD;` for one whose result says nothing. The second
+/// result, and `liveness name = METHOD(parameters) or METHOD;` for one whose result says nothing. The second
 /// name is the variant that only Rust needs. A parameter is `required` or `optional`, and has its
 /// name in Rust, its name in JSON and its type. `with progress` says that it is worth asking for.
 #[macro_export]
@@ -131,6 +131,19 @@ macro_rules! client_operations {
                 /// The URI of its `SKILL.md`.
                 required uri "uri": str,
             ) -> GetSkillResult;
+            /// The tasks of this client that the server keeps (2025-11-25).
+            list list_tasks list_tasks_page = TASKS_LIST() -> ListTasksResult of tasks: Task;
+            /// Gets a task as it is now (2025-11-25 and later).
+            call get_task get_task_with = TASKS_GET(
+                /// The id of the task.
+                required task_id "taskId": str,
+            ) -> Task;
+            /// Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not
+            /// say so.
+            liveness cancel_task = TASKS_CANCEL(
+                /// The id of the task.
+                required task_id "taskId": str,
+            );
             /// Asks whether the server is alive.
             liveness ping = PING() or DISCOVER;
         }

@@ -2,12 +2,12 @@
 
 use super::changes::Changes;
 use crate::{
-    client::{error::ClientError, events::ClientEvents, flight::InFlight},
+    client::{error::ClientError, events::ClientEvents, flight::InFlight, tasks::form::read_task},
     protocol::{
         RawJson,
         envelope::Notification,
         method,
-        model::{Change, ChangeKind, JsonObject, ResourceUpdated, SubscriptionFilter},
+        model::{Change, ChangeKind, ResourceUpdated, SubscriptionFilter},
     },
     runtime::Promise,
     sync::Mutex,
@@ -211,16 +211,8 @@ fn updated(params: &RawJson) -> Result<Change, serde_json::Error> {
     Ok(Change { uri: Some(uri), ..ChangeKind::Resource.into() })
 }
 
-/// A task in the form of the extension; 2025-11-25 has other names for two members.
 fn task(params: &RawJson) -> Result<Change, serde_json::Error> {
-    let mut members: JsonObject = params.parse()?;
-    members.shift_remove("_meta");
-    for (old, new) in [("ttl", "ttlMs"), ("pollInterval", "pollIntervalMs")] {
-        if let Some(value) = members.shift_remove(old) {
-            members.insert(new.to_owned(), value);
-        }
-    }
-    Ok(Change { task: Some(serde_json::from_value(members.into())?), ..ChangeKind::Task.into() })
+    Ok(Change { task: Some(read_task(params)?), ..ChangeKind::Task.into() })
 }
 
 /// Returns whether a URI is another one or lies below it: a server may announce a part of what was
@@ -233,7 +225,6 @@ fn lies_below(uri: &str, above: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_part_of_a_resource_lies_below_it() {
@@ -241,18 +232,5 @@ mod tests {
             assert_eq!(lies_below(uri, "a:/b"), below, "{uri}");
         }
         assert!(lies_below("a:/b", "a:/"));
-    }
-
-    #[test]
-    fn both_forms_of_a_task_are_read() {
-        let read = |method: &str, ttl: &str| {
-            let params = json!({"taskId": "t", "status": "working", "createdAt": "a", "lastUpdatedAt": "b", ttl: 5,
-                "_meta": {"x": 1}});
-            change(&Notification { method: method.into(), params: Some(RawJson::from_value(&params).unwrap()) })
-        };
-        let modern = read(method::TASKS_CHANGED, "ttlMs");
-        assert_eq!(modern, read(method::TASKS_STATUS, "ttl"));
-        let task = modern.unwrap().task.unwrap();
-        assert_eq!((&*task.task_id, task.ttl_ms, task.extra.len()), ("t", Some(5), 0));
     }
 }

@@ -43,7 +43,9 @@ impl Inner {
         entry: &Arc<Entry>,
         within: Duration,
     ) -> Result<SubscriptionFilter, ClientError> {
-        let options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
+        let mut options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
+        // TKX-21
+        options.as_task = !entry.filter.tasks().is_empty();
         let params = RawJson::from_value(&json!({"notifications": listen_filter(&entry.filter)}));
         let params = params.map_err(|error| ClientError::Invalid(error.to_string()))?;
         let stream = Arc::new(Stream {

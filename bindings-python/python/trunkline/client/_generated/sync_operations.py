@@ -16,6 +16,7 @@ from ..._generated.models import (
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListSkillsResult,
+    ListTasksResult,
     ListToolsResult,
     Prompt,
     ReadResourceResult,
@@ -24,6 +25,7 @@ from ..._generated.models import (
     ResourceTemplate,
     SkillEntry,
     SubscriptionFilter,
+    Task,
     Tool,
 )
 from ...messages import GetPromptResult
@@ -503,6 +505,101 @@ class SyncOperations:
         params = params_of({"uri": uri, "_meta": meta})
         json = request_json("skills/get", params, timeout, max_timeout)
         return read_answer("skills/get", GetSkillResult.from_json, self._request(json))
+
+    def list_tasks(
+        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+    ) -> list[Task]:
+        """The tasks of this client that the server keeps (2025-11-25). All of them, from all pages.
+
+        Args:
+            timeout: Seconds for the answer (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            meta: The `_meta` of the request.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"_meta": meta})
+        json = request_json("tasks/list", params, timeout, max_timeout, all_pages=True)
+        return read_answer("tasks/list", ListTasksResult.from_json, self._request(json)).tasks
+
+    def list_tasks_page(
+        self,
+        cursor: str | None = None,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ListTasksResult:
+        """The tasks of this client that the server keeps (2025-11-25). One page of them; `next_cursor` asks
+        for the next one.
+
+        Args:
+            cursor: The `next_cursor` of the page before (default: the first page).
+            timeout: Seconds for the answer (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            meta: The `_meta` of the request.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"cursor": cursor, "_meta": meta})
+        json = request_json("tasks/list", params, timeout, max_timeout)
+        return read_answer("tasks/list", ListTasksResult.from_json, self._request(json))
+
+    def get_task(
+        self,
+        task_id: str,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Task:
+        """Gets a task as it is now (2025-11-25 and later).
+
+        Args:
+            task_id: The id of the task.
+            timeout: Seconds for the answer (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            meta: The `_meta` of the request.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"taskId": task_id, "_meta": meta})
+        json = request_json("tasks/get", params, timeout, max_timeout)
+        return read_answer("tasks/get", Task.from_json, self._request(json))
+
+    def cancel_task(
+        self,
+        task_id: str,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
+
+        Args:
+            task_id: The id of the task.
+            timeout: Seconds for the answer (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            meta: The `_meta` of the request.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"taskId": task_id, "_meta": meta})
+        json = request_json("tasks/cancel", params, timeout, max_timeout)
+        self._request(json)
 
     def ping(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None

@@ -51,7 +51,7 @@ pub use sampling::{
 };
 pub use skill::{GetSkillResult, ListSkillsResult, SkillEntry};
 pub use subscription::{Change, ChangeKind, SubscriptionFilter};
-pub use task::{Task, TaskStatus};
+pub use task::{ListTasksResult, Task, TaskStatus};
 pub use tool::{CallToolResult, ListToolsResult, Tool, ToolAnnotations, ToolExecution, write_text_result};
 
 /// A JSON object.

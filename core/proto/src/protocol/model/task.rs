@@ -30,6 +30,18 @@ json_object! {
     }
 }
 
+json_object! {
+    /// One page of the tasks that a server keeps.
+    pub struct ListTasksResult {
+        /// The tasks.
+        list tasks: Task = "tasks",
+        /// The cursor of the next page; absent after the last one.
+        optional next_cursor: String = "nextCursor",
+        /// Metadata, by reverse-domain name.
+        optional meta: JsonObject = "_meta",
+    }
+}
+
 json_names! {
     /// How far a task is.
     pub enum TaskStatus, by default Working {

@@ -1,0 +1,322 @@
+//! Follows a task to its end: polls, gives it the input that it asks for, and fetches its result.
+
+use super::{
+    input::{Answering, Answers},
+    state::TaskState,
+    support::TaskForm,
+};
+use crate::{
+    client::{
+        client::Client,
+        error::{ClientError, ErrorKind},
+        input_required::InputRequired,
+        options::{InputMode, RequestOptions},
+        race::{unless, until},
+    },
+    engine::later,
+    protocol::{
+        RawJson, RequestId, RpcError,
+        error::code,
+        method,
+        model::{SubscriptionFilter, Task, TaskStatus},
+    },
+    runtime::Task as Work,
+};
+use serde_json::{Value, json};
+use std::{
+    future::poll_fn,
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+/// The pause between two polls where the server names none.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// The bounds of the pause that a server names (TSK-25, TKX-15).
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(20);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(3600);
+/// The longest pause after a poll that failed; the pause doubles with each failure.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The loop of one task.
+pub(super) struct Following {
+    client: Client,
+    state: Arc<TaskState>,
+    id: String,
+    form: TaskForm,
+    input: InputMode,
+    /// The token of its progress.
+    progress: Option<RequestId>,
+    /// When this side learned of the task.
+    since: Instant,
+    /// When its state was learned last.
+    learned: Instant,
+    /// Since when polls fail, and how many did.
+    failing: Option<(Instant, u32)>,
+    /// `tasks/result` in flight (2025-11-25): servers send their requests for input meanwhile.
+    fetching: Option<Work<Result<RawJson, ClientError>>>,
+    answering: Answering,
+}
+
+/// The end of a pause.
+enum Woken {
+    Due,
+    Nudged,
+    Fetched(Result<RawJson, ClientError>),
+    Answered(Result<Answers, ClientError>),
+}
+
+impl Following {
+    pub(super) fn start(
+        client: &Client,
+        task: &Task,
+        state: &Arc<TaskState>,
+        form: TaskForm,
+        input: InputMode,
+        progress: Option<RequestId>,
+    ) {
+        let (inner, id) = (&client.inner, task.task_id.clone());
+        let now = inner.runtime.now();
+        let streams = inner.tasks.add(&id, state);
+        if form == TaskForm::Extension && streams && !task.status.is_final() {
+            open_stream(client, &id, state);
+        }
+        let following = Self {
+            client: client.clone(),
+            state: Arc::clone(state),
+            id,
+            form,
+            input,
+            progress,
+            since: now,
+            learned: now,
+            failing: None,
+            fetching: None,
+            answering: Answering::default(),
+        };
+        inner.runtime.spawn(Box::pin(following.run()));
+        // The end of the connection ends the tasks that it finds; this one came too late for it.
+        if let Err(error) = inner.check_open() {
+            state.end(error);
+        }
+    }
+
+    async fn run(mut self) {
+        let (state, inner) = (Arc::clone(&self.state), Arc::clone(&self.client.inner));
+        let outcome = unless(state.stop.kept(), self.until_end()).await;
+        if let Some(outcome) = outcome {
+            state.finish(outcome);
+        }
+        inner.tasks.remove(&self.id, &state);
+        if let Some(token) = &self.progress {
+            inner.conversation.lock().unfollow(token);
+        }
+    }
+
+    async fn until_end(&mut self) -> Result<RawJson, ClientError> {
+        loop {
+            let Some(task) = self.state.task() else { return Err(ClientError::Closed) };
+            if task.status.is_final() {
+                match self.outcome(task).await {
+                    Err(error) if self.may_try_again(&error) => {}
+                    outcome => return outcome,
+                }
+            } else if task.status == TaskStatus::InputRequired {
+                self.begin_input(&task)?;
+            }
+            match self.pause().await {
+                Woken::Nudged => {
+                    self.learned = self.client.inner.runtime.now();
+                    continue;
+                }
+                Woken::Fetched(outcome) => {
+                    self.fetching = None;
+                    match outcome {
+                        Err(error) if self.may_try_again(&error) => {}
+                        outcome => {
+                            // So that the last state which readers see is final.
+                            let _ = self.poll().await;
+                            return outcome;
+                        }
+                    }
+                }
+                Woken::Answered(answers) => self.answering.keep(answers?),
+                Woken::Due => {}
+            }
+            match self.poll().await {
+                Err(error) if self.may_try_again(&error) => {}
+                polled => polled?,
+            }
+            self.check_expired()?;
+        }
+    }
+
+    /// Asks for the state, and hands over the input that is ready.
+    async fn poll(&mut self) -> Result<(), ClientError> {
+        let asked = request(&self.client, method::TASKS_GET, &json!({"taskId": self.id})).await;
+        self.learned = self.client.inner.runtime.now();
+        let task = super::form::read_task(&asked?)
+            .map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
+        self.failing = None;
+        // TKX-33: the task may have lost its interest while the user was thinking.
+        let outstanding = task.input_requests.clone().filter(|_| task.status == TaskStatus::InputRequired);
+        self.state.apply(task);
+        let Some(responses) = self.answering.outstanding(outstanding.as_ref()) else { return Ok(()) };
+        let update = json!({"taskId": self.id, "inputResponses": responses});
+        request(&self.client, method::TASKS_UPDATE, &update).await?;
+        self.answering.handed_over();
+        Ok(())
+    }
+
+    /// Starts what the requests for input need: the handlers, or the request during which the
+    /// server sends them (TSK-19).
+    fn begin_input(&mut self, task: &Task) -> Result<(), ClientError> {
+        match self.form {
+            TaskForm::Core if self.fetching.is_none() && self.failing.is_none() => {
+                let (client, id) = (self.client.clone(), self.id.clone());
+                self.fetching = Some(Box::pin(async move { fetch(&client, &id, Duration::MAX).await }));
+            }
+            TaskForm::Extension if self.input == InputMode::Handlers => {
+                let required = InputRequired::of_task(task).map_err(ClientError::InvalidResponse)?;
+                self.answering.begin(&self.client.inner, required)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The outcome of a task that is over.
+    async fn outcome(&mut self, task: Task) -> Result<RawJson, ClientError> {
+        let nonsense = |what: &str| ClientError::InvalidResponse(format!("the task {} {what}", task.task_id));
+        match (task.status, self.form) {
+            (TaskStatus::Cancelled, _) => Err(ClientError::TaskCancelled(task.task_id)),
+            (_, TaskForm::Core) => {
+                let timeout = self.client.inner.options.timeout;
+                if let Some(fetching) = self.fetching.take() {
+                    let runtime = &*self.client.inner.runtime;
+                    if let Some(Ok(result)) = until(runtime, later(runtime.now(), timeout), fetching).await {
+                        return Ok(result);
+                    }
+                }
+                fetch(&self.client, &self.id, timeout).await
+            }
+            (TaskStatus::Failed, TaskForm::Extension) => {
+                Err(task.error.map_or_else(|| nonsense("failed without an error"), ClientError::Protocol))
+            }
+            (_, TaskForm::Extension) => match &task.result {
+                Some(result) if result.is_object() => {
+                    RawJson::from_value(result).map_err(|error| nonsense(&error.to_string()))
+                }
+                _ => Err(nonsense("is complete without a result")),
+            },
+        }
+    }
+
+    /// Waits for the next poll, or for something else to happen.
+    async fn pause(&mut self) -> Woken {
+        let pause = match self.failing {
+            Some((_, times)) => self.interval().max(backoff(times)),
+            None => self.interval(),
+        };
+        let runtime = Arc::clone(&self.client.inner.runtime);
+        let now = runtime.now();
+        let poll = later(self.learned, pause);
+        // A last look, when its time is over.
+        let due =
+            self.expiry().map(|(expiry, _)| expiry).filter(|expiry| now < *expiry).map_or(poll, |it| it.min(poll));
+        let mut due = runtime.sleep_until(due);
+        let mut nudge = pin!(self.state.nudge.kept());
+        poll_fn(|context| {
+            if let Some(fetching) = &mut self.fetching
+                && let Poll::Ready(outcome) = fetching.as_mut().poll(context)
+            {
+                return Poll::Ready(Woken::Fetched(outcome));
+            }
+            if let Poll::Ready(answers) = self.answering.poll(context) {
+                return Poll::Ready(Woken::Answered(answers));
+            }
+            if nudge.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Woken::Nudged);
+            }
+            due.as_mut().poll(context).map(|()| Woken::Due)
+        })
+        .await
+    }
+
+    /// The pause that the server names now (TKX-29), within bounds.
+    fn interval(&self) -> Duration {
+        let named = self.state.task().and_then(|task| task.poll_interval_ms).map(Duration::from_millis);
+        named.unwrap_or(POLL_INTERVAL).clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL)
+    }
+
+    /// Returns whether a failure may pass. It must, within the longest time of a request.
+    fn may_try_again(&mut self, error: &ClientError) -> bool {
+        let passing = matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout | ErrorKind::Busy)
+            && !matches!(error, ClientError::InvalidResponse(_))
+            && self.client.inner.check_open().is_ok();
+        let now = self.client.inner.runtime.now();
+        let (since, times) = self.failing.unwrap_or((now, 0));
+        self.failing = Some((since, times.saturating_add(1)));
+        self.learned = now;
+        passing && now.saturating_duration_since(since) < self.client.inner.options.max_timeout
+    }
+
+    /// TKX-39
+    fn check_expired(&self) -> Result<(), ClientError> {
+        match self.expiry() {
+            Some((expiry, ttl)) if expiry <= self.client.inner.runtime.now() => {
+                Err(ClientError::TaskExpired(self.id.clone(), ttl))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The end of the time that the server keeps the task now (TKX-29), if it goes on.
+    fn expiry(&self) -> Option<(Instant, Duration)> {
+        let task = self.state.task().filter(|task| !task.status.is_final())?;
+        let ttl = Duration::from_millis(task.ttl_ms?);
+        Some((later(self.since, ttl), ttl))
+    }
+}
+
+async fn request(client: &Client, method: &str, params: &Value) -> Result<RawJson, ClientError> {
+    let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
+    client.request(method, Some(&params), &RequestOptions::default()).await.map_err(unknown)
+}
+
+/// `tasks/result` (TSK-20).
+async fn fetch(client: &Client, id: &str, within: Duration) -> Result<RawJson, ClientError> {
+    let params =
+        RawJson::from_value(&json!({"taskId": id})).map_err(|error| ClientError::Invalid(error.to_string()))?;
+    let options = RequestOptions::default().with_timeout(within).with_max_timeout(within);
+    client.request(method::TASKS_RESULT, Some(&params), &options).await
+}
+
+/// Opens the stream of the task's notifications (TKX-41). Without it, polling alone finds the end.
+fn open_stream(client: &Client, id: &str, state: &Arc<TaskState>) {
+    let (client, state, id) = (client.clone(), Arc::downgrade(state), id.to_owned());
+    let runtime = Arc::clone(&client.inner.runtime);
+    runtime.spawn(Box::pin(async move {
+        match client.subscribe(SubscriptionFilter::default().with_tasks(vec![id])).await {
+            Ok(subscription) => {
+                if let Some(state) = state.upgrade() {
+                    state.hold(Box::new(subscription));
+                }
+            }
+            Err(error) => tracing::debug!(target: "trunkline", "no notifications of a task: {error}"),
+        }
+    }));
+}
+
+/// TSK-31, TKX-20
+pub(super) fn unknown(error: ClientError) -> ClientError {
+    match error {
+        ClientError::Protocol(error @ RpcError { code: code::INVALID_PARAMS, .. }) => ClientError::UnknownTask(error),
+        other => other,
+    }
+}
+
+fn backoff(times: u32) -> Duration {
+    Duration::from_millis(500).saturating_mul(2u32.saturating_pow(times.saturating_sub(1))).min(LONGEST_PAUSE)
+}

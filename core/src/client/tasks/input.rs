@@ -1,0 +1,87 @@
+//! The input that a task asks for (the extension): each request goes to the host's handlers once.
+
+use crate::{
+    client::{
+        error::ClientError,
+        inner::Inner,
+        input_required::InputRequired,
+        race::all,
+        rounds::{check, no_input},
+    },
+    protocol::{RawJson, model::JsonObject},
+    runtime::Task as Work,
+};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+/// The most requests of one task.
+const MAX_REQUESTS: usize = 1_024;
+
+/// Answers by the keys of their requests.
+pub(super) type Answers = Vec<(String, RawJson)>;
+
+/// The requests of one task, while they are answered.
+#[derive(Default)]
+pub(super) struct Answering {
+    /// The keys that a handler got: never again (TKX-14).
+    begun: HashSet<String>,
+    running: Option<Work<Result<Answers, ClientError>>>,
+    /// The answers that the server does not have yet.
+    ready: BTreeMap<String, RawJson>,
+}
+
+impl Answering {
+    /// Starts the handlers of the requests that are new, all at once. They get the treatment of
+    /// direct requests (TKX-13).
+    pub(super) fn begin(&mut self, client: &Arc<Inner>, mut required: InputRequired) -> Result<(), ClientError> {
+        if self.running.is_some() {
+            return Ok(());
+        }
+        required.requests.retain(|key, _| !self.begun.contains(key));
+        if required.requests.is_empty() {
+            return Ok(());
+        }
+        check(client, &required)?;
+        if self.begun.len() + required.requests.len() > MAX_REQUESTS {
+            let text = format!("the task has asked for input {MAX_REQUESTS} times, the most that it may");
+            return Err(ClientError::InvalidResponse(text));
+        }
+        let keys: Vec<String> = required.requests.keys().cloned().collect();
+        self.begun.extend(keys.iter().cloned());
+        let answers =
+            required.requests.into_values().map(|request| client.host_answer(&request.method, request.params));
+        let answers = all(answers.collect());
+        self.running = Some(Box::pin(async move {
+            let answers = answers.await.map_err(no_input)?;
+            Ok(keys.into_iter().zip(answers).collect())
+        }));
+        Ok(())
+    }
+
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Answers, ClientError>> {
+        let Some(running) = &mut self.running else { return Poll::Pending };
+        let polled = running.as_mut().poll(context);
+        if polled.is_ready() {
+            self.running = None;
+        }
+        polled
+    }
+
+    pub(super) fn keep(&mut self, answers: Answers) {
+        self.ready.extend(answers);
+    }
+
+    /// The answers to the requests that are outstanding now; `None`: there are none.
+    pub(super) fn outstanding(&mut self, requests: Option<&JsonObject>) -> Option<&BTreeMap<String, RawJson>> {
+        self.ready.retain(|key, _| requests.is_some_and(|requests| requests.contains_key(key)));
+        Some(&self.ready).filter(|ready| !ready.is_empty())
+    }
+
+    /// The server has the answers.
+    pub(super) fn handed_over(&mut self) {
+        self.ready.clear();
+    }
+}

@@ -1,0 +1,14 @@
+//! Tasks: calls of tools that outlast their requests. One API for both forms, the core one of
+//! 2025-11-25 and the extension of 2026-07-28.
+
+mod calling;
+mod following;
+pub(super) mod form;
+mod input;
+mod starting;
+mod state;
+pub(super) mod support;
+pub(super) mod table;
+mod task;
+
+pub use task::ClientTask;

@@ -1,0 +1,93 @@
+//! The calls that may be tasks: the server's capabilities, and the support of each tool.
+
+use crate::{
+    client::server_description::ServerDescription,
+    protocol::{Feature, RawJson, RpcError, error::code, extension, model::ServerCapabilities},
+    sync::Mutex,
+};
+use serde::Deserialize;
+use serde_json::Value;
+use std::{collections::HashMap, sync::OnceLock};
+
+/// The form of tasks that calls of a connection may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::client) enum TaskForm {
+    /// The client asks for a task (2025-11-25).
+    Core,
+    /// The server decides (the extension).
+    Extension,
+}
+
+/// The tools of 2025-11-25 that may be, or must be, called as tasks: from the most recent lists.
+#[derive(Default)]
+pub(in crate::client) struct TaskSupport {
+    form: OnceLock<Option<TaskForm>>,
+    tools: Mutex<HashMap<String, Support>>,
+}
+
+/// The support of one tool (TSK-04, TSK-06).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::client) enum Support {
+    Forbidden,
+    Optional,
+    Required,
+}
+
+impl TaskSupport {
+    /// The form of tasks of a server; `None`: calls of its tools cannot be tasks (TSK-03).
+    pub(in crate::client) fn form(&self, server: &ServerDescription) -> Option<TaskForm> {
+        *self.form.get_or_init(|| {
+            if server.revision.supports(Feature::TasksExtension) {
+                return Some(TaskForm::Extension);
+            }
+            let declared: ServerCapabilities = server.capabilities.parse().unwrap_or_default();
+            let call = declared.tasks.as_ref().and_then(|tasks| tasks.pointer("/requests/tools/call"));
+            let offered = server.revision.supports(Feature::CoreTasks) && call.is_some_and(Value::is_object);
+            offered.then_some(TaskForm::Core)
+        })
+    }
+
+    /// Reads a list of tools of a server that lets calls be tasks.
+    pub(in crate::client) fn read_list(&self, result: &RawJson) {
+        #[derive(Deserialize)]
+        struct List {
+            tools: Vec<Listed>,
+        }
+        #[derive(Deserialize)]
+        struct Listed {
+            #[serde(default)]
+            name: Value,
+            #[serde(default)]
+            execution: Value,
+        }
+        let Ok(List { tools: listed }) = result.parse() else { return };
+        let mut tools = self.tools.lock();
+        for Listed { name, execution } in listed {
+            let support = match execution.get("taskSupport").and_then(Value::as_str) {
+                Some("required") => Support::Required,
+                Some("optional") => Support::Optional,
+                _ => Support::Forbidden,
+            };
+            if let Value::String(name) = name {
+                tools.insert(name, support);
+            }
+        }
+    }
+
+    pub(in crate::client) fn of(&self, tool: &str) -> Option<Support> {
+        self.tools.lock().get(tool).copied()
+    }
+}
+
+/// Returns whether a server refuses a call because it can only be a task: by its tool (TSK-07), or
+/// because the request did not declare the extension (TKX-05).
+pub(super) fn needs_task(form: TaskForm, error: &RpcError) -> bool {
+    match form {
+        TaskForm::Core => error.code == code::METHOD_NOT_FOUND,
+        TaskForm::Extension => {
+            let required = error.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
+            error.code == code::MISSING_CLIENT_CAPABILITY
+                && required.is_some_and(|required| extension::TASKS.is_in(required))
+        }
+    }
+}

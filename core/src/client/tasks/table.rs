@@ -1,0 +1,62 @@
+//! The tasks of a connection that somebody waits for.
+
+use super::{form::read_task, state::TaskState};
+use crate::{
+    client::error::ClientError,
+    protocol::{RawJson, method},
+    sync::Mutex,
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
+
+/// The most tasks of a connection for whose notifications a stream is opened; others are polled
+/// for.
+const MAX_SUBSCRIBED: usize = 16;
+
+/// The tasks by their ids. Several handles may wait for one task.
+#[derive(Default)]
+pub(in crate::client) struct TaskTable(Mutex<HashMap<String, Vec<Weak<TaskState>>>>);
+
+impl TaskTable {
+    /// Enters a task. `true`: a stream may be opened for its notifications.
+    pub(super) fn add(&self, id: &str, state: &Arc<TaskState>) -> bool {
+        let mut table = self.0.lock();
+        table.entry(id.to_owned()).or_default().push(Arc::downgrade(state));
+        table.len() <= MAX_SUBSCRIBED
+    }
+
+    pub(super) fn remove(&self, id: &str, state: &Arc<TaskState>) {
+        let mut table = self.0.lock();
+        let Some(states) = table.get_mut(id) else { return };
+        states.retain(|other| other.strong_count() > 0 && !std::ptr::eq(other.as_ptr(), Arc::as_ptr(state)));
+        if states.is_empty() {
+            table.remove(id);
+        }
+    }
+
+    /// Takes a notification of either form, if it is one (TSK-26: nothing depends on it).
+    pub(in crate::client) fn notification(&self, method: &str, params: Option<&RawJson>) {
+        if !matches!(method, method::TASKS_STATUS | method::TASKS_CHANGED) {
+            return;
+        }
+        let Some(Ok(task)) = params.map(read_task) else { return };
+        for state in self.of(&task.task_id) {
+            state.apply(task.clone());
+            state.nudge.keep(());
+        }
+    }
+
+    /// The connection is over.
+    pub(in crate::client) fn end(&self, error: Option<&ClientError>) {
+        let all = std::mem::take(&mut *self.0.lock());
+        for state in all.values().flatten().filter_map(Weak::upgrade) {
+            state.end(error.cloned().unwrap_or(ClientError::Closed));
+        }
+    }
+
+    fn of(&self, id: &str) -> Vec<Arc<TaskState>> {
+        self.0.lock().get(id).map(|states| states.iter().filter_map(Weak::upgrade).collect()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,229 @@
+//! A task as programs hold it.
+
+use super::{
+    following::{Following, unknown},
+    form::read_task,
+    state::{Handle, Place, TaskState},
+};
+use crate::{
+    client::{
+        client::Client,
+        error::ClientError,
+        input_required::InputResponses,
+        options::{InputMode, RequestOptions},
+        race::until,
+    },
+    engine::later,
+    protocol::{
+        Feature, RawJson, method,
+        model::{CallToolResult, Task, TaskStatus},
+    },
+    sync::Mutex,
+};
+use futures_core::Stream;
+use serde_json::json;
+use std::{
+    fmt::{self, Debug, Formatter},
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+/// A call of a tool as a task: a stream of its states, and its result. One API for tasks of
+/// 2025-11-25 and for those of the extension of 2026-07-28, in which this library also shows the
+/// states.
+///
+/// The task is polled for at the pace that the server names, and read from its notifications where
+/// it sends them. The handlers of the client answer its requests for input. States that follow fast
+/// on one another may be passed over. Dropping the handle ends the polling and leaves the task
+/// alone: keep its id, and [`Client::resume_task`] finds it again (TKX-16).
+///
+/// ```
+/// use trunkline::{Client, Server, server::{TaskSupport, Tool}};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), trunkline::ClientError> {
+/// let tool = Tool::new("report", "Writes a report", async || "done").task(TaskSupport::Optional);
+/// let client = Client::connect(&Server::builder("reports", "1.0.0").add_tool(tool).build()).await?;
+/// let mut task = client.start_task("report", ()).await?;
+/// while let Some(state) = task.next().await {
+///     println!("{}", state?.status.as_str());
+/// }
+/// assert_eq!(task.result().await?.joined_text(), "done");
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "dropping it ends the polling"]
+pub struct ClientTask {
+    client: Client,
+    handle: Handle,
+    place: Mutex<Place>,
+}
+
+impl Client {
+    /// Takes up a task by its id, for example one that was started before this program was.
+    ///
+    /// # Errors
+    /// [`ClientError::UnknownTask`] if the server does not know it, or not any more;
+    /// [`ClientError::Invalid`] if the server has no tasks; otherwise as for [`Client::request`].
+    pub async fn resume_task(&self, id: &str) -> Result<ClientTask, ClientError> {
+        let Some(form) = self.task_form() else {
+            return Err(ClientError::Invalid("resume_task: the server has no tasks".into()));
+        };
+        let params = task_params(id)?;
+        let state = self.request(method::TASKS_GET, Some(&params), &RequestOptions::default()).await;
+        let task = read_task(&state.map_err(unknown)?);
+        let task = task.map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
+        let state = Arc::new(TaskState::new(task.clone()));
+        Following::start(self, &task, &state, form, InputMode::Handlers, None);
+        Ok(ClientTask::new(self, state))
+    }
+
+    /// Cancels a task by its id, if it is not over.
+    ///
+    /// # Errors
+    /// As for [`Client::request`]; a server of 2025-11-25 refuses if the task is over (TSK-29).
+    pub async fn cancel_task(&self, id: &str) -> Result<(), ClientError> {
+        let params = task_params(id)?;
+        self.request(method::TASKS_CANCEL, Some(&params), &RequestOptions::default()).await.map(drop).map_err(unknown)
+    }
+}
+
+impl ClientTask {
+    pub(super) fn new(client: &Client, state: Arc<TaskState>) -> Self {
+        Self { client: client.clone(), handle: Handle(state), place: Mutex::default() }
+    }
+
+    /// The id, with which the task can be taken up again. `None`: the server made no task of the
+    /// call.
+    pub fn id(&self) -> Option<String> {
+        self.state().map(|task| task.task_id)
+    }
+
+    /// The task as it is known now. `None`: the server made no task of the call.
+    pub fn state(&self) -> Option<Task> {
+        self.handle.0.task()
+    }
+
+    /// The status as it is known now.
+    pub fn status(&self) -> TaskStatus {
+        self.handle.0.status()
+    }
+
+    /// The next state, once there is one; `None`: the task is over.
+    ///
+    /// # Errors
+    /// The reason for which its end cannot be known, once.
+    pub async fn next(&mut self) -> Option<Result<Task, ClientError>> {
+        poll_fn(|context| self.poll_state(context)).await
+    }
+
+    #[doc(hidden)]
+    pub fn poll_state(&self, context: &Context<'_>) -> Poll<Option<Result<Task, ClientError>>> {
+        self.handle.0.poll_next(&self.place, context)
+    }
+
+    /// The result of the call, once the task is over: within the longest time of a request
+    /// ([`ClientOptions::max_timeout`](super::super::ClientOptions::max_timeout)).
+    ///
+    /// # Errors
+    /// As for [`ClientTask::result_within`].
+    pub async fn result(&self) -> Result<CallToolResult, ClientError> {
+        self.result_within(self.client.inner.options.max_timeout).await
+    }
+
+    /// The result of the call, once the task is over: within this time.
+    ///
+    /// # Errors
+    /// The JSON-RPC error with which the task failed; [`ClientError::TaskCancelled`];
+    /// [`ClientError::UnknownTask`] or [`ClientError::TaskExpired`] if the server does not keep it
+    /// any more; [`ClientError::Timeout`] if the time is over: the task goes on, and can be waited
+    /// for again.
+    pub async fn result_within(&self, within: Duration) -> Result<CallToolResult, ClientError> {
+        self.outcome_within(within).await?.read().map_err(ClientError::InvalidResponse)
+    }
+
+    #[doc(hidden)]
+    pub async fn outcome_within(&self, within: Duration) -> Result<RawJson, ClientError> {
+        let runtime = &*self.client.inner.runtime;
+        let outcome = until(runtime, later(runtime.now(), within), self.handle.0.outcome()).await;
+        outcome.unwrap_or_else(|| {
+            let id = self.id().unwrap_or_default();
+            Err(ClientError::Timeout(format!("The task {id} did not come to its end within {within:?}")))
+        })
+    }
+
+    /// Cancels the task; of one that is over, nothing changes. A server of the extension may let it
+    /// come to another end: its state says so.
+    ///
+    /// # Errors
+    /// As for [`Client::request`].
+    pub async fn cancel(&self) -> Result<(), ClientError> {
+        let Some(id) = self.id() else { return Ok(()) };
+        if self.status().is_final() {
+            return Ok(());
+        }
+        let params = task_params(&id)?;
+        let answer = self.client.request(method::TASKS_CANCEL, Some(&params), &RequestOptions::default()).await;
+        match answer.map_err(unknown) {
+            Ok(answer) => {
+                // 2025-11-25 shows the task (TSK-30); the extension only acknowledges.
+                if let Ok(task) = read_task(&answer) {
+                    self.handle.0.apply(task);
+                    self.handle.0.nudge.keep(());
+                }
+                Ok(())
+            }
+            // TSK-29: it may have come to its end meanwhile.
+            Err(error @ ClientError::UnknownTask(_)) => {
+                let state = self.client.request(method::TASKS_GET, Some(&params), &RequestOptions::default()).await;
+                match state.map(|state| read_task(&state)) {
+                    Ok(Ok(task)) if task.status.is_final() => {
+                        self.handle.0.apply(task);
+                        self.handle.0.nudge.keep(());
+                        Ok(())
+                    }
+                    _ => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Answers the requests for input that the state shows (the extension), where the caller does
+    /// so itself ([`InputMode::Manual`]).
+    ///
+    /// # Errors
+    /// [`ClientError::Invalid`] if the server has no such requests; otherwise as for
+    /// [`Client::request`].
+    pub async fn respond(&self, responses: &InputResponses) -> Result<(), ClientError> {
+        let id = self.id().filter(|_| self.client.revision().supports(Feature::TasksExtension));
+        let Some(id) = id else {
+            return Err(ClientError::Invalid("respond: this task asks for no input by its state".into()));
+        };
+        let params = responses.with_params(Some(&task_params(&id)?));
+        let params = params.map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let update = self.client.request(method::TASKS_UPDATE, Some(&params), &RequestOptions::default()).await;
+        update.map(drop).map_err(unknown)
+    }
+}
+
+impl Stream for ClientTask {
+    type Item = Result<Task, ClientError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_state(context)
+    }
+}
+
+impl Debug for ClientTask {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientTask").field("id", &self.id()).field("status", &self.status()).finish_non_exhaustive()
+    }
+}
+
+fn task_params(id: &str) -> Result<RawJson, ClientError> {
+    RawJson::from_value(&json!({"taskId": id})).map_err(|error| ClientError::Invalid(error.to_string()))
+}
