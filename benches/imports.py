@@ -54,9 +54,7 @@ def import_table(rows: list[dict[str, Any]]) -> str:
 
 def _one(python: str, code: str) -> tuple[float, float]:
     """CPU milliseconds and resident MiB of one interpreter that runs `code`."""
-    # Packages that pip installed have their compiled files; ours may write its own in the first round.
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    process = subprocess.Popen([python, "-c", code], stdin=subprocess.DEVNULL, env=env)  # noqa: S603
+    process = subprocess.Popen([python, "-c", code], stdin=subprocess.DEVNULL)  # noqa: S603
     killer = threading.Timer(DEADLINE, process.kill)
     killer.start()
     _, status, usage = os.wait4(process.pid, 0)

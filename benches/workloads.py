@@ -44,7 +44,7 @@ OURS = ["ours-rust", "ours-c", "ours-python", "ours-node"]
 MAIN = ["bare", *OURS, "rmcp", "py-mcp", "fastmcp", "ts-v1", "ts-v2"]
 MODERN = [name for name in MAIN if name != "ts-v1"]  # the v1 line has no 2026-07-28
 SLOW = ("py-mcp", "fastmcp")  # fewer calls per round, so that a round stays short
-FAST = ("bare", "rmcp", "ours-rust", "ours-c")  # more calls, so that the timed window is not a few ms
+FAST = ("bare", "rmcp", "ours")  # more calls, so that the timed window is not a few ms
 
 
 @dataclass(frozen=True)

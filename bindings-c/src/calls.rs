@@ -13,7 +13,7 @@ use crate::edge::failure::Failure;
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
 use crate::json;
-use crate::port::{Port, Receiver};
+use crate::port::{EventReceiver, Port};
 
 /// Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a
 /// tool the arguments, valid against its input schema, for everything else as
@@ -58,7 +58,7 @@ struct OnCancel {
     reason: Option<Bytes>,
 }
 
-impl Receiver for Registered {
+impl EventReceiver for Registered {
     fn owner(&self) -> u64 {
         self.server
     }
@@ -79,9 +79,9 @@ impl Receiver for Registered {
 }
 
 /// Takes the cancellation of a call to it.
-struct Cancellation(Weak<trunkline_call>);
+struct CancellationReceiver(Weak<trunkline_call>);
 
-impl Receiver for Cancellation {
+impl EventReceiver for CancellationReceiver {
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
         let call = self.0.upgrade().filter(|_| event.kind == EventKind::Cancel);
         if let Some(call) = &call {
@@ -102,7 +102,7 @@ impl trunkline_call {
             on_cancel: Mutex::default(),
             registered,
         });
-        let _ = port.attach(ticket, Arc::new(Cancellation(Arc::downgrade(&call))));
+        let _ = port.attach(ticket, Arc::new(CancellationReceiver(Arc::downgrade(&call))));
         call
     }
 

@@ -12,19 +12,19 @@ use crate::edge::ffi::{Out, give};
 use crate::edge::text::Text;
 use crate::json::find;
 use crate::open_handle::{self, OpenHandle};
-use crate::options::{Given, trunkline_client_options};
+use crate::options::{SetMembers, trunkline_client_options};
 use crate::port::{Port, trunkline_port};
-use crate::requests::{ReplyCallback, Request, completion, trunkline_request_options};
+use crate::requests::{PreparedRequest, ReplyCallback, completion, trunkline_request_options};
 
 /// A connection to a server. Its functions may be used on any thread. Freed with
 /// `trunkline_client_free`.
 pub struct trunkline_client {
     pub(crate) port: trunkline_port,
-    pub(crate) connection: Arc<Connection>,
+    pub(crate) connection: Arc<ClientConnection>,
 }
 
 /// The part that blocking functions hold while they wait, because a callback may free the client.
-pub(crate) struct Connection {
+pub(crate) struct ClientConnection {
     pub(crate) port: Arc<Port>,
     pub(crate) handle: u64,
     pub(crate) open: Arc<OpenHandle>,
@@ -34,20 +34,20 @@ pub(crate) struct Connection {
 pub(crate) fn connect(
     options: Option<&trunkline_client_options>,
     port: Option<&Arc<Port>>,
-    transport: impl FnOnce(&trunkline_client_options) -> Given,
+    transport: impl FnOnce(&trunkline_client_options) -> SetMembers,
     client: Out<*mut trunkline_client>,
 ) -> Result<(), Failure> {
     let defaults = trunkline_client_options::default();
     let options = options.unwrap_or(&defaults);
     let port = port.or(options.port.as_ref()).cloned().map_or_else(Port::new, Ok)?;
     let wait = !options.background;
-    let given = Given::default().with("client", options.given.clone().0).with("transport", transport(options).0);
+    let given = SetMembers::default().with("client", options.given.clone().0).with("transport", transport(options).0);
     let given = given.with("wait", wait).with("handlers", options.handlers.as_given());
     let given = given.with("auth", options.auth.clone()).0;
     let open = OpenHandle::new(options.notification.clone(), options.handlers.clone());
     let made = |handle| trunkline_client {
         port: trunkline_port { port: port.clone() },
-        connection: Arc::new(Connection { port: port.clone(), handle, open: open.clone() }),
+        connection: Arc::new(ClientConnection { port: port.clone(), handle, open: open.clone() }),
     };
     let begin = |begun: &mut dyn FnMut(u64)| port.make(open.clone(), |core| core.open(given), begun);
     if wait {
@@ -66,7 +66,7 @@ pub(crate) fn connect(
     Ok(())
 }
 
-impl Connection {
+impl ClientConnection {
     /// Sends a request and blocks until its result is there.
     pub(crate) fn request(
         &self,
@@ -74,7 +74,7 @@ impl Connection {
         params: Option<&RawValue>,
         options: Option<&trunkline_request_options>,
     ) -> Result<Bytes, Failure> {
-        Ok(Request { method, params, all: false, options }.run(&self.port, self.handle)?.1)
+        Ok(PreparedRequest { method, params, all: false, options }.run(&self.port, self.handle)?.1)
     }
 
     /// Lists everything, page by page, and blocks until the whole is there: the items at `pointer`
@@ -85,7 +85,7 @@ impl Connection {
         pointer: &str,
         options: Option<&trunkline_request_options>,
     ) -> Result<Text, Failure> {
-        let (_, listed) = Request { method, params: None, all: true, options }.run(&self.port, self.handle)?;
+        let (_, listed) = PreparedRequest { method, params: None, all: true, options }.run(&self.port, self.handle)?;
         let listed = str::from_utf8(&listed).map_err(|reason| Failure::internal(reason.to_string()))?;
         Ok(Text::copy(find(listed, pointer)?.as_bytes()))
     }
@@ -100,7 +100,7 @@ impl Connection {
         callback: Option<ReplyCallback>,
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
-        let request = Request { method, params, all: false, options };
+        let request = PreparedRequest { method, params, all: false, options };
         request.start(&self.port, self.handle, self.handle, completion(callback), ticket)
     }
 
@@ -112,7 +112,7 @@ impl Connection {
         callback: Option<ReplyCallback>,
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
-        let request = Request { method, params: None, all: true, options };
+        let request = PreparedRequest { method, params: None, all: true, options };
         request.start(&self.port, self.handle, self.handle, completion(callback), ticket)
     }
 
@@ -140,7 +140,7 @@ impl Connection {
 
 impl Drop for trunkline_client {
     fn drop(&mut self) {
-        let Connection { port, handle, open } = &*self.connection;
+        let ClientConnection { port, handle, open } = &*self.connection;
         open_handle::close_now(port, *handle, open);
         if port.check_process().is_err() {
             return;

@@ -17,7 +17,7 @@ use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::text::trunkline_str;
 use crate::edge::user_data::Callback;
 use crate::json::raw;
-use crate::requests::{Completion, Outcome, Request, trunkline_request_options};
+use crate::requests::{OnComplete, PreparedRequest, ReplyArguments, trunkline_request_options};
 
 /// The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with
 /// its error. All of it is borrowed until the callback returns: answer the call, ask again, or keep
@@ -58,9 +58,9 @@ impl trunkline_call {
         method: &str,
         params: Option<&RawValue>,
         options: Option<&trunkline_request_options>,
-        completion: Completion,
+        completion: OnComplete,
     ) -> Result<(), Failure> {
-        let request = Request { method, params, all: false, options };
+        let request = PreparedRequest { method, params, all: false, options };
         request.start_for_call(&self.port, self.ticket, self.server(), completion)
     }
 
@@ -77,11 +77,11 @@ impl trunkline_call {
 
     /// The completion of a request whose outcome goes to a callback. The call lives at least until
     /// it has run.
-    pub(crate) fn answer_with(self: &Arc<Self>, callback: Option<AnswerCallback>) -> Completion {
+    pub(crate) fn answer_with(self: &Arc<Self>, callback: Option<AnswerCallback>) -> OnComplete {
         let call = self.clone();
         Box::new(move |outcome| {
             let Some(Callback { function, data }) = callback else { return };
-            let outcome = Outcome::of(outcome);
+            let outcome = ReplyArguments::of(outcome);
             let (body, error) = (outcome.body.lend(), outcome.error());
             // SAFETY: the host's function with the host's data; all arguments live until it
             // returns.
@@ -90,7 +90,7 @@ impl trunkline_call {
     }
 
     /// The completion of a request whose outcome is the call's own answer.
-    pub(crate) fn pass_on(self: &Arc<Self>) -> Completion {
+    pub(crate) fn pass_on(self: &Arc<Self>) -> OnComplete {
         let call = self.clone();
         Box::new(move |outcome: Result<Bytes, Failure>| {
             let answered = match outcome {

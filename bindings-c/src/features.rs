@@ -8,7 +8,7 @@ use crate::calls::{CallCallback, Registered};
 use crate::edge::failure::Failure;
 use crate::generated::features::NAMED_BY;
 use crate::json::parsed;
-use crate::options::Given;
+use crate::options::SetMembers;
 use crate::server::trunkline_server;
 
 /// The kinds whose calls the core answers itself.
@@ -19,7 +19,7 @@ impl trunkline_server {
     pub(crate) fn add(
         &self,
         kind: &str,
-        mut entry: Given,
+        mut entry: SetMembers,
         callback: Option<CallCallback>,
         registration: impl FnOnce(u64),
     ) -> Result<(), Failure> {
@@ -44,7 +44,7 @@ impl trunkline_server {
         descriptor: &str,
         callback: Option<CallCallback>,
     ) -> Result<(), Failure> {
-        let entry = Given::default().with(kind, parsed("descriptor", descriptor)?);
+        let entry = SetMembers::default().with(kind, parsed("descriptor", descriptor)?);
         self.add(kind, entry, callback, |_| ())
     }
 

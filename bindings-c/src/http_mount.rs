@@ -8,7 +8,7 @@ use trunkline_bridge::{Body, Event, EventKind, ResponseHead};
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::UserData;
-use crate::port::{Port, Receiver};
+use crate::port::{EventReceiver, Port};
 
 /// A header of a request or response. Its value may have any bytes that HTTP allows.
 #[repr(C)]
@@ -67,7 +67,7 @@ pub(crate) struct ResponseReceiver {
     pub(crate) data: UserData,
 }
 
-impl Receiver for ResponseReceiver {
+impl EventReceiver for ResponseReceiver {
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
         match (event.kind, event.body) {
             (EventKind::HttpHead, Body::Head(head)) => self.head(&head),

@@ -40,9 +40,9 @@ pub(crate) fn typed<'a, T: Deserialize<'a>>(json: &'a str, pointer: &str, wanted
 
 /// The params of a request, member by member; JSON passes as it is.
 #[derive(Default)]
-pub(crate) struct Params(String);
+pub(crate) struct ParamsBuilder(String);
 
-impl Params {
+impl ParamsBuilder {
     pub(crate) fn text(self, name: &str, text: &str) -> Self {
         self.member(name, &Value::from(text).to_string())
     }
@@ -89,8 +89,8 @@ pub(crate) fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure>
         let token = token.replace("~1", "/").replace("~0", "~");
         let mut deserializer = serde_json::Deserializer::from_str(value);
         let found = match value.as_bytes().first() {
-            Some(b'{') => deserializer.deserialize_map(Step(&token)),
-            Some(b'[') => deserializer.deserialize_seq(Step(&token)),
+            Some(b'{') => deserializer.deserialize_map(PointerStep(&token)),
+            Some(b'[') => deserializer.deserialize_seq(PointerStep(&token)),
             _ => IgnoredAny::deserialize(&mut deserializer).map(|_| None),
         };
         let found = found.and_then(|found| deserializer.end().map(|()| found));
@@ -102,13 +102,13 @@ pub(crate) fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure>
 
 /// One step of a pointer: the member or element of that name, as it is written. The rest is
 /// skipped, not built.
-struct Step<'t>(&'t str);
+struct PointerStep<'t>(&'t str);
 
 /// A member's name, borrowed where it has no escapes.
 #[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct PointerKey<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl<'de> Visitor<'de> for Step<'_> {
+impl<'de> Visitor<'de> for PointerStep<'_> {
     type Value = Option<&'de RawValue>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,7 +117,7 @@ impl<'de> Visitor<'de> for Step<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
-        while let Some(Key(key)) = map.next_key()? {
+        while let Some(PointerKey(key)) = map.next_key()? {
             if key == self.0 {
                 found = Some(map.next_value()?);
             } else {

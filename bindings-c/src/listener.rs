@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::edge::failure::Failure;
 use crate::edge::text::Text;
 use crate::open_handle::{self, OpenHandle};
-use crate::options::Given;
+use crate::options::SetMembers;
 use crate::port::Port;
 use crate::server_requests::ServerRequestHandlers;
 
@@ -25,7 +25,7 @@ pub(crate) struct Listener {
 
 impl Listener {
     /// Opens a listener and waits until it listens.
-    pub(crate) fn open(port: &Arc<Port>, given: Given) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn open(port: &Arc<Port>, given: SetMembers) -> Result<Arc<Self>, Failure> {
         port.check_may_wait()?;
         let open = OpenHandle::new(None, ServerRequestHandlers::default());
         let handle = port.make(open.clone(), |core| core.open(given.0), |_| ())?;

@@ -9,7 +9,7 @@ use trunkline_bridge::{Event, EventKind};
 use crate::edge::failure::Failure;
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
-use crate::port::{Port, Receiver, deadline_after};
+use crate::port::{EventReceiver, Port, deadline_after};
 use crate::server_requests::ServerRequestHandlers;
 
 /// A notification of the server: `params` is JSON. Both texts are borrowed until the callback
@@ -48,7 +48,7 @@ impl OpenHandle {
     }
 }
 
-impl Receiver for OpenHandle {
+impl EventReceiver for OpenHandle {
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
         match (event.kind, &self.notification) {
             (EventKind::Notification, Some(callback)) => {

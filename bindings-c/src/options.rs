@@ -15,10 +15,10 @@ use crate::server_requests::ServerRequestHandlers;
 #[derive(Default)]
 pub struct trunkline_server_options {
     pub(crate) port: Option<Arc<Port>>,
-    pub(crate) info: Given,
+    pub(crate) info: SetMembers,
     /// The members of the registration beside these.
-    pub(crate) registration: Given,
-    pub(crate) given: Given,
+    pub(crate) registration: SetMembers,
+    pub(crate) given: SetMembers,
     pub(crate) wrong: Option<Failure>,
 }
 
@@ -27,7 +27,7 @@ pub struct trunkline_server_options {
 #[derive(Default)]
 pub struct trunkline_tool_options {
     /// The members of the registration beside the tool.
-    pub(crate) given: Given,
+    pub(crate) given: SetMembers,
     pub(crate) wrong: Option<Failure>,
 }
 
@@ -36,7 +36,7 @@ pub struct trunkline_tool_options {
 /// port 8000, path /mcp.
 #[derive(Default)]
 pub struct trunkline_http_options {
-    pub(crate) given: Given,
+    pub(crate) given: SetMembers,
     pub(crate) wrong: Option<Failure>,
 }
 
@@ -46,11 +46,11 @@ pub struct trunkline_http_options {
 #[derive(Default)]
 pub struct trunkline_client_options {
     pub(crate) port: Option<Arc<Port>>,
-    pub(crate) given: Given,
+    pub(crate) given: SetMembers,
     /// For HTTP only.
-    pub(crate) endpoint: Given,
+    pub(crate) endpoint: SetMembers,
     /// For child processes only.
-    pub(crate) child: Given,
+    pub(crate) child: SetMembers,
     pub(crate) background: bool,
     pub(crate) notification: Option<Arc<NotificationCallback>>,
     pub(crate) handlers: ServerRequestHandlers,
@@ -60,9 +60,9 @@ pub struct trunkline_client_options {
 
 /// Options of the core, member by member as they were set.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Given(pub(crate) Map<String, Value>);
+pub(crate) struct SetMembers(pub(crate) Map<String, Value>);
 
-impl Given {
+impl SetMembers {
     pub(crate) fn put(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
     }

@@ -22,7 +22,7 @@ use crate::edge::alarm::Alarm;
 use crate::edge::failure::Failure;
 use crate::edge::sigpipe;
 use crate::log::{self, LogCallback};
-use crate::waiting::{Waiting, WakesThreads};
+use crate::waiting::{WaitingThreads, WakesThreads};
 
 /// The longest sleep without looking again.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
@@ -42,7 +42,7 @@ pub struct trunkline_port {
 
 /// A receiver of events: something registered, an open listener or connection, a request, an
 /// exchange, a call.
-pub(crate) trait Receiver: Send + Sync {
+pub(crate) trait EventReceiver: Send + Sync {
     /// The handle whose end takes this receiver away; 0 if there is none.
     fn owner(&self) -> u64 {
         0
@@ -55,7 +55,7 @@ pub(crate) trait Receiver: Send + Sync {
 
 struct LogReceiver(Option<LogCallback>);
 
-impl Receiver for LogReceiver {
+impl EventReceiver for LogReceiver {
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
         let Body::Log(records) = event.body else { return false };
         log::report(records, self.0.as_ref());
@@ -69,7 +69,7 @@ pub(crate) struct Port {
     pid: u32,
     /// The descriptor that the host's event loop watches.
     alarm: Arc<HostAlarm>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<WaitingThreads>,
     state: Mutex<DispatchState>,
     /// A thread has the turn.
     running: AtomicBool,
@@ -84,7 +84,7 @@ pub(crate) struct Port {
 #[derive(Default)]
 struct DispatchState {
     /// By the core's handles and tickets.
-    receivers: HashMap<u64, Arc<dyn Receiver>>,
+    receivers: HashMap<u64, Arc<dyn EventReceiver>>,
     jobs: VecDeque<Job>,
 }
 
@@ -98,9 +98,9 @@ struct Job {
 pub(crate) type Report = dyn Fn(&[u8]);
 
 /// The right to run callbacks, which one thread has at a time.
-struct Turn<'a>(&'a Port);
+struct CallbackTurn<'a>(&'a Port);
 
-impl Drop for Turn<'_> {
+impl Drop for CallbackTurn<'_> {
     fn drop(&mut self) {
         self.0.running.store(false, Ordering::SeqCst);
         let progress_waits = self.0.progress_waits.swap(false, Ordering::SeqCst);
@@ -115,7 +115,7 @@ impl Drop for Turn<'_> {
 }
 
 /// A look of a waiting thread for what it waits for.
-pub(crate) struct Look {
+pub(crate) struct WaitCheck {
     /// The number of callbacks that this thread has run since it began to wait.
     pub(crate) ran: usize,
     /// The thread sleeps next: nothing is left that it may run.
@@ -150,7 +150,7 @@ impl HostAlarm {
 
 struct QueueBell {
     alarm: Arc<HostAlarm>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<WaitingThreads>,
 }
 
 impl Bell for QueueBell {
@@ -168,7 +168,7 @@ pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
 impl Port {
     pub(crate) fn new() -> Result<Arc<Self>, Failure> {
         sigpipe::ignore();
-        let (alarm, waiting) = (Arc::new(HostAlarm::new()?), Arc::new(Waiting::new()?));
+        let (alarm, waiting) = (Arc::new(HostAlarm::new()?), Arc::new(WaitingThreads::new()?));
         let bell = QueueBell { alarm: alarm.clone(), waiting: waiting.clone() };
         let port = Self {
             core: bridge::Port::with_threads(bell, WakesThreads(waiting.clone())),
@@ -203,7 +203,7 @@ impl Port {
     /// `made` has returned, which gets its number.
     pub(crate) fn make(
         &self,
-        receiver: Arc<dyn Receiver>,
+        receiver: Arc<dyn EventReceiver>,
         make: impl FnOnce(&bridge::Port) -> Result<u64, BridgeError>,
         made: impl FnOnce(u64),
     ) -> Result<u64, Failure> {
@@ -220,8 +220,8 @@ impl Port {
     pub(crate) fn attach(
         &self,
         number: u64,
-        receiver: Arc<dyn Receiver>,
-    ) -> Result<Option<Arc<dyn Receiver>>, Failure> {
+        receiver: Arc<dyn EventReceiver>,
+    ) -> Result<Option<Arc<dyn EventReceiver>>, Failure> {
         self.check_process()?;
         Ok(self.state.lock().receivers.insert(number, receiver))
     }
@@ -344,14 +344,14 @@ impl Port {
     pub(crate) fn run_until<T>(
         self: &Arc<Self>,
         deadline: Option<Instant>,
-        mut done: impl FnMut(&Look) -> Option<T>,
+        mut done: impl FnMut(&WaitCheck) -> Option<T>,
     ) -> Result<Option<T>, Failure> {
         self.check_may_wait()?;
         let mut ran = 0;
         loop {
             let seen = self.waiting.changes();
             let turn = self.take_turn();
-            let mut look = Look { ran, is_last: false, has_turn: turn.is_some() };
+            let mut look = WaitCheck { ran, is_last: false, has_turn: turn.is_some() };
             loop {
                 if let Some(answer) = done(&look) {
                     return Ok(Some(answer));
@@ -418,12 +418,12 @@ impl Port {
         }
     }
 
-    fn take_turn(&self) -> Option<Turn<'_>> {
-        (!self.running.swap(true, Ordering::SeqCst)).then(|| Turn(self))
+    fn take_turn(&self) -> Option<CallbackTurn<'_>> {
+        (!self.running.swap(true, Ordering::SeqCst)).then(|| CallbackTurn(self))
     }
 
     /// The turn, or word to its owner that this thread looks again when it ends.
-    fn take_turn_for_progress(&self) -> Option<Turn<'_>> {
+    fn take_turn_for_progress(&self) -> Option<CallbackTurn<'_>> {
         self.take_turn().or_else(|| {
             self.progress_waits.store(true, Ordering::SeqCst);
             self.take_turn()

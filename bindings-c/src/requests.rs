@@ -14,7 +14,7 @@ use trunkline_bridge::{Event, EventKind};
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
-use crate::port::{Port, Receiver, Report};
+use crate::port::{EventReceiver, Port, Report};
 
 /// Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
 /// borrowed until the callback returns.
@@ -59,7 +59,7 @@ impl trunkline_request_options {
 
 /// A request that can be sent. It needs the host's options no more: a callback may free them while
 /// the request waits.
-pub(crate) struct Request<'a> {
+pub(crate) struct PreparedRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: Option<&'a RawValue>,
     /// The whole of a list, all its pages.
@@ -67,7 +67,7 @@ pub(crate) struct Request<'a> {
     pub(crate) options: Option<&'a trunkline_request_options>,
 }
 
-impl Request<'_> {
+impl PreparedRequest<'_> {
     fn message(&self, wait: bool) -> message::Request {
         message::Request {
             method: self.method.to_owned(),
@@ -100,7 +100,7 @@ impl Request<'_> {
         port: &Arc<Port>,
         target: u64,
         owner: u64,
-        completion: Completion,
+        completion: OnComplete,
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
         let message = self.message(false);
@@ -115,7 +115,7 @@ impl Request<'_> {
         port: &Arc<Port>,
         call: u64,
         server: u64,
-        completion: Completion,
+        completion: OnComplete,
     ) -> Result<(), Failure> {
         let message = self.message(false);
         let started = StartedRequest::new(server, completion, self.progress());
@@ -130,25 +130,25 @@ impl Request<'_> {
 }
 
 /// The function that gets the outcome of a started request.
-pub(crate) type Completion = Box<dyn FnOnce(Result<Bytes, Failure>) + Send + Sync>;
+pub(crate) type OnComplete = Box<dyn FnOnce(Result<Bytes, Failure>) + Send + Sync>;
 
 /// The completion of a request whose outcome goes to a callback of the host, or to nobody.
-pub(crate) fn completion(callback: Option<ReplyCallback>) -> Completion {
+pub(crate) fn completion(callback: Option<ReplyCallback>) -> OnComplete {
     Box::new(move |outcome| {
         let Some(Callback { function, data }) = callback else { return };
-        let outcome = Outcome::of(outcome);
+        let outcome = ReplyArguments::of(outcome);
         // SAFETY: the host's function with the host's data; all arguments live until it returns.
         unsafe { function(outcome.result(), outcome.body.lend(), outcome.error(), data.pointer()) }
     })
 }
 
 /// The outcome of a request as callbacks get it.
-pub(crate) struct Outcome {
+pub(crate) struct ReplyArguments {
     pub(crate) body: Text,
     pub(crate) error: Option<trunkline_error>,
 }
 
-impl Outcome {
+impl ReplyArguments {
     pub(crate) fn of(outcome: Result<Bytes, Failure>) -> Self {
         match outcome {
             Ok(body) => Self { body: Text::copy(&body), error: None },
@@ -168,12 +168,12 @@ impl Outcome {
 struct StartedRequest {
     /// The connection, or the server of the call.
     owner: u64,
-    completion: Mutex<Option<Completion>>,
+    completion: Mutex<Option<OnComplete>>,
     progress: Option<Arc<ProgressCallback>>,
 }
 
 impl StartedRequest {
-    fn new(owner: u64, completion: Completion, progress: Option<Arc<ProgressCallback>>) -> Arc<Self> {
+    fn new(owner: u64, completion: OnComplete, progress: Option<Arc<ProgressCallback>>) -> Arc<Self> {
         Arc::new(Self { owner, completion: Mutex::new(Some(completion)), progress })
     }
 
@@ -185,7 +185,7 @@ impl StartedRequest {
     }
 }
 
-impl Receiver for StartedRequest {
+impl EventReceiver for StartedRequest {
     fn owner(&self) -> u64 {
         self.owner
     }
@@ -201,14 +201,14 @@ impl Receiver for StartedRequest {
 }
 
 #[derive(Deserialize)]
-struct Progress {
+struct ReceivedProgress {
     progress: f64,
     total: Option<f64>,
     message: Option<String>,
 }
 
 fn report_progress(callback: &ProgressCallback, body: &[u8]) {
-    if let Ok(Progress { progress, total, message }) = serde_json::from_slice(body) {
+    if let Ok(ReceivedProgress { progress, total, message }) = serde_json::from_slice(body) {
         let message = Text::new(message.unwrap_or_default().into_bytes());
         let Callback { function, data } = callback;
         // SAFETY: the host's function with the host's data; the text lives until it returns.

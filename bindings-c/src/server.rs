@@ -10,7 +10,7 @@ use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
 use crate::listener::{Listener, trunkline_listener};
 use crate::open_handle;
-use crate::options::{Given, trunkline_server_options};
+use crate::options::{SetMembers, trunkline_server_options};
 use crate::port::{Port, trunkline_port};
 
 /// A server: one set of tools, resources and prompts, reachable over any number of transports.
@@ -57,8 +57,9 @@ impl trunkline_server {
 }
 
 impl Server {
-    pub(crate) fn listen(&self, transport: Given) -> Result<Arc<Listener>, Failure> {
-        let listener = Given::default().with("server", self.handle).with("transport", transport.0).with("wait", true);
+    pub(crate) fn listen(&self, transport: SetMembers) -> Result<Arc<Listener>, Failure> {
+        let listener =
+            SetMembers::default().with("server", self.handle).with("transport", transport.0).with("wait", true);
         let listener = Listener::open(&self.port, listener)?;
         let mut listeners = self.listeners.lock();
         listeners.retain(|listener| !listener.open.is_closed());
@@ -66,7 +67,7 @@ impl Server {
         Ok(listener)
     }
 
-    pub(crate) fn open(&self, transport: Given, listener: Out<*mut trunkline_listener>) -> Result<(), Failure> {
+    pub(crate) fn open(&self, transport: SetMembers, listener: Out<*mut trunkline_listener>) -> Result<(), Failure> {
         let inner = self.listen(transport)?;
         listener.put(give(trunkline_listener { inner }));
         Ok(())

@@ -13,7 +13,7 @@ use trunkline_bridge::Bell;
 use crate::edge::alarm::Alarm;
 use crate::edge::failure::Failure;
 
-pub(crate) struct Waiting {
+pub(crate) struct WaitingThreads {
     threads: Mutex<Threads>,
     changed: Condvar,
     /// Raised by everything that may concern a sleeper. Lowered by the leader, which looks again
@@ -29,7 +29,7 @@ struct Threads {
     has_leader: bool,
 }
 
-impl Waiting {
+impl WaitingThreads {
     pub(crate) fn new() -> Result<Self, Failure> {
         Ok(Self { threads: Mutex::default(), changed: Condvar::default(), leader: Alarm::new()? })
     }
@@ -86,7 +86,7 @@ impl Waiting {
 }
 
 /// The bell of replies, of progress and of ends: threads wait for them.
-pub(crate) struct WakesThreads(pub(crate) std::sync::Arc<Waiting>);
+pub(crate) struct WakesThreads(pub(crate) std::sync::Arc<WaitingThreads>);
 
 impl Bell for WakesThreads {
     fn ring(&self) {

@@ -13,7 +13,7 @@ use napi_derive::napi;
 use trunkline_bridge::{self as bridge, Body, Lane, Shape};
 
 use crate::bell::{Bell, BellFunction};
-use crate::value::{Field, Result, fields, invalid, number, text, thrown};
+use crate::value::{EventField, Result, fields, invalid, number, text, thrown};
 
 /// A queue of events for one JavaScript thread. Functions that fail throw an `Error` whose `code`
 /// is the kind and whose `message` is the error object as JSON.
@@ -108,7 +108,7 @@ impl Port {
     /// Takes up to `max` events as one flat array: kind, ticket, handle, ok, name and body of each.
     /// A `wait_ms` above 0 blocks the JavaScript thread, for use once its loop has ended.
     #[napi(catch_unwind)]
-    pub fn drain(&self, lane: String, max: u32, wait_ms: u32) -> Result<Vec<Field>> {
+    pub fn drain(&self, lane: String, max: u32, wait_ms: u32) -> Result<Vec<EventField>> {
         let events = self.inner.drain(lane_of(&lane)?, max as usize, wait_ms.into()).map_err(thrown)?;
         Ok(fields(events))
     }
@@ -116,9 +116,9 @@ impl Port {
     /// Blocks this thread for the reply of a request with `wait`: its ok and body, or `null` if
     /// late.
     #[napi(catch_unwind)]
-    pub fn wait(&self, ticket: i64, wait_ms: u32) -> Result<Option<Vec<Field>>> {
+    pub fn wait(&self, ticket: i64, wait_ms: u32) -> Result<Option<Vec<EventField>>> {
         let reply = self.inner.wait(ticket as u64, wait_ms.into()).map_err(thrown)?;
-        Ok(reply.map(|reply| vec![Field::Flag(reply.is_ok()), Field::Body(Body::from(reply).into_bytes())]))
+        Ok(reply.map(|reply| vec![EventField::Flag(reply.is_ok()), EventField::Body(Body::from(reply).into_bytes())]))
     }
 
     /// Describes a call, a connection, a server or the port, as JSON.

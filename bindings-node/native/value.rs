@@ -7,19 +7,19 @@ use napi::bindgen_prelude::{Buffer, ToNapiValue, TypeName};
 use napi::{Status, ValueType, sys};
 use trunkline_bridge::{BridgeError, ErrorKind, Event, EventKind};
 
-pub(crate) type Result<T> = napi::Result<T, Kind>;
+pub(crate) type Result<T> = napi::Result<T, ErrorCode>;
 
 /// The kind of an error, which JavaScript sees as `code`.
-pub struct Kind(&'static str);
+pub struct ErrorCode(&'static str);
 
-impl AsRef<str> for Kind {
+impl AsRef<str> for ErrorCode {
     fn as_ref(&self) -> &str {
         self.0
     }
 }
 
 /// An error of napi itself is an invalid argument, except contained panics and internal failures.
-impl From<Status> for Kind {
+impl From<Status> for ErrorCode {
     fn from(status: Status) -> Self {
         let kind = match status {
             Status::Ok | Status::GenericFailure | Status::PendingException | Status::Unknown => ErrorKind::Internal,
@@ -29,15 +29,15 @@ impl From<Status> for Kind {
     }
 }
 
-pub(crate) fn thrown(error: BridgeError) -> napi::Error<Kind> {
-    napi::Error::new(Kind(error.kind.as_str()), text(error.to_json()))
+pub(crate) fn thrown(error: BridgeError) -> napi::Error<ErrorCode> {
+    napi::Error::new(ErrorCode(error.kind.as_str()), text(error.to_json()))
 }
 
-pub(crate) fn invalid(message: String) -> napi::Error<Kind> {
+pub(crate) fn invalid(message: String) -> napi::Error<ErrorCode> {
     thrown(BridgeError { kind: ErrorKind::InvalidArgument, message, code: None, data: None })
 }
 
-pub(crate) fn internal(message: String) -> napi::Error<Kind> {
+pub(crate) fn internal(message: String) -> napi::Error<ErrorCode> {
     thrown(BridgeError { kind: ErrorKind::Internal, message, code: None, data: None })
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn text(bytes: Vec<u8>) -> String {
 }
 
 /// One element of the flat array that `drain` returns.
-pub enum Field {
+pub enum EventField {
     /// A kind, ticket or handle.
     Number(f64),
     /// The `ok` of an event.
@@ -64,26 +64,26 @@ pub enum Field {
     Chunk(Bytes),
 }
 
-pub(crate) fn fields(events: Vec<Event>) -> Vec<Field> {
+pub(crate) fn fields(events: Vec<Event>) -> Vec<EventField> {
     let mut fields = Vec::with_capacity(events.len() * 6);
     for event in events {
         let ok = event.ok();
         fields.extend([
-            Field::Number(f64::from(event.kind as u8)),
-            Field::Number(number(event.ticket)),
-            Field::Number(number(event.handle)),
-            Field::Flag(ok),
-            Field::Name(event.name),
+            EventField::Number(f64::from(event.kind as u8)),
+            EventField::Number(number(event.ticket)),
+            EventField::Number(number(event.handle)),
+            EventField::Flag(ok),
+            EventField::Name(event.name),
             match event.kind {
-                EventKind::HttpChunk => Field::Chunk(event.body.into_bytes()),
-                _ => Field::Body(event.body.into_bytes()),
+                EventKind::HttpChunk => EventField::Chunk(event.body.into_bytes()),
+                _ => EventField::Body(event.body.into_bytes()),
             },
         ]);
     }
     fields
 }
 
-impl TypeName for Field {
+impl TypeName for EventField {
     fn type_name() -> &'static str {
         "Field"
     }
@@ -93,7 +93,7 @@ impl TypeName for Field {
     }
 }
 
-impl ToNapiValue for Field {
+impl ToNapiValue for EventField {
     unsafe fn to_napi_value(env: sys::napi_env, field: Self) -> napi::Result<sys::napi_value> {
         // SAFETY: `env` is passed on under the promise that the caller made for this function.
         unsafe {

@@ -1,5 +1,6 @@
-// Lets the programs of this source tree (fixtures, benches, examples) write `import … from "trunkline"`, and the examples use the frameworks that
-// the tests have: links in node_modules/ at its root.
+// Lets the programs of this source tree (fixtures, benches, examples) write `import … from
+// "trunkline"`, and the examples use the frameworks that the tests have: links in node_modules/ at
+// its root.
 import { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,8 @@
-// Makes the package that carries the native library of one platform: npm/<platform>. Run for each platform with the library that was built for it:
+// Makes the package that carries the native library of one platform: npm/<platform>. Run for each
+// platform with the library that was built for it:
 //   node scripts/platform-package.mjs linux-x64-gnu ../target/release/libtrunkline_node.so
-// With --publishable as the last argument, package.json of the main package is given the optional dependencies for all platforms.
+// With --publishable as the last argument, package.json of the main package is given the optional
+// dependencies for all platforms.
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

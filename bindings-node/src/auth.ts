@@ -2,9 +2,9 @@
 import type { AccessToken, Identity } from "./generated/model.js";
 
 /**
- * Verifies a token. It must refuse tokens for another `resource`. `null` and `undefined`: an unknown
- * token. A {@link TokenError} gives the reason of a refusal; any other error is logged, and the
- * client is asked to retry later.
+ * Verifies a token. It must refuse tokens for another `resource`. `null` and `undefined`: an
+ * unknown token. A {@link TokenError} gives the reason of a refusal; any other error is logged, and
+ * the client is asked to retry later.
  */
 export type TokenVerifier = (token: AccessToken) => Identity | null | undefined | Promise<Identity | null | undefined>;
 

@@ -21,7 +21,7 @@ export interface Notification {
 
 /** Options of a connection, and the handlers of the client. All times are in milliseconds. */
 export interface ConnectOptions extends ClientOptions, EndpointOptions, RequestHandlers, NotificationHandlers {
-  /** Called for each notification of the server, including those that come too early for the event. */
+  /** Called for each notification of the server, also for those that come before a listener. */
   onNotification?: (notification: Notification) => void;
   /** An access token, or how to get one: `{}` asks the server and opens the browser. */
   auth?: string | OAuthOptions;
@@ -33,8 +33,8 @@ export interface ConnectOptions extends ClientOptions, EndpointOptions, RequestH
 // eslint-disable-next-line @typescript-eslint/consistent-type-definitions
 export type ClientEvents = {
   /**
-   * The server's tools have changed. Emitted only if `onToolsChanged` was passed to `connect`; adding
-   * a listener otherwise throws.
+   * The server's tools have changed. Emitted only if `onToolsChanged` was passed to `connect`;
+   * adding a listener otherwise throws.
    */
   toolsChanged: [];
   /** A notification of the server. The option `onNotification` also gets the earliest. */
@@ -94,8 +94,9 @@ export class Client extends ClientOperations<ClientEvents> {
   }
 
   /**
-   * Adds handlers in the place of those of the same name. Servers of revisions before 2026-07-28 take
-   * only handlers for which a handler of that capability was there when they were connected to.
+   * Adds handlers in the place of those of the same name. Servers of revisions before 2026-07-28
+   * take only handlers for which a handler of that capability was there when they were connected
+   * to.
    */
   setHandlers(handlers: RequestHandlers): void {
     this.#handlers.add(handlers);

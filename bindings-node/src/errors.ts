@@ -30,7 +30,7 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
   try {
     fields = JSON.parse(body) as typeof fields;
   } catch {
-    // A contained panic of the native code, or an argument that never reached the core, comes as plain text.
+    // A panic of the native code, or an argument that never reached the core, is plain text.
     fields = { kind: kind as ErrorKind, message: body };
   }
   const { kind: named = "internal", message = body, code, data } = fields;

@@ -26,8 +26,8 @@ export interface NativePort {
   describe(target: number): string;
   cancelled(ticket: number): boolean;
   /**
-   * Lets the event loop read a pipe that the core hands over; false if it cannot. `onRead` is called
-   * after each read, with false once the core reads again.
+   * Lets the event loop read a pipe that the core hands over; false if it cannot. `onRead` is
+   * called after each read, with false once the core reads again.
    */
   watch(handle: number, onRead: (watched: boolean) => void): boolean;
   ref(): void;
@@ -40,7 +40,7 @@ interface Native {
 
 let loaded: Native | undefined;
 
-/** The native library of this platform. If it is missing, the error names the package to install. */
+/** The native library of this platform. Without it, the error names the package to install. */
 export function native(): Native {
   return (loaded ??= load());
 }

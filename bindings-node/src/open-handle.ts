@@ -1,4 +1,4 @@
-// The common part of listeners and connections: they open, keep the event loop alive, and close once.
+// The common part of listeners and connections: they open, hold the event loop, and close once.
 import { aborted } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
 import type { Callable } from "./features/feature.js";

@@ -81,7 +81,7 @@ export class Port {
     return attempt(() => this.#port.register(kind, json));
   }
 
-  /** Unregisters a handle. Its callable stays until `Freed`: calls admitted before may still come. */
+  /** Unregisters a handle. Its callable stays until `Freed`: admitted calls may still come. */
   unregister(handle: number): void {
     attempt(() => {
       this.#port.unregister(handle);

@@ -1,4 +1,4 @@
-// Return mapping: the value of a handler as a shape and its bytes, which the core makes a result of.
+// Return mapping: the value of a handler as a shape and its bytes for the core.
 import type { InputRequired } from "./client-requests.js";
 
 /** Shapes of answers, by their numbers in the contract. */

@@ -51,7 +51,7 @@ export class Server {
     };
   }
 
-  /** Handles web-standard requests: `export default { fetch: server.fetch }`. See {@link fetchHandler}. */
+  /** Handles web-standard requests, as in `export default { fetch: server.fetch }`. */
   readonly fetch: FetchHandler = this.fetchHandler();
 
   constructor(info: ServerInfo, options: ServerOptions = {}) {
@@ -59,8 +59,8 @@ export class Server {
   }
 
   /**
-   * Adds a tool. The handler's arguments have the type of the schema. Like all features, tools can be
-   * added while clients are connected.
+   * Adds a tool. The handler's arguments have the type of the schema. Like all features, tools can
+   * be added while clients are connected.
    */
   registerTool<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>(
     name: string,
@@ -71,8 +71,8 @@ export class Server {
   }
 
   /**
-   * Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources whose
-   * URI matches. An exact URI wins over templates.
+   * Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources
+   * whose URI matches. An exact URI wins over templates.
    */
   registerResource<const U extends string>(name: string, uri: U, config: ResourceConfig, handler: ResourceHandler<U>): Registration {
     return this.#register(resourceFeature(name, uri, config, handler));
@@ -84,9 +84,9 @@ export class Server {
   }
 
   /**
-   * Adds an agent skill: a folder (a path or a `file:` URL), or its files by path. `SKILL.md` at the
-   * root names the skill. The files are read now and served as resources; clients with the skills
-   * extension also get their digests.
+   * Adds an agent skill: a folder (a path or a `file:` URL), or its files by path. `SKILL.md` at
+   * the root names the skill. The files are read now and served as resources; clients with the
+   * skills extension also get their digests.
    */
   addSkill(files: SkillFiles, options: SkillOptions = {}): Registration {
     return this.#register(skillFeature(files, options));
@@ -121,17 +121,17 @@ export class Server {
     this.#port.notify(this.#known(), { resourceUpdated: uri });
   }
 
-  /** Notifies clients that the list of a provider has changed. For registered features this is automatic. */
+  /** Notifies clients that the list of a provider has changed; other lists need no call. */
   listChanged(category: Category): void {
     this.#port.notify(this.#known(), { listChanged: category });
   }
 
-  /** Notifies the client that the user is done with the page of `elicitUrl`. Revision 2025-11-25 only. */
+  /** Notifies the client that the user is done with the page of `elicitUrl` (2025-11-25). */
   elicitationComplete(elicitationId: string): void {
     this.#port.notify(this.#known(), { elicitationComplete: elicitationId });
   }
 
-  /** Serves over stdin and stdout until stdin ends. From now on, stdout of the program goes to stderr. */
+  /** Serves over stdin and stdout until stdin ends. The stdout of the program goes to stderr. */
   async serveStdio(): Promise<void> {
     const { opened } = await this.#listen({ type: "stdio" });
     const error = await opened.end;
@@ -172,7 +172,7 @@ export class Server {
     await Promise.all([...opened, ...connections]);
     const handle = this.#handle;
     this.#handle = undefined;
-    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a concurrent close may have cleared it
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a close may have cleared it
     if (handle !== undefined) this.#port.unregister(handle);
   }
 

@@ -1,4 +1,5 @@
-// A server with tools that may be tasks, skills and an app, for tests that speak to it in raw messages.
+// A server with tools that may be tasks, skills and an app, for tests that speak to it in raw
+// messages.
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 

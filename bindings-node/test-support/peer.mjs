@@ -1,4 +1,5 @@
-// A client that knows nothing of this package: raw JSON-RPC lines to a child process, on any revision.
+// A client that knows nothing of this package: raw JSON-RPC lines to a child process, on any
+// revision.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -13,7 +14,10 @@ const patience = 10_000;
 export class Peer {
   /** Everything that came without an id. */
   notifications = [];
-  /** The methods of the server's requests, in the order in which they came, whether as requests or in rounds. */
+  /**
+   * The methods of the server's requests, in the order in which they came, whether as requests or
+   * in rounds.
+   */
   asked = [];
   stderr = "";
   #child;
@@ -21,7 +25,11 @@ export class Peer {
   #waiting = new Map();
   #watchers = new Set();
 
-  /** Starts `program` (a file beside this one) and shakes hands. `answers`: what is answered to requests of the server, by method: a function of params and key. `ahead`: declares also what the revision does not know. */
+  /**
+   * Starts `program` (a file beside this one) and shakes hands. `answers`: what is answered to
+   * requests of the server, by method: a function of params and key. `ahead`: declares also what
+   * the revision does not know.
+   */
   static async start(program, { revision, capabilities = {}, answers = {}, args = [], meta = {}, env = {}, ahead = false }) {
     const peer = new Peer(program, args, env);
     if (revision < "2025-06-18" && !ahead) capabilities = { ...capabilities, elicitation: undefined };
@@ -91,7 +99,9 @@ export class Peer {
     return content.map(({ text }) => text).join("");
   }
 
-  /** Fulfilled with the first notification of that method, past or future, that satisfies `test`. */
+  /**
+   * Fulfilled with the first notification of that method, past or future, that satisfies `test`.
+   */
   async notified(method, test = () => true) {
     const find = () => this.notifications.find((notification) => notification.method === method && test(notification.params));
     const end = Date.now() + patience;

@@ -21,8 +21,8 @@ before(async () => {
 after(() => server.close());
 
 /**
- * Changes the tools until somebody has heard of it: over HTTP the stream that tells may open a moment
- * after the connection.
+ * Changes the tools until somebody has heard of it: over HTTP the stream that tells may open a
+ * moment after the connection.
  */
 async function changeUntil(heard) {
   for (const deadline = Date.now() + 10_000; !heard() && Date.now() < deadline; await sleep(20)) {

@@ -8,8 +8,8 @@ import { test } from "node:test";
 import { Client, TransportError } from "trunkline";
 
 /**
- * A program that answers each method with a JSON text of `answers`, and says `more` right behind its
- * first answer.
+ * A program that answers each method with a JSON text of `answers`, and says `more` right behind
+ * its first answer.
  */
 function program(answers, more = []) {
   const source = `

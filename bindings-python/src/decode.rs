@@ -14,7 +14,7 @@ pub(crate) const MAX_DEPTH: usize = 512;
 /// Builds the Python object of one JSON text.
 pub(crate) fn decode<'py>(py: Python<'py>, json: &[u8]) -> Result<Bound<'py, PyAny>, String> {
     let text = std::str::from_utf8(json).map_err(|error| format!("JSON that is not UTF-8: {error}"))?;
-    let mut reader = Reader { py, text, at: 0 };
+    let mut reader = BodyReader { py, text, at: 0 };
     let value = reader.value(0)?;
     match reader.peek() {
         None => Ok(value),
@@ -22,13 +22,13 @@ pub(crate) fn decode<'py>(py: Python<'py>, json: &[u8]) -> Result<Bound<'py, PyA
     }
 }
 
-struct Reader<'py, 'text> {
+struct BodyReader<'py, 'text> {
     py: Python<'py>,
     text: &'text str,
     at: usize,
 }
 
-impl<'py, 'text> Reader<'py, 'text> {
+impl<'py, 'text> BodyReader<'py, 'text> {
     fn value(&mut self, depth: usize) -> Result<Bound<'py, PyAny>, String> {
         match self.peek() {
             Some(b'"') => Ok(self.string()?.into_any()),

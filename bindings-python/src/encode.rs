@@ -24,11 +24,11 @@ pub(crate) fn encode(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
 
 /// A fault and its path; the path grows while the walk returns, so that a good value costs nothing.
 struct Wrong {
-    steps: Vec<Step>,
+    steps: Vec<EncodeStep>,
     what: PyErr,
 }
 
-enum Step {
+enum EncodeStep {
     Key(String),
     Index(usize),
 }
@@ -72,7 +72,7 @@ fn write_object(out: &mut Vec<u8>, object: &Bound<'_, PyDict>, depth: usize) -> 
         };
         write_text(out, key)?;
         out.push(b':');
-        write(out, &value, depth + 1).map_err(|wrong| wrong.under(Step::Key(key.to_string())))?;
+        write(out, &value, depth + 1).map_err(|wrong| wrong.under(EncodeStep::Key(key.to_string())))?;
     }
     out.push(b'}');
     Ok(())
@@ -88,7 +88,7 @@ fn write_array<'py>(
         if position > 0 {
             out.push(b',');
         }
-        write(out, &item, depth + 1).map_err(|wrong| wrong.under(Step::Index(position)))?;
+        write(out, &item, depth + 1).map_err(|wrong| wrong.under(EncodeStep::Index(position)))?;
     }
     out.push(b']');
     Ok(())
@@ -144,7 +144,7 @@ impl Wrong {
     /// Longer paths are cut: nobody reads them.
     const LONGEST_PATH: usize = 16;
 
-    fn under(mut self, step: Step) -> Self {
+    fn under(mut self, step: EncodeStep) -> Self {
         self.steps.push(step);
         self
     }
@@ -153,8 +153,8 @@ impl Wrong {
         let mut path = String::from("$");
         for step in self.steps.iter().rev().take(Self::LONGEST_PATH) {
             let _ = match step {
-                Step::Key(key) => write!(path, ".{key}"),
-                Step::Index(index) => write!(path, "[{index}]"),
+                EncodeStep::Key(key) => write!(path, ".{key}"),
+                EncodeStep::Index(index) => write!(path, "[{index}]"),
             };
         }
         if self.steps.len() > Self::LONGEST_PATH {

@@ -171,12 +171,12 @@ pub(crate) fn from_json<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py
     contained(|| decode(py, json).map_err(|message| raise("invalidArgument", message)))
 }
 
-type Record<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>);
+type EventRecord<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>);
 
 impl Port {
     /// The event for Python. A call whose body cannot be built is answered here, and becomes a
     /// cancelled one for the host.
-    fn event<'py>(&self, py: Python<'py>, mut event: Event) -> PyResult<Record<'py>> {
+    fn event<'py>(&self, py: Python<'py>, mut event: Event) -> PyResult<EventRecord<'py>> {
         let (ok, body) = (event.ok(), event.body.into_bytes());
         let body = match event.kind {
             EventKind::Cancel => Ok(PyString::new(py, &String::from_utf8_lossy(&body)).into_any()),

@@ -1,6 +1,6 @@
 //! The interface between a client's HTTP connections and the authority that gives them credentials.
 
-use crate::runtime::{Runtime, Task};
+use crate::runtime::{BoxedTask, Runtime};
 use std::{fmt, sync::Arc};
 
 /// Gives the HTTP requests of a client their credentials: `Authorization`, and what belongs to it.
@@ -8,11 +8,11 @@ use std::{fmt, sync::Arc};
 /// One value may serve many connections at once.
 pub trait ClientAuth: Send + Sync + 'static {
     /// The headers of a request, names in lower case. Asked for each request anew.
-    fn headers(&self, request: &OutgoingRequest) -> Task<Result<Vec<(String, String)>, AuthError>>;
+    fn headers(&self, request: &OutgoingRequest) -> BoxedTask<Result<Vec<(String, String)>, AuthError>>;
 
     /// A server has refused a request (401 or 403). `true`: the request is to be made once more,
     /// with new headers.
-    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> Task<Result<bool, AuthError>>;
+    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> BoxedTask<Result<bool, AuthError>>;
 
     /// A server has sent a nonce for the next proof of possession (RFC 9449 section 8.2).
     fn nonce(&self, request: &OutgoingRequest, nonce: &str) {

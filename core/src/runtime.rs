@@ -11,12 +11,12 @@ use std::{
 };
 
 /// A boxed future.
-pub type Task<T = ()> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub type BoxedTask<T = ()> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Runs tasks and knows the time.
 pub trait Runtime: Send + Sync + 'static {
     /// Runs a task in the background.
-    fn spawn(&self, task: Task);
+    fn spawn(&self, task: BoxedTask);
     /// The time now.
     fn now(&self) -> Instant;
     /// The time on the wall, since 1970: for what other processes read.
@@ -24,7 +24,7 @@ pub trait Runtime: Send + Sync + 'static {
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
     }
     /// Waits until a time.
-    fn sleep_until(&self, at: Instant) -> Task;
+    fn sleep_until(&self, at: Instant) -> BoxedTask;
     /// Where messages are recorded, if anywhere.
     fn wire_log(&self) -> Option<&dyn WireLog>;
 }

@@ -9,10 +9,10 @@ use crate::protocol::{
 /// Takes records.
 pub trait WireLog: Send + Sync + 'static {
     /// Takes the text of one message.
-    fn text(&self, exchange: &Exchange<'_>, text: &[u8]);
+    fn text(&self, exchange: &WireFacts<'_>, text: &[u8]);
 
     /// Takes a message that was read already.
-    fn message(&self, exchange: &Exchange<'_>, message: &Message) {
+    fn message(&self, exchange: &WireFacts<'_>, message: &Message) {
         let text = match message {
             Message::Request(request) => {
                 envelope::encode_request(&request.id, &request.method, request.params.as_ref().map(|p| p.as_bytes()))
@@ -32,7 +32,7 @@ pub trait WireLog: Send + Sync + 'static {
 
 /// Facts about a recorded message.
 #[derive(Debug, Clone, Copy)]
-pub struct Exchange<'a> {
+pub struct WireFacts<'a> {
     /// Which side records.
     pub side: Side,
     /// Which way the message went, seen from that side.

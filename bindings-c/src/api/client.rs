@@ -5,9 +5,9 @@ use trunkline_bridge::message::{NotifyConnection, SUBSCRIBE};
 use crate::client::{connect, trunkline_client};
 use crate::edge::prelude::*;
 use crate::json::{parsed_or_none, required};
-use crate::options::{Given, trunkline_client_options};
+use crate::options::{SetMembers, trunkline_client_options};
 use crate::port::trunkline_port;
-use crate::requests::{Request, trunkline_request_options};
+use crate::requests::{PreparedRequest, trunkline_request_options};
 use crate::server::trunkline_server;
 
 /// Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
 ) -> trunkline_result {
     guard(error, || {
         let (server, options, client) = (handle!(server), settled!(options), out!(client));
-        let transport = Given::default().with("type", "memory").with("server", server.handle());
+        let transport = SetMembers::default().with("type", "memory").with("server", server.handle());
         connect(options, Some(server.port()), |_| transport, client)
     })
 }
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn trunkline_client_subscribe(
     guard(error, || {
         let (client, subscription) = (handle!(client).connection.clone(), out!(subscription));
         let params = Some(required("filter", text!(filter))?);
-        let request = Request { method: SUBSCRIBE, params, all: false, options: settled!(options) };
+        let request = PreparedRequest { method: SUBSCRIBE, params, all: false, options: settled!(options) };
         subscription.put(request.run(&client.port, client.handle)?.0);
         Ok(())
     })

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use crate::calls::{CallCallback, trunkline_call_callback};
 use crate::edge::prelude::*;
 use crate::json::parsed;
-use crate::options::{Given, trunkline_tool_options};
+use crate::options::{SetMembers, trunkline_tool_options};
 use crate::server::trunkline_server;
 
 /// Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object;
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn trunkline_server_add(
         let callback = CallCallback::new(callback, user_data);
         let (server, kind, entry) = (handle!(server), text!(kind), text!(entry));
         let entry = serde_json::from_str(entry).map_err(|reason| Failure::not_json("entry", &reason))?;
-        server.add(kind, Given(entry), callback, out_or_null!(registration))
+        server.add(kind, SetMembers(entry), callback, out_or_null!(registration))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::edge::prelude::*;
 use crate::listener::trunkline_listener;
-use crate::options::{Given, trunkline_http_options, trunkline_server_options};
+use crate::options::{SetMembers, trunkline_http_options, trunkline_server_options};
 use crate::port::trunkline_port;
 use crate::server::trunkline_server;
 
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn trunkline_server_run_stdio(
 ) -> trunkline_result {
     guard(error, || {
         let server = handle!(server).inner.clone();
-        let listener = server.listen(Given::default().with("type", "stdio"))?;
+        let listener = server.listen(SetMembers::default().with("type", "stdio"))?;
         server.run(Some(&listener))
     })
 }
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn trunkline_server_listen_stdio(
     listener: *mut *mut trunkline_listener,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).inner.clone().open(Given::default().with("type", "stdio"), out!(listener)))
+    guard(error, || handle!(server).inner.clone().open(SetMembers::default().with("type", "stdio"), out!(listener)))
 }
 
 /// Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside

@@ -4,7 +4,7 @@ use crate::edge::failure::Failure;
 
 /// An options object. `wrong` is the first value that was invalid; a setter that fails leaves the
 /// rest as it is.
-pub(crate) trait Options {
+pub(crate) trait OptionsHandle {
     fn wrong(&self) -> &Option<Failure>;
 
     fn wrong_mut(&mut self) -> &mut Option<Failure>;
@@ -39,7 +39,7 @@ macro_rules! settled {
 pub(crate) use {set, settled};
 
 /// Changes options and keeps the first failure.
-pub(crate) fn change<T: Options>(
+pub(crate) fn change<T: OptionsHandle>(
     options: &mut T,
     change: impl FnOnce(&mut T) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -49,6 +49,6 @@ pub(crate) fn change<T: Options>(
 }
 
 /// Options that are used: if something was set wrong, that is the caller's failure.
-pub(crate) fn checked<T: Options>(options: &T) -> Result<&T, Failure> {
+pub(crate) fn checked<T: OptionsHandle>(options: &T) -> Result<&T, Failure> {
     options.wrong().as_ref().map_or(Ok(options), |failure| Err(failure.clone().in_the("options")))
 }

@@ -10,7 +10,7 @@ use crate::edge::ffi::{guard, handle, out, out_or_null, text};
 use crate::edge::options::settled;
 use crate::edge::text::{Text, trunkline_str, trunkline_text};
 use crate::edge::user_data::{UserData, trunkline_destructor};
-use crate::json::Params;
+use crate::json::ParamsBuilder;
 use crate::requests::{ReplyCallback, trunkline_reply_callback, trunkline_request_options};
 
 /// Lists the tools that the server offers. Blocks until all pages are there and runs callbacks
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn trunkline_client_call_tool(
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
         let params =
-            Params::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
+            ParamsBuilder::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
         let json = client.request("tools/call", params.raw()?.as_deref(), settled!(options))?;
         result.finish(Text::copy(&json).give())
     })
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn trunkline_client_start_call_tool(
     guard(error, || {
         let callback = ReplyCallback::new(callback, user_data);
         let params =
-            Params::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
+            ParamsBuilder::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
         let options = settled!(options);
         handle!(client).connection.start(
             "tools/call",
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn trunkline_client_read_resource(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let params = Params::default().text("uri", text!(uri));
+        let params = ParamsBuilder::default().text("uri", text!(uri));
         let json = client.request("resources/read", params.raw()?.as_deref(), settled!(options))?;
         result.finish(Text::copy(&json).give())
     })
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn trunkline_client_start_read_resource(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = ReplyCallback::new(callback, user_data);
-        let params = Params::default().text("uri", text!(uri));
+        let params = ParamsBuilder::default().text("uri", text!(uri));
         let options = settled!(options);
         handle!(client).connection.start(
             "resources/read",
@@ -315,7 +315,7 @@ pub unsafe extern "C" fn trunkline_client_get_prompt(
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
         let params =
-            Params::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
+            ParamsBuilder::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
         let json = client.request("prompts/get", params.raw()?.as_deref(), settled!(options))?;
         result.finish(Text::copy(&json).give())
     })
@@ -341,7 +341,7 @@ pub unsafe extern "C" fn trunkline_client_start_get_prompt(
     guard(error, || {
         let callback = ReplyCallback::new(callback, user_data);
         let params =
-            Params::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
+            ParamsBuilder::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
         let options = settled!(options);
         handle!(client).connection.start(
             "prompts/get",
@@ -376,7 +376,7 @@ pub unsafe extern "C" fn trunkline_client_complete(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let params = Params::default()
+        let params = ParamsBuilder::default()
             .required("ref", "reference", text!(reference))?
             .required("argument", "argument", text!(argument))?
             .optional("context", "context", text!(context))?;
@@ -405,7 +405,7 @@ pub unsafe extern "C" fn trunkline_client_start_complete(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = ReplyCallback::new(callback, user_data);
-        let params = Params::default()
+        let params = ParamsBuilder::default()
             .required("ref", "reference", text!(reference))?
             .required("argument", "argument", text!(argument))?
             .optional("context", "context", text!(context))?;
@@ -480,7 +480,7 @@ pub unsafe extern "C" fn trunkline_client_get_skill(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let params = Params::default().text("uri", text!(uri));
+        let params = ParamsBuilder::default().text("uri", text!(uri));
         let json = client.request("skills/get", params.raw()?.as_deref(), settled!(options))?;
         result.finish(Text::copy(&json).give())
     })
@@ -504,7 +504,7 @@ pub unsafe extern "C" fn trunkline_client_start_get_skill(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = ReplyCallback::new(callback, user_data);
-        let params = Params::default().text("uri", text!(uri));
+        let params = ParamsBuilder::default().text("uri", text!(uri));
         let options = settled!(options);
         handle!(client).connection.start(
             "skills/get",
@@ -573,7 +573,7 @@ pub unsafe extern "C" fn trunkline_client_get_task(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let params = Params::default().text("taskId", text!(task_id));
+        let params = ParamsBuilder::default().text("taskId", text!(task_id));
         let json = client.request("tasks/get", params.raw()?.as_deref(), settled!(options))?;
         result.finish(Text::copy(&json).give())
     })
@@ -597,7 +597,7 @@ pub unsafe extern "C" fn trunkline_client_start_get_task(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = ReplyCallback::new(callback, user_data);
-        let params = Params::default().text("taskId", text!(task_id));
+        let params = ParamsBuilder::default().text("taskId", text!(task_id));
         let options = settled!(options);
         handle!(client).connection.start("tasks/get", params.raw()?.as_deref(), options, callback, out_or_null!(ticket))
     })
@@ -619,7 +619,7 @@ pub unsafe extern "C" fn trunkline_client_cancel_task(
 ) -> trunkline_result {
     guard(error, || {
         let client = handle!(client).connection.clone();
-        let params = Params::default().text("taskId", text!(task_id));
+        let params = ParamsBuilder::default().text("taskId", text!(task_id));
         client.request("tasks/cancel", params.raw()?.as_deref(), settled!(options))?;
         Ok(())
     })
@@ -643,7 +643,7 @@ pub unsafe extern "C" fn trunkline_client_start_cancel_task(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = ReplyCallback::new(callback, user_data);
-        let params = Params::default().text("taskId", text!(task_id));
+        let params = ParamsBuilder::default().text("taskId", text!(task_id));
         let options = settled!(options);
         handle!(client).connection.start(
             "tasks/cancel",
@@ -667,7 +667,7 @@ pub unsafe extern "C" fn trunkline_client_ping(
 ) -> trunkline_result {
     guard(error, || {
         let client = handle!(client).connection.clone();
-        let params = Params::default();
+        let params = ParamsBuilder::default();
         client.request("ping", params.raw()?.as_deref(), settled!(options))?;
         Ok(())
     })
@@ -690,7 +690,7 @@ pub unsafe extern "C" fn trunkline_client_start_ping(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = ReplyCallback::new(callback, user_data);
-        let params = Params::default();
+        let params = ParamsBuilder::default();
         let options = settled!(options);
         handle!(client).connection.start("ping", params.raw()?.as_deref(), options, callback, out_or_null!(ticket))
     })

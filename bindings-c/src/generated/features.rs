@@ -12,7 +12,7 @@ use crate::edge::ffi::{guard, handle, text};
 use crate::edge::text::trunkline_str;
 use crate::edge::user_data::{UserData, trunkline_destructor};
 use crate::json::{parsed, parsed_or_none};
-use crate::options::Given;
+use crate::options::SetMembers;
 use crate::server::trunkline_server;
 
 /// The member of a descriptor that names a feature of that kind.
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn trunkline_server_add_completion(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = CallCallback::new(callback, user_data);
-        let mut entry = Given::default();
+        let mut entry = SetMembers::default();
         entry.put("ref", parsed("reference", text!(reference))?);
         entry.put("argument", text!(argument));
         handle!(server).add("completion", entry, callback, |_| ())
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn trunkline_server_add_provider(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = CallCallback::new(callback, user_data);
-        let mut entry = Given::default();
+        let mut entry = SetMembers::default();
         entry.put("of", text!(category));
         handle!(server).add("provider", entry, callback, |_| ())
     })
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn trunkline_server_add_middleware(
     let user_data = UserData::new(user_data, destructor);
     guard(error, || {
         let callback = CallCallback::new(callback, user_data);
-        let mut entry = Given::default();
+        let mut entry = SetMembers::default();
         if let Some(methods) = parsed_or_none("methods", text!(methods))? {
             entry.put("methods", methods);
         }

@@ -5,11 +5,13 @@
 #define TRUNKLINE_VERSION_MAJOR 0
 #define TRUNKLINE_VERSION_MINOR 1
 #define TRUNKLINE_VERSION_PATCH 0
-/** The version as a number to compare: `#if TRUNKLINE_VERSION_NUMBER >= 0x000200` is 0.2.0 and later. */
+/** The version as a number to compare: `#if TRUNKLINE_VERSION_NUMBER >= 0x000200` is
+ * 0.2.0 and later. */
 #define TRUNKLINE_VERSION_NUMBER \
   (TRUNKLINE_VERSION_MAJOR << 16 | TRUNKLINE_VERSION_MINOR << 8 | TRUNKLINE_VERSION_PATCH)
 
-/** Methods that have functions of their own here, for `trunkline_client_request` and `trunkline_call_start_request`. */
+/** Methods that have functions of their own here, for `trunkline_client_request` and
+ * `trunkline_call_start_request`. */
 #define TRUNKLINE_METHOD_CALL_TOOL "tools/call"
 #define TRUNKLINE_METHOD_CANCEL_TASK "tasks/cancel"
 #define TRUNKLINE_METHOD_COMPLETE "completion/complete"

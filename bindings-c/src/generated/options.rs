@@ -9,7 +9,7 @@ use trunkline_bridge::message::Time;
 
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::ffi::{free, give, guard, handle, out, text};
-use crate::edge::options::{Options, set};
+use crate::edge::options::{OptionsHandle, set};
 use crate::edge::text::trunkline_str;
 use crate::edge::user_data::{UserData, trunkline_destructor};
 use crate::json::parsed;
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn trunkline_server_options_new(
     guard(error, || out!(options).finish(give(trunkline_server_options::default())))
 }
 
-impl Options for trunkline_server_options {
+impl OptionsHandle for trunkline_server_options {
     fn wrong(&self) -> &Option<Failure> {
         &self.wrong
     }
@@ -269,7 +269,7 @@ pub unsafe extern "C" fn trunkline_tool_options_new(
     guard(error, || out!(options).finish(give(trunkline_tool_options::default())))
 }
 
-impl Options for trunkline_tool_options {
+impl OptionsHandle for trunkline_tool_options {
     fn wrong(&self) -> &Option<Failure> {
         &self.wrong
     }
@@ -331,7 +331,7 @@ pub unsafe extern "C" fn trunkline_http_options_new(
     guard(error, || out!(options).finish(give(trunkline_http_options::default())))
 }
 
-impl Options for trunkline_http_options {
+impl OptionsHandle for trunkline_http_options {
     fn wrong(&self) -> &Option<Failure> {
         &self.wrong
     }
@@ -547,7 +547,7 @@ pub unsafe extern "C" fn trunkline_client_options_new(
     guard(error, || out!(options).finish(give(trunkline_client_options::default())))
 }
 
-impl Options for trunkline_client_options {
+impl OptionsHandle for trunkline_client_options {
     fn wrong(&self) -> &Option<Failure> {
         &self.wrong
     }
@@ -806,7 +806,7 @@ pub unsafe extern "C" fn trunkline_request_options_new(
     guard(error, || out!(options).finish(give(trunkline_request_options::default())))
 }
 
-impl Options for trunkline_request_options {
+impl OptionsHandle for trunkline_request_options {
     fn wrong(&self) -> &Option<Failure> {
         &self.wrong
     }

@@ -14,7 +14,9 @@ use crate::edge::options::settled;
 use crate::edge::text::{Text, trunkline_str, trunkline_text};
 use crate::edge::user_data::{UserData, trunkline_destructor};
 use crate::json::raw;
-use crate::requests::{ReplyCallback, Request, completion, trunkline_reply_callback, trunkline_request_options};
+use crate::requests::{
+    PreparedRequest, ReplyCallback, completion, trunkline_reply_callback, trunkline_request_options,
+};
 
 /// Makes any request of the protocol. Blocks until the result is there and runs callbacks
 /// meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
@@ -32,7 +34,7 @@ pub unsafe extern "C" fn trunkline_client_request(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let request = Request {
+        let request = PreparedRequest {
             method: text!(method),
             params: raw("params", text!(params))?,
             all: false,
@@ -63,7 +65,7 @@ pub unsafe extern "C" fn trunkline_client_start_request(
     guard(error, || {
         let completion = completion(ReplyCallback::new(callback, user_data));
         let client = handle!(client).connection.clone();
-        let request = Request {
+        let request = PreparedRequest {
             method: text!(method),
             params: raw("params", text!(params))?,
             all: false,
@@ -89,7 +91,7 @@ pub unsafe extern "C" fn trunkline_client_next_change(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let request = Request { method: NEXT, params: None, all: false, options: settled!(options) };
+        let request = PreparedRequest { method: NEXT, params: None, all: false, options: settled!(options) };
         let (_, json) = request.run(&client.port, subscription)?;
         result.finish(Text::copy(&json).give())
     })
@@ -115,7 +117,7 @@ pub unsafe extern "C" fn trunkline_client_start_next_change(
     guard(error, || {
         let completion = completion(ReplyCallback::new(callback, user_data));
         let client = handle!(client).connection.clone();
-        let request = Request { method: NEXT, params: None, all: false, options: settled!(options) };
+        let request = PreparedRequest { method: NEXT, params: None, all: false, options: settled!(options) };
         request.start(&client.port, subscription, client.handle, completion, out_or_null!(ticket))
     })
 }

@@ -42,7 +42,8 @@
     CHECK(error == NULL);                                                                                    \
   } while (0)
 
-/* Runs a function whose last argument is `&error` and expects that failure; its message must contain `part`. */
+/* Runs a function whose last argument is `&error` and expects that failure; its message must
+   contain `part`. */
 #define FAILS(wanted, part, call)                                                                                \
   do {                                                                                                           \
     trunkline_error *error = NULL;                                                                               \

@@ -1,4 +1,5 @@
-/* The C interface from a C program's side. usage: suite SCENARIO; `suite --list` prints the scenarios. */
+/* The C interface from a C program's side. usage: suite SCENARIO; `suite --list` prints the
+   scenarios. */
 #include "check.h"
 
 #include <signal.h>
@@ -634,7 +635,8 @@ static void closing(void) {
 
 /* ---- requests to the client of a call ---- */
 
-/* Answers the call when its ping was answered; the call has lived until now although nobody kept it. */
+/* Answers the call when its ping was answered; the call has lived until now although nobody kept
+   it. */
 static void answer_with_outcome(trunkline_call *call, trunkline_result result, trunkline_str json,
                                 const trunkline_error *error, void *user_data) {
   see_outcome(result, json, error, user_data);
@@ -1008,7 +1010,7 @@ static void mounted(void) {
   CHECK(seen.status == 400);
   trunkline_http_exchange_free(exchange);
 
-  /* A client that goes away: told to the end's callback, or to nobody once the exchange is freed. */
+  /* A client that goes away: told to the end's callback, or to nobody once it is freed. */
   exchange = post(listener, &seen, session, "localhost", CALLING("kept"));
   while (!kept) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
   CHECK(trunkline_http_cancel(exchange) == TRUNKLINE_OK);
@@ -1067,7 +1069,8 @@ static void many_calls(void *data) {
   }
 }
 
-/* Several threads block on one client, whose server runs on yet another thread, or on none but theirs. */
+/* Several threads block on one client, whose server runs on yet another thread, or on none but
+   theirs. */
 static void many_threads(void) {
   trunkline_server *server = new_server();
   trunkline_listener *listener = listen_http(server);
@@ -1305,8 +1308,8 @@ static void waking(void) {
 #ifndef _WIN32
 static volatile sig_atomic_t enough_calls;
 
-/* The allocator of AddressSanitizer does not know of fork: a thread that allocates meanwhile leaves a lock behind that nobody in
-   the child gives back. */
+/* The allocator of AddressSanitizer does not know of fork: a thread that allocates meanwhile leaves
+   a lock behind that nobody in the child gives back. */
 #ifdef __SANITIZE_ADDRESS__
 static const bool may_fork_when_busy = false;
 #else
@@ -1318,7 +1321,8 @@ static void calls_until_enough(void *data) {
 }
 #endif
 
-/* A child must leave its parent's objects alone, and can have its own; also when the parent's other threads are busy. */
+/* A child must leave its parent's objects alone, and can have its own; also when the parent's other
+   threads are busy. */
 static void forked(void) {
 #ifndef _WIN32
   trunkline_server *server = new_server();

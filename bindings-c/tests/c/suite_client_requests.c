@@ -1,4 +1,5 @@
-/* Calls that ask their client, log and keep: a server that `client_requests.rs` talks to over stdio. A part of suite.c. */
+/* Calls that ask their client, log and keep: a server that `client_requests.rs` talks to over
+   stdio. A part of suite.c. */
 
 /* The log of the callbacks and destructors, as text. */
 static void tell_counts(trunkline_call *call, trunkline_str arguments, void *user_data);
@@ -28,7 +29,8 @@ static void tell_counts(trunkline_call *call, trunkline_str arguments, void *use
   CHECK(trunkline_call_return_text(call, trunkline_str_of(text)) == TRUNKLINE_OK);
 }
 
-/* Answers with the outcome as it is. When it will run again there is nothing to do: the call is just let go of. */
+/* Answers with the outcome as it is. When it will run again there is nothing to do: the call is
+   just let go of. */
 static void tell_outcome(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
                          void *user_data) {
   (void)user_data;

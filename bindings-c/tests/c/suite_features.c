@@ -50,7 +50,8 @@ static trunkline_client *in_memory_speaking(trunkline_server *server, const char
   return client;
 }
 
-/* RES-11, RES-15, PRM-05, CMP-06: everything that a server offers, in both eras, with each function that adds it. */
+/* RES-11, RES-15, PRM-05, CMP-06: everything that a server offers, in both eras, with each function
+   that adds it. */
 static void resources_prompts_and_completion(void) {
   static char text[] = "the text";
   trunkline_server *server = new_server();
@@ -173,7 +174,8 @@ static void removed_and_told(void) {
   trunkline_server_free(other);
 }
 
-/* Rows of a table that is too large to register: each is read by its URI, and they are listed in pages. */
+/* Rows of a table that is too large to register: each is read by its URI, and they are listed in
+   pages. */
 static void provides_notes(trunkline_call *call, trunkline_str arguments, void *user_data) {
   trunkline_text *text = NULL;
   trunkline_str list = NOTHING;
@@ -320,7 +322,8 @@ static void freed_while_requesting(void) {
   trunkline_client_free(client);
 }
 
-/* SKL-01, SKL-15, SKL-24, SKL-45: a skill is all data, and the core answers for it; removed, it is gone. */
+/* SKL-01, SKL-15, SKL-24, SKL-45: a skill is all data, and the core answers for it; removed, it is
+   gone. */
 static void skill(void) {
   static const trunkline_str manifest = TRUNKLINE_STR_INIT(TRUNKLINE_JSON({"uri": "skill://greet/SKILL.md"}));
   trunkline_server *server = new_server();

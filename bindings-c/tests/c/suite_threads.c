@@ -1,4 +1,5 @@
-/* Objects that are freed while they are in use, several threads on one port, and what is closed together. */
+/* Objects that are freed while they are in use, several threads on one port, and what is closed
+   together. */
 
 /* A server on a thread and a port of its own, reached over HTTP. */
 typedef struct {
@@ -186,7 +187,8 @@ static void dispatch_meanwhile(void *data) {
   while (!it->stop) OK(trunkline_dispatch(it->port, 20, NULL, &error));
 }
 
-/* Another thread's blocking call ends although this callback waits for it; its progress does not run meanwhile. */
+/* Another thread's blocking call ends although this callback waits for it; its progress does not
+   run meanwhile. */
 static void wait_for_the_other(trunkline_call *call, trunkline_str arguments, void *user_data) {
   crowded *it = (crowded *)user_data;
   thread_task task = {call_steps, NULL};
@@ -240,7 +242,8 @@ static void hasten(trunkline_call *call, trunkline_str arguments, void *user_dat
   CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
 }
 
-/* While this runs, another thread takes events: what piles up is merged, and calls that are cancelled go away. */
+/* While this runs, another thread takes events: what piles up is merged, and calls that are
+   cancelled go away. */
 static void pile_up(trunkline_call *call, trunkline_str arguments, void *user_data) {
   crowded *it = (crowded *)user_data;
   trunkline_request_options *options = NULL;
@@ -367,7 +370,8 @@ static void watch_descriptor(void *data) {
   }
 }
 
-/* Two threads call, one dispatches, one watches the descriptor: no call waits for what another thread has taken away. */
+/* Two threads call, one dispatches, one watches the descriptor: no call waits for what another
+   thread has taken away. */
 static void mix(trunkline_client *client) {
   mixed it = {NULL, NULL, 0};
   caller callers[2] = {{NULL, 0}, {NULL, 0}};

@@ -12,8 +12,8 @@ import { checkHandler, type Feature } from "./feature.js";
 /** The definition of a prompt. */
 export interface PromptConfig<A extends StandardSchemaV1 | undefined = undefined> extends Omit<Prompt, "name" | "arguments"> {
   /**
-   * A Standard Schema of an object, whose properties are the arguments. Arguments are strings; other
-   * types are converted from them (`z.coerce.number()`).
+   * A Standard Schema of an object, whose properties are the arguments. Arguments are strings;
+   * other types are converted from them (`z.coerce.number()`).
    */
   argsSchema?: A;
   /** The arguments, without a schema. */

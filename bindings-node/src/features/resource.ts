@@ -14,16 +14,17 @@ export interface ResourceConfig extends Omit<Resource, "uri" | "name"> {
   cacheScope?: CacheScope;
 }
 
-/** Contents returned by a handler. `uri` and `mimeType` default to the resource's; a blob is bytes or base64. */
+/** Contents of a resource. `uri` and `mimeType` default to its own; a blob is bytes or base64. */
 export type GivenContents = { uri?: string; mimeType?: string; _meta?: JsonObject } & (
   | { text: string; blob?: never }
   | { blob: string | Uint8Array; text?: never }
 );
 
 /**
- * Returns the contents of a resource. A string is text (`text/plain` without a `mimeType`), bytes are
- * a blob; {@link GivenContents} or an array of them say more. `{ contents: [...] }` is the whole
- * result; any other value is JSON. The handler of a template also gets the variables of the URI.
+ * Returns the contents of a resource. A string is text (`text/plain` without a `mimeType`), bytes
+ * are a blob; {@link GivenContents} or an array of them say more. `{ contents: [...] }` is the
+ * whole result; any other value is JSON. The handler of a template also gets the variables of the
+ * URI.
  */
 export type ResourceHandler<U extends string = string> = string extends U
   ? // Only the program knows if the URI has variables.

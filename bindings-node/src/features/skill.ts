@@ -7,7 +7,7 @@ import type { CacheScope } from "../generated/model.js";
 import { milliseconds } from "../times.js";
 import type { Feature } from "./feature.js";
 
-/** The folder of a skill, or its files by path, such as `references/factors.md`. A string is text. */
+/** A skill's folder, or its files by path, such as `references/factors.md`. A string is text. */
 export type SkillFiles = string | URL | Readonly<Record<string, string | Uint8Array>>;
 
 export interface SkillOptions {

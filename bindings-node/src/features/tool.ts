@@ -17,22 +17,23 @@ export interface ToolConfig<I extends Schema | undefined = undefined, O extends 
   outputSchema?: O;
   /** Client capabilities that calls require, such as `{ sampling: {} }`. */
   requires?: JsonObject;
-  /** Scopes that calls require beside those of the endpoint. Without effect without authorization. */
+  /** Scopes that calls require beside those of the endpoint, if it has authorization. */
   scopes?: readonly string[];
-  /** Support for tasks, whose results clients fetch later instead of waiting. Default: `forbidden`. */
+  /** Support for tasks, whose results clients fetch later. Default: `forbidden`. */
   task?: TaskSupport;
-  /** On 2026-07-28, a call becomes a task with `ctx.startTask()` and not at once. Default: false. */
+  /** On 2026-07-28, a call becomes a task by `ctx.startTask()`, not at once. Default: false. */
   deferTask?: boolean;
   /** The URI (`ui://…`) of the tool's user interface (MCP Apps): `ui.resourceUri` in `_meta`. */
   ui?: string;
 }
 
 /**
- * Handles calls of a tool. Its return value becomes the result: a string is text; content blocks are
- * the content; an object, number, boolean, array or null is JSON; `{ content: [...] }` with content
- * blocks, and only members of a result, is the whole result; an {@link InputRequired} requests input
- * of the client first. A {@link ToolError} is a failure that the caller sees, a {@link ProtocolError}
- * a JSON-RPC error. Any other error is logged, and the caller gets a generic text.
+ * Handles calls of a tool. Its return value becomes the result: a string is text; content blocks
+ * are the content; an object, number, boolean, array or null is JSON; `{ content: [...] }` with
+ * content blocks, and only members of a result, is the whole result; an {@link InputRequired}
+ * requests input of the client first. A {@link ToolError} is a failure that the caller sees, a
+ * {@link ProtocolError} a JSON-RPC error. Any other error is logged, and the caller gets a generic
+ * text.
  */
 export type Handler<I = undefined, O = undefined> = (args: Arguments<I>, context: Context) => Returned<O> | Promise<Returned<O>>;
 

@@ -3,7 +3,7 @@ import type { ElicitResult, ElicitUrlResult } from "../client-requests.js";
 import type { ServerRequestContext } from "../requests.js";
 import type { AssertionRequest, AuthorizeRequest, CreateMessageResult, Credentials, CredentialsKey, ElicitRequest, ElicitUrlRequest, ElicitationComplete, IdentityTokenRequest, LoadedCredentials, LogMessage, Redirect, SampleRequest, Token, TokenRequest } from "./model.js";
 
-/** Handlers for the requests of a server, whose capabilities are declared, and for authorization. */
+/** Handlers for authorization, and for requests of a server, whose capabilities are declared. */
 export interface RequestHandlers {
   /** A server asks the user to fill in a form. */
   onElicit?: (request: ElicitRequest, context: ServerRequestContext) => ElicitResult | Promise<ElicitResult>;
@@ -87,5 +87,5 @@ export const notified: Record<keyof NotificationHandlers, string> = {
   onElicitationComplete: "notifications/elicitation/complete",
 };
 
-/** The handlers of notifications that newer servers send only to clients that asked when they connected. */
+/** The handlers of notifications that newer servers send only to clients that asked at first. */
 export const asked: readonly (keyof NotificationHandlers)[] = ["onToolsChanged", "onResourcesChanged", "onPromptsChanged"];

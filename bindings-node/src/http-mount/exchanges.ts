@@ -45,8 +45,8 @@ export class Exchanges {
   }
 
   /**
-   * Passes a request to a mounted listener. `undefined` if it is optional and nothing is served at its
-   * path. The receiver gets the response from the next turn of the event loop on.
+   * Passes a request to a mounted listener. `undefined` if it is optional and nothing is served at
+   * its path. The receiver gets the response from the next turn of the event loop on.
    */
   start(listener: number, head: RequestHead & { optional?: boolean }, receiver: Receiver): Exchange | undefined {
     const json = stringify(head, "the head of the request");

@@ -6,7 +6,7 @@ import { CancelledError, ClosedError, TrunklineError } from "../generated/errors
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
 
-/** Handles a request of `node:http`. As middleware, it passes requests for other paths to `next`. */
+/** Handles a request of `node:http`; as middleware, passes those for other paths to `next`. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void;
 
 export function nodeHandler(mount: Mount): NodeHandler {
@@ -136,7 +136,7 @@ class ResponseWriter implements Receiver {
   }
 }
 
-/** Passes the body of a request to the core. A body that a framework has parsed is written again. */
+/** Passes the body of a request to the core. A body that is parsed already is written again. */
 function feed(exchange: Exchange, request: IncomingMessage, gone: () => void): void {
   const { body } = request as { body?: unknown };
   if (request.readableDidRead) {
@@ -146,7 +146,7 @@ function feed(exchange: Exchange, request: IncomingMessage, gone: () => void): v
   }
   let wanted = true;
   request.on("data", (chunk: Uint8Array) => {
-    // Unwanted data is still read: a client may not read the response before it has sent everything.
+    // Unwanted data is still read: a client may read the response only after its last byte.
     wanted &&= exchange.body(chunk);
   });
   request.on("end", () => {

@@ -1,13 +1,13 @@
-// The parts of the Standard Schema and Standard JSON Schema interfaces (standardschema.dev) that this
-// package uses. They are structural: schemas of zod, arktype, valibot and others fit without being
-// a dependency.
+// The parts of the Standard Schema and Standard JSON Schema interfaces (standardschema.dev) that
+// this package uses. They are structural: schemas of zod, arktype, valibot and others fit without
+// being a dependency.
 
 /** A schema of any library that implements Standard Schema. */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaV1.Props<Input, Output>;
 }
 
-// The namespace is part of the interface as published, and lets users write `StandardSchemaV1.InferOutput`.
+// The namespace is part of the published interface, as in `StandardSchemaV1.InferOutput`.
 // eslint-disable-next-line @typescript-eslint/no-namespace
 export declare namespace StandardSchemaV1 {
   interface Props<Input = unknown, Output = Input> {

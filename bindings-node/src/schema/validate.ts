@@ -1,5 +1,5 @@
-// Validation by schema libraries, after the core's. It may be asynchronous, and applies defaults and
-// transforms.
+// Validation by schema libraries, after the core's. It may be asynchronous, and applies defaults
+// and transforms.
 import { issueOf, type Validate } from "./convert.js";
 import type { StandardSchemaV1 } from "./standard-schema.js";
 

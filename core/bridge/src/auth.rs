@@ -196,7 +196,7 @@ impl AuthConfig {
     }
 }
 
-fn wrong(error: trunkline::auth::ConfigError) -> BridgeError {
+fn wrong(error: trunkline::auth::AuthOptionError) -> BridgeError {
     BridgeError::invalid(format!("open: transport.{error}"))
 }
 

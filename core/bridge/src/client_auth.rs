@@ -19,7 +19,7 @@ use trunkline::{
         RawJson,
         describe::{Described, Type},
     },
-    runtime::Task,
+    runtime::BoxedTask,
 };
 
 /// A function of the host for the authorization of a client.
@@ -381,7 +381,7 @@ impl Asked {
         &self,
         params: &impl Serialize,
         take: fn(T) -> String,
-    ) -> Task<Result<String, AuthError>> {
+    ) -> BoxedTask<Result<String, AuthError>> {
         let (name, answer) = (self.name, self.answer(params));
         Box::pin(async move {
             let read: Result<T, _> = answer.await?.read();
@@ -389,7 +389,7 @@ impl Asked {
         })
     }
 
-    fn answer(&self, params: &impl Serialize) -> Task<Result<RawJson, AuthError>> {
+    fn answer(&self, params: &impl Serialize) -> BoxedTask<Result<RawJson, AuthError>> {
         // Objects of texts have a JSON form.
         let params = RawJson::from_value(params).unwrap_or_else(|_| RawJson::empty_object());
         let (name, answer) = (self.name, self.host.call(self.name, self.lane, params));
@@ -405,7 +405,7 @@ struct HostStore {
 }
 
 impl TokenStore for HostStore {
-    fn get(&self, key: &str) -> Task<Result<Option<String>, AuthError>> {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>> {
         let answer = self.load.answer(&CredentialsKey { key: key.to_owned() });
         Box::pin(async move {
             let loaded: Result<LoadedCredentials, _> = answer.await?.read();
@@ -415,12 +415,12 @@ impl TokenStore for HostStore {
         })
     }
 
-    fn set(&self, key: &str, value: &str) -> Task<Result<(), AuthError>> {
+    fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>> {
         let answer = self.save.answer(&Credentials { key: key.to_owned(), value: value.to_owned() });
         Box::pin(async move { answer.await.map(drop) })
     }
 
-    fn remove(&self, key: &str) -> Task<Result<(), AuthError>> {
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>> {
         let answer = self.remove.answer(&CredentialsKey { key: key.to_owned() });
         Box::pin(async move { answer.await.map(drop) })
     }

@@ -1,6 +1,6 @@
 //! The end of a port, and of single listeners and connections.
 
-use super::{entries::Openable, event::Event, opening::end, state::PortState, subscriptions, table::Kind};
+use super::{entries::Openable, event::Event, opening::end, state::PortState, subscriptions, table::HandleKind};
 use std::{sync::Arc, time::Duration};
 use trunkline::{bridge_support::Deadline, client::Client, transport::Listener};
 
@@ -27,9 +27,9 @@ pub(super) fn close_port(state: &Arc<PortState>, deadline: Duration) {
 pub(super) fn close_one(state: &Arc<PortState>, handle: u64, deadline: Duration) {
     let Some(process) = state.started_process() else { return };
     let state = Arc::clone(state);
-    match Kind::of(handle) {
-        Some(Kind::Listener) => drop(process.handle().spawn(end::<Arc<Listener>>(state, handle, deadline))),
-        Some(Kind::Connection) => drop(process.handle().spawn(async move {
+    match HandleKind::of(handle) {
+        Some(HandleKind::Listener) => drop(process.handle().spawn(end::<Arc<Listener>>(state, handle, deadline))),
+        Some(HandleKind::Connection) => drop(process.handle().spawn(async move {
             end::<Client>(Arc::clone(&state), handle, deadline).await;
             subscriptions::forget(&state, handle);
         })),

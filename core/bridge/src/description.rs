@@ -3,7 +3,7 @@
 use super::{
     error::{BridgeError, ErrorKind},
     state::PortState,
-    table::Kind,
+    table::HandleKind,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,14 +21,14 @@ use trunkline::{
 /// The description of a call, a connection, a server, or (0) the port.
 pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
     let tables = state.tables.lock();
-    let described = match Kind::of(target) {
+    let described = match HandleKind::of(target) {
         None if target == 0 => Some(json!({"kind": "port", "things": tables.len(), "closing": state.is_closing()})),
-        Some(Kind::Call) => tables.calls.get(target).map(|call| of_call(&call.info)),
-        Some(Kind::Connection) => {
+        Some(HandleKind::Call) => tables.calls.get(target).map(|call| of_call(&call.info)),
+        Some(HandleKind::Connection) => {
             let client = tables.connections.get(target).and_then(|connection| connection.get());
             client.map(|client| of_connection(client.server()))
         }
-        Some(Kind::Server) => tables.servers.get(target).map(of_server),
+        Some(HandleKind::Server) => tables.servers.get(target).map(of_server),
         _ => None,
     };
     drop(tables);

@@ -5,9 +5,9 @@ use super::{
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
     message::{NotifyConnection, Request},
-    queue::Queue,
-    slot::Slot,
-    table::{Kind, Table},
+    queue::EventQueue,
+    slot::ReplySlot,
+    table::{HandleKind, HandleTable},
 };
 use std::{
     sync::{
@@ -22,7 +22,7 @@ use trunkline::{
     auth::Verification,
     client::{Client, Subscription},
     protocol::{RawJson, RpcError},
-    server::{Call, CallInfo, PendingClientRequest, Registration, Server},
+    server::{Call, CallInfo, PendingClientRequest, RegistryKey, Server},
     transport::Listener,
 };
 
@@ -32,31 +32,31 @@ pub(super) const MAX_WAITING: usize = 16_384;
 
 /// The things of a port, a table for each kind.
 pub(super) struct Tables {
-    pub(super) servers: Table<Server>,
-    pub(super) features: Table<Feature>,
-    pub(super) verifiers: Table<Verifier>,
-    pub(super) listeners: Table<Endpoint<Arc<Listener>>>,
-    pub(super) connections: Table<Endpoint<Client>>,
-    pub(super) calls: Table<HostCall>,
-    pub(super) verifications: Table<Verification>,
-    pub(super) requests: Table<HostRequest>,
-    pub(super) exchanges: Table<Arc<HttpExchange>>,
-    pub(super) server_requests: Table<ServerRequest>,
+    pub(super) servers: HandleTable<Server>,
+    pub(super) features: HandleTable<RegisteredFeature>,
+    pub(super) verifiers: HandleTable<Verifier>,
+    pub(super) listeners: HandleTable<OpenState<Arc<Listener>>>,
+    pub(super) connections: HandleTable<OpenState<Client>>,
+    pub(super) calls: HandleTable<HostCall>,
+    pub(super) verifications: HandleTable<Verification>,
+    pub(super) requests: HandleTable<HostRequest>,
+    pub(super) exchanges: HandleTable<Arc<HttpExchange>>,
+    pub(super) server_requests: HandleTable<PendingServerRequest>,
 }
 
 impl Default for Tables {
     fn default() -> Self {
         Self {
-            servers: Table::new(Kind::Server),
-            features: Table::new(Kind::Feature),
-            verifiers: Table::new(Kind::Verifier),
-            listeners: Table::new(Kind::Listener),
-            connections: Table::new(Kind::Connection),
-            calls: Table::new(Kind::Call),
-            verifications: Table::new(Kind::Verification),
-            requests: Table::new(Kind::Request),
-            exchanges: Table::new(Kind::Exchange),
-            server_requests: Table::new(Kind::ServerRequest),
+            servers: HandleTable::new(HandleKind::Server),
+            features: HandleTable::new(HandleKind::Feature),
+            verifiers: HandleTable::new(HandleKind::Verifier),
+            listeners: HandleTable::new(HandleKind::Listener),
+            connections: HandleTable::new(HandleKind::Connection),
+            calls: HandleTable::new(HandleKind::Call),
+            verifications: HandleTable::new(HandleKind::Verification),
+            requests: HandleTable::new(HandleKind::Request),
+            exchanges: HandleTable::new(HandleKind::Exchange),
+            server_requests: HandleTable::new(HandleKind::ServerRequest),
         }
     }
 }
@@ -78,9 +78,9 @@ impl Tables {
 }
 
 /// A feature of a server, or a middleware. Without a registration while it is being added.
-pub(super) struct Feature {
+pub(super) struct RegisteredFeature {
     pub(super) server: Server,
-    pub(super) registration: Option<Registration>,
+    pub(super) registration: Option<RegistryKey>,
 }
 
 /// A hook that judges tokens.
@@ -90,24 +90,24 @@ pub(super) struct Verifier {
 }
 
 /// A listener or a connection.
-pub(super) enum Endpoint<T> {
+pub(super) enum OpenState<T> {
     /// It is being opened.
     Opening {
-        slot: Option<Arc<Slot>>,
+        slot: Option<Arc<ReplySlot>>,
         /// Requests and notifications of a connection, to be sent when it is open.
-        waiting: Vec<Waiting>,
+        waiting: Vec<WaitingMessage>,
         task: Option<AbortHandle>,
     },
     Open {
         thing: T,
-        slot: Option<Arc<Slot>>,
+        slot: Option<Arc<ReplySlot>>,
     },
     /// It could not be opened, and the reply that says so waits to be fetched.
-    Failed(Arc<Slot>),
+    Failed(Arc<ReplySlot>),
 }
 
-impl<T> Endpoint<T> {
-    pub(super) fn opening(slot: Option<Arc<Slot>>) -> Self {
+impl<T> OpenState<T> {
+    pub(super) fn opening(slot: Option<Arc<ReplySlot>>) -> Self {
         Self::Opening { slot, waiting: Vec::new(), task: None }
     }
 
@@ -123,7 +123,7 @@ impl<T> Endpoint<T> {
         !matches!(self, Self::Failed(_))
     }
 
-    pub(super) fn slot(&self) -> Option<Arc<Slot>> {
+    pub(super) fn slot(&self) -> Option<Arc<ReplySlot>> {
         match self {
             Self::Opening { slot, .. } | Self::Open { slot, .. } => slot.clone(),
             Self::Failed(slot) => Some(Arc::clone(slot)),
@@ -131,7 +131,7 @@ impl<T> Endpoint<T> {
     }
 }
 
-impl Table<HostRequest> {
+impl HandleTable<HostRequest> {
     /// Forgets the reply to a request, which was fetched; a subscription goes on.
     pub(super) fn forget_reply(&mut self, ticket: u64) {
         match self.get_mut(ticket) {
@@ -141,28 +141,28 @@ impl Table<HostRequest> {
     }
 }
 
-impl<T> Table<Endpoint<T>> {
+impl<T> HandleTable<OpenState<T>> {
     /// Forgets the reply to an open, which was fetched; and the whole endpoint if it could not be
     /// opened.
     pub(super) fn forget_reply(&mut self, handle: u64) {
         match self.get_mut(handle) {
-            Some(Endpoint::Open { slot, .. }) => *slot = None,
-            Some(Endpoint::Failed(_)) => drop(self.remove(handle)),
-            Some(Endpoint::Opening { .. }) | None => {}
+            Some(OpenState::Open { slot, .. }) => *slot = None,
+            Some(OpenState::Failed(_)) => drop(self.remove(handle)),
+            Some(OpenState::Opening { .. }) | None => {}
         }
     }
 }
 
 /// The two kinds of endpoints.
 pub(super) trait Openable: Clone + Send + Sync + Sized + 'static {
-    fn table(tables: &mut Tables) -> &mut Table<Endpoint<Self>>;
+    fn table(tables: &mut Tables) -> &mut HandleTable<OpenState<Self>>;
 
     /// Closes it; calls and requests in flight may end until the deadline.
     fn close(&self, deadline: Duration) -> impl Future<Output = ()> + Send;
 }
 
 impl Openable for Arc<Listener> {
-    fn table(tables: &mut Tables) -> &mut Table<Endpoint<Self>> {
+    fn table(tables: &mut Tables) -> &mut HandleTable<OpenState<Self>> {
         &mut tables.listeners
     }
 
@@ -172,7 +172,7 @@ impl Openable for Arc<Listener> {
 }
 
 impl Openable for Client {
-    fn table(tables: &mut Tables) -> &mut Table<Endpoint<Self>> {
+    fn table(tables: &mut Tables) -> &mut HandleTable<OpenState<Self>> {
         &mut tables.connections
     }
 
@@ -193,16 +193,16 @@ pub(super) struct HostCall {
 pub(super) type HostAnswer = Result<RawJson, RpcError>;
 
 /// A request of a server that waits for its answer.
-pub(super) struct ServerRequest(pub(super) oneshot::Sender<HostAnswer>);
+pub(super) struct PendingServerRequest(pub(super) oneshot::Sender<HostAnswer>);
 
 /// A request of the host.
 pub(super) enum HostRequest {
     /// Without `sent` while it waits for its connection, or is being sent.
-    Running { slot: Option<Arc<Slot>>, sent: Option<Sent>, handle: u64 },
+    Running { slot: Option<Arc<ReplySlot>>, sent: Option<RunningRequest>, handle: u64 },
     /// Its reply waits to be fetched.
-    Done(Arc<Slot>),
+    Done(Arc<ReplySlot>),
     /// A subscription that is open; its reply may still wait to be fetched.
-    Subscribed { open: Arc<Subscribed>, slot: Option<Arc<Slot>> },
+    Subscribed { open: Arc<Subscribed>, slot: Option<Arc<ReplySlot>> },
 }
 
 /// An open subscription.
@@ -219,7 +219,7 @@ impl HostRequest {
         Self::Running { slot: given.wait.then(Arc::default), sent: None, handle }
     }
 
-    pub(super) fn slot(&self) -> Option<Arc<Slot>> {
+    pub(super) fn slot(&self) -> Option<Arc<ReplySlot>> {
         match self {
             Self::Running { slot, .. } | Self::Subscribed { slot, .. } => slot.clone(),
             Self::Done(slot) => Some(Arc::clone(slot)),
@@ -228,7 +228,7 @@ impl HostRequest {
 }
 
 /// A request on its way.
-pub(super) enum Sent {
+pub(super) enum RunningRequest {
     /// Of a client.
     ToServer(Client, InFlight),
     /// Of a server, to the client of a call.
@@ -238,7 +238,7 @@ pub(super) enum Sent {
 }
 
 /// A request or notification that was made before its connection was open.
-pub(super) enum Waiting {
+pub(super) enum WaitingMessage {
     /// A request, with its ticket.
     Request(u64, Request),
     Notification(NotifyConnection),
@@ -254,13 +254,13 @@ pub(super) fn too_many_wait() -> BridgeError {
 
 /// The host's side of something registered. Its calls go to the host.
 pub(super) struct HostTarget {
-    queue: Weak<Queue>,
+    queue: Weak<EventQueue>,
     handle: OnceLock<u64>,
     pub(super) lane: Lane,
 }
 
 impl HostTarget {
-    pub(super) fn new(queue: &Arc<Queue>, lane: Lane) -> Arc<Self> {
+    pub(super) fn new(queue: &Arc<EventQueue>, lane: Lane) -> Arc<Self> {
         Arc::new(Self { queue: Arc::downgrade(queue), handle: OnceLock::new(), lane })
     }
 

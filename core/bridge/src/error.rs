@@ -6,7 +6,7 @@ use trunkline::{
     client::{self, ClientError},
     protocol::{
         RpcError,
-        describe::{Described, Field, Type},
+        describe::{Described, FieldDescription, Type},
         model::ConnectionFailure,
     },
     server::ClientRequestError,
@@ -87,7 +87,7 @@ error_kinds! {
 
 impl ErrorKind {
     /// The members of `data` that the library itself puts there.
-    pub(crate) fn facts(self) -> &'static [Field] {
+    pub(crate) fn facts(self) -> &'static [FieldDescription] {
         match (self, &ConnectionFailure::TYPE) {
             (Self::Transport, Type::Model(object)) => object.fields,
             _ => &[],

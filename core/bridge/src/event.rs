@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use serde::{Deserialize, Serialize};
-use trunkline::protocol::describe::{Described, Field, Object, Presence, Type, Values};
+use trunkline::protocol::describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Values};
 
 /// One thing that the host has to know. A flat record, the same in every language.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,7 @@ macro_rules! event_kinds {
 
         /// The events with the fields that mean something in them, for the declaration of the
         /// surface.
-        pub(crate) static TO_HOST: &[Object] = &[$(Object {
+        pub(crate) static TO_HOST: &[ObjectDescription] = &[$(ObjectDescription {
             name: stringify!($kind),
             doc: &[$($doc),*],
             tag: None,
@@ -46,7 +46,7 @@ macro_rules! event_kinds {
         }),*];
     };
     (@field $field:ident $ty:ident) => {
-        Field {
+        FieldDescription {
             name: stringify!($field),
             json: stringify!($field),
             doc: event_kinds!(@doc $field),

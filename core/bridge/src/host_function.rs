@@ -2,7 +2,7 @@
 
 use super::{
     calls::call_off,
-    entries::{HostAnswer, ServerRequest},
+    entries::{HostAnswer, PendingServerRequest},
     error::BridgeError,
     event::{Event, EventKind, Lane, Shape},
     message::{Fail, FailKind},
@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use tokio::sync::oneshot;
 use trunkline::{
     protocol::{RawJson, RpcError},
-    runtime::Task,
+    runtime::BoxedTask,
 };
 
 /// The way to the functions of the host that belong to a connection.
@@ -35,22 +35,22 @@ impl HostFunction {
     }
 
     /// Calls a function by its name.
-    pub(super) fn call(&self, operation: &'static str, lane: Lane, params: RawJson) -> Task<HostAnswer> {
+    pub(super) fn call(&self, operation: &'static str, lane: Lane, params: RawJson) -> BoxedTask<HostAnswer> {
         let state = Weak::clone(&self.state);
         let connection = self.connection.get().copied().unwrap_or_default();
-        Box::pin(async move { Given { connection, operation, lane, params }.answer(state).await })
+        Box::pin(async move { RequestForHost { connection, operation, lane, params }.answer(state).await })
     }
 }
 
 /// A request for the host.
-struct Given {
+struct RequestForHost {
     connection: u64,
     operation: &'static str,
     lane: Lane,
     params: RawJson,
 }
 
-impl Given {
+impl RequestForHost {
     async fn answer(self, state: Weak<PortState>) -> HostAnswer {
         let (answer, answered) = oneshot::channel();
         let waiting = self.send(state, answer).ok_or_else(RpcError::internal)?;
@@ -59,24 +59,24 @@ impl Given {
         answer
     }
 
-    fn send(self, state: Weak<PortState>, answer: oneshot::Sender<HostAnswer>) -> Option<Waiting> {
+    fn send(self, state: Weak<PortState>, answer: oneshot::Sender<HostAnswer>) -> Option<WaitingCall> {
         let there = state.upgrade()?;
-        let ticket = there.tables.lock().server_requests.insert(ServerRequest(answer))?;
+        let ticket = there.tables.lock().server_requests.insert(PendingServerRequest(answer))?;
         let (kind, name, body) = (EventKind::Call, self.operation.to_owned(), self.params.into_bytes().into());
         there.queue.push(self.lane, Event { kind, ticket, handle: self.connection, name, body });
-        Some(Waiting { state, ticket, connection: self.connection, lane: self.lane })
+        Some(WaitingCall { state, ticket, connection: self.connection, lane: self.lane })
     }
 }
 
 /// A request that the host has; the end of it without an answer is sent to the host.
-struct Waiting {
+struct WaitingCall {
     state: Weak<PortState>,
     ticket: u64,
     connection: u64,
     lane: Lane,
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingCall {
     fn drop(&mut self) {
         let Some(state) = self.state.upgrade() else { return };
         let unanswered = state.tables.lock().server_requests.remove(self.ticket);

@@ -3,7 +3,7 @@
 
 use super::{
     event::{Event, EventKind, Lane},
-    queue::Queue,
+    queue::EventQueue,
 };
 use std::{
     collections::HashMap,
@@ -22,7 +22,7 @@ impl Handoffs {
 }
 
 /// Enables handoffs of the pipe of a listener or connection. Each of them is an event.
-pub(super) fn enable(handoffs: &Handoffs, queue: &Arc<Queue>, handle: u64, handoff: &Arc<ReadHandoff>) {
+pub(super) fn enable(handoffs: &Handoffs, queue: &Arc<EventQueue>, handle: u64, handoff: &Arc<ReadHandoff>) {
     {
         let mut handoffs = handoffs.0.lock();
         handoffs.retain(|_, handoff| handoff.strong_count() > 0);

@@ -1,6 +1,6 @@
 //! The library's log, told to the host in batches.
 
-use super::{body::LogRecord, log_scope::current_queue, queue::Queue};
+use super::{body::LogRecord, log_scope::current_queue, queue::EventQueue};
 use std::{
     fmt::{self, Write},
     sync::{Arc, Once, Weak},
@@ -13,12 +13,12 @@ use tracing::{
 use trunkline::bridge_support::Mutex;
 
 /// The queues of all ports, the newest last.
-static QUEUES: Mutex<Vec<Weak<Queue>>> = Mutex::new(Vec::new());
+static QUEUES: Mutex<Vec<Weak<EventQueue>>> = Mutex::new(Vec::new());
 
 /// From now on the library's warnings and errors go to the ports: each to the one that it concerns,
 /// and what concerns none to one that takes its events. A process that has its own tracing
 /// subscriber keeps it.
-pub(super) fn attach(queue: Weak<Queue>) {
+pub(super) fn attach(queue: Weak<EventQueue>) {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
         // An error means that somebody else's subscriber is in place, and that one gets the
@@ -42,7 +42,7 @@ impl Subscriber for ToPorts {
     }
 
     fn event(&self, event: &tracing::Event<'_>) {
-        let mut message = Message(String::new());
+        let mut message = MessageText(String::new());
         event.record(&mut message);
         let level = if *event.metadata().level() == Level::ERROR { "error" } else { "warn" };
         let current = current_queue().filter(|queue| queue.takes_logs());
@@ -66,16 +66,16 @@ impl Subscriber for ToPorts {
 
 /// The queue for records without an owner: the newest port that is being drained. Another one (a
 /// client that only waits for its replies, a loop that has ended) would keep them for itself.
-fn any_queue() -> Option<Arc<Queue>> {
+fn any_queue() -> Option<Arc<EventQueue>> {
     let queues: Vec<_> =
         QUEUES.lock().iter().rev().filter_map(Weak::upgrade).filter(|queue| queue.takes_logs()).collect();
     let attentive = queues.iter().find(|queue| queue.is_attentive());
     attentive.or(queues.first()).cloned()
 }
 
-struct Message(String);
+struct MessageText(String);
 
-impl Visit for Message {
+impl Visit for MessageText {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         // Writing to a string does not fail.
         let _ = match field.name() {

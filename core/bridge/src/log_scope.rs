@@ -1,6 +1,6 @@
 //! The port on whose behalf the current thread runs, used to route log records.
 
-use super::queue::Queue;
+use super::queue::EventQueue;
 use bytes::Bytes;
 use std::{
     cell::RefCell,
@@ -13,39 +13,39 @@ use std::{
 use trunkline::{
     client::{Connector, Inbox, Link, LinkFailure},
     protocol::{Era, RequestId},
-    runtime::{Runtime, Task},
+    runtime::{BoxedTask, Runtime},
     wire_log::{Transport, WireLog},
 };
 
 thread_local! {
-    static CURRENT_QUEUE: RefCell<Weak<Queue>> = const { RefCell::new(Weak::new()) };
+    static CURRENT_QUEUE: RefCell<Weak<EventQueue>> = const { RefCell::new(Weak::new()) };
 }
 
 /// The queue of the port on whose behalf the current thread runs, if it is known.
-pub(super) fn current_queue() -> Option<Arc<Queue>> {
+pub(super) fn current_queue() -> Option<Arc<EventQueue>> {
     // Thread-local storage is gone during thread exit.
     CURRENT_QUEUE.try_with(|queue| queue.borrow().upgrade()).ok().flatten()
 }
 
 /// Code that runs on behalf of a port.
 pub(super) struct Scoped<T> {
-    pub(super) queue: Weak<Queue>,
+    pub(super) queue: Weak<EventQueue>,
     pub(super) inner: T,
 }
 
 impl<T> Scoped<T> {
-    pub(super) fn new(queue: &Arc<Queue>, inner: T) -> Self {
+    pub(super) fn new(queue: &Arc<EventQueue>, inner: T) -> Self {
         Self { queue: Arc::downgrade(queue), inner }
     }
 }
 
 /// A guard: until it is dropped, its thread runs on behalf of a port.
 pub(super) struct LogScope {
-    before: Weak<Queue>,
+    before: Weak<EventQueue>,
 }
 
 impl LogScope {
-    pub(super) fn begin(queue: &Weak<Queue>) -> Self {
+    pub(super) fn begin(queue: &Weak<EventQueue>) -> Self {
         Self { before: CURRENT_QUEUE.try_with(|current| current.replace(Weak::clone(queue))).unwrap_or_default() }
     }
 }
@@ -67,7 +67,7 @@ impl<T: Future + Unpin> Future for Scoped<T> {
 }
 
 impl Runtime for Scoped<Arc<dyn Runtime>> {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: BoxedTask) {
         self.inner.spawn(Box::pin(Scoped { queue: Weak::clone(&self.queue), inner: task }));
     }
 
@@ -75,7 +75,7 @@ impl Runtime for Scoped<Arc<dyn Runtime>> {
         self.inner.now()
     }
 
-    fn sleep_until(&self, at: Instant) -> Task {
+    fn sleep_until(&self, at: Instant) -> BoxedTask {
         self.inner.sleep_until(at)
     }
 
@@ -85,7 +85,7 @@ impl Runtime for Scoped<Arc<dyn Runtime>> {
 }
 
 impl Connector for Scoped<Arc<dyn Connector>> {
-    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         self.inner.connect(Arc::new(Scoped { queue: Weak::clone(&self.queue), inner: inbox }))
     }
 

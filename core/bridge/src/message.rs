@@ -13,7 +13,7 @@ use trunkline::{
         RawJson,
         describe::{Described, Type, Values},
         model::{LoggingLevel, Root},
-        options::{Form, Millis},
+        options::{JsonForm, Millis},
     },
     server::{CacheHints, CacheScope, ServerOptions},
     transport::HttpOptions,
@@ -38,14 +38,14 @@ macro_rules! message {
 
         impl $name {
             /// The description for generators.
-            pub const OBJECT: &'static trunkline::protocol::describe::Object = {
-                use trunkline::protocol::describe::{Field, Object};
-                static OBJECT: Object = Object {
+            pub const OBJECT: &'static trunkline::protocol::describe::ObjectDescription = {
+                use trunkline::protocol::describe::{FieldDescription, ObjectDescription};
+                static OBJECT: ObjectDescription = ObjectDescription {
                     name: stringify!($name),
                     doc: &[$($doc),*],
                     tag: None,
                     fields: &[
-                        $(Field {
+                        $(FieldDescription {
                             name: stringify!($required),
                             json: $required_json,
                             doc: &[$($required_doc),*],
@@ -54,7 +54,7 @@ macro_rules! message {
                             unit: None,
                             default: None,
                         },)*
-                        $($(Field {
+                        $($(FieldDescription {
                             name: stringify!($field),
                             json: $json,
                             doc: &[$($field_doc),*],
@@ -90,7 +90,7 @@ impl Described for Time {
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <Millis as Form<Duration>>::read(deserializer).map(Self)
+        <Millis as JsonForm<Duration>>::read(deserializer).map(Self)
     }
 }
 
@@ -746,7 +746,7 @@ pub(crate) const REQUEST_OPTIONS: (&str, &[&str], [&str; 2]) =
     ("RequestOptions", &[" The options of one request."], ["timeoutMs", "maxTimeoutMs"]);
 
 /// The messages to the core, for the declaration of the surface.
-pub(crate) static TO_CORE: &[&trunkline::protocol::describe::Object] = &[
+pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] = &[
     RegisterServer::OBJECT,
     RegisterTool::OBJECT,
     RegisterResource::OBJECT,

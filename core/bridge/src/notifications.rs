@@ -2,12 +2,12 @@
 
 use super::{
     config,
-    entries::{Endpoint, MAX_WAITING, Waiting, too_many_wait},
+    entries::{MAX_WAITING, OpenState, WaitingMessage, too_many_wait},
     error::BridgeError,
     message::{Notification, NotifyCall, NotifyConnection, NotifyServer},
     server_requests,
     state::PortState,
-    table::Kind,
+    table::HandleKind,
 };
 use std::sync::Arc;
 use trunkline::{
@@ -19,27 +19,27 @@ use trunkline::{
 /// Passes a notification on to its target. A call that ended a moment ago, or a wrong number:
 /// neither can be notified, and only the host knows which.
 pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
-    match Kind::of(target) {
-        Some(Kind::Call) => {
+    match HandleKind::of(target) {
+        Some(HandleKind::Call) => {
             let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
             info.map_or(Ok(()), |info| given.of_call().map(|given| of_call(&info, given)))
         }
-        Some(Kind::Server) => {
+        Some(HandleKind::Server) => {
             let server = state.tables.lock().servers.get(target).cloned();
             server.map_or(Ok(()), |server| of_server(&server, given.of_server()?))
         }
-        Some(Kind::Connection) => {
+        Some(HandleKind::Connection) => {
             let client = match state.tables.lock().connections.get_mut(target) {
-                Some(Endpoint::Open { thing, .. }) => thing.clone(),
-                Some(Endpoint::Opening { waiting, .. }) => {
+                Some(OpenState::Open { thing, .. }) => thing.clone(),
+                Some(OpenState::Opening { waiting, .. }) => {
                     let given = given.of_connection()?;
                     if waiting.len() >= MAX_WAITING {
                         return Err(too_many_wait());
                     }
-                    waiting.push(Waiting::Notification(given));
+                    waiting.push(WaitingMessage::Notification(given));
                     return Ok(());
                 }
-                Some(Endpoint::Failed(_)) | None => return Ok(()),
+                Some(OpenState::Failed(_)) | None => return Ok(()),
             };
             of_connection(state, target, &client, given.of_connection()?)
         }

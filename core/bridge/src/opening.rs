@@ -4,7 +4,7 @@ use super::{
     auth::authorization,
     client_auth,
     description::server_description,
-    entries::{Endpoint as Entry, Openable, Waiting},
+    entries::{OpenState as Entry, Openable, WaitingMessage},
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
     host_function::HostFunction,
@@ -12,7 +12,7 @@ use super::{
     log_scope::Scoped,
     message::{Child, Configured, Connecting, Endpoint, Listening, Memory, Open, OpenConnection, OpenListener},
     replies, requests, server_requests,
-    slot::Slot,
+    slot::ReplySlot,
     state::PortState,
 };
 use bytes::Bytes;
@@ -40,7 +40,7 @@ pub(super) fn open(state: &Arc<PortState>, given: Open) -> Result<u64, BridgeErr
 
 fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, BridgeError> {
     let process = state.process()?;
-    let slot = given.wait.then(Arc::<Slot>::default);
+    let slot = given.wait.then(Arc::<ReplySlot>::default);
     let how = match given.transport {
         Listening::Mounted { path, options, auth } => {
             return mount(state, given.server, path.as_deref(), &with_auth(state, options, auth)?, slot);
@@ -49,7 +49,7 @@ fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, Bri
         Listening::Http { options, auth } => How::Http(Box::new(with_auth(state, options, auth)?)),
     };
     let server = state.server(given.server)?;
-    let opening = Opening::<Arc<Listener>>::enter(state, slot)?;
+    let opening = PendingOpen::<Arc<Listener>>::enter(state, slot)?;
     let handle = opening.handle;
     let handoff = given.host_driven_reads.then(Arc::default);
     if let Some(handoff) = &handoff {
@@ -61,7 +61,7 @@ fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, Bri
 
 fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64, BridgeError> {
     let process = state.process()?;
-    let slot = given.wait.then(Arc::<Slot>::default);
+    let slot = given.wait.then(Arc::<ReplySlot>::default);
     let handoff = given.host_driven_reads.then(Arc::default);
     let host = HostFunction::new(state);
     let is_http = matches!(given.transport, Connecting::Http(_) | Connecting::Config(_));
@@ -72,7 +72,7 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     let client = given.client.with_auth(auth);
     let connector = connector(state, given.transport, &client, handoff.clone())?;
     let answered = server_requests::operations(&given.handlers)?;
-    let opening = Opening::<Client>::enter(state, slot)?;
+    let opening = PendingOpen::<Client>::enter(state, slot)?;
     let handle = opening.handle;
     let handlers = server_requests::handlers(state, handle, answered);
     host.set_connection(handle);
@@ -138,7 +138,7 @@ fn connector(
 
 async fn connect(
     state: Arc<PortState>,
-    opening: Opening<Client>,
+    opening: PendingOpen<Client>,
     connector: Arc<dyn Connector>,
     options: ClientOptions,
 ) {
@@ -155,7 +155,7 @@ async fn connect(
     }
 }
 
-async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<Slot>>, client: &Client) {
+async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<ReplySlot>>, client: &Client) {
     match become_open(state, handle, client.clone()) {
         Some(waiting) => {
             opened(state, handle, slot.as_deref(), Ok(server_description(client.server())));
@@ -172,7 +172,7 @@ async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<Slot>>,
 
 /// Makes an open endpoint of one that is being opened, and gives what waited for it. `None`: it was
 /// closed meanwhile.
-fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T) -> Option<Vec<Waiting>> {
+fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T) -> Option<Vec<WaitingMessage>> {
     let mut tables = state.tables.lock();
     let endpoint = T::table(&mut tables).get_mut(handle)?;
     let Entry::Opening { slot, waiting, .. } = endpoint else { return None };
@@ -185,14 +185,14 @@ fn failed_to_open<T: Openable>(state: &PortState, handle: u64, error: BridgeErro
     let Some((slot, waiting)) = take_opening::<T>(state, handle) else { return };
     opened(state, handle, slot.as_deref(), Err(error.clone()));
     for waiting in waiting {
-        if let Waiting::Request(ticket, _) = waiting {
+        if let WaitingMessage::Request(ticket, _) = waiting {
             replies::finish(state, ticket, Err(error.clone()));
         }
     }
 }
 
 /// Takes an opening out; if its reply is waited for, the number stays until it was fetched.
-fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<(Option<Arc<Slot>>, Vec<Waiting>)> {
+fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<(Option<Arc<ReplySlot>>, Vec<WaitingMessage>)> {
     let mut tables = state.tables.lock();
     let table = T::table(&mut tables);
     let endpoint = table.get_mut(handle)?;
@@ -207,7 +207,7 @@ fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<(Option<A
 
 async fn listen(
     state: Arc<PortState>,
-    opening: Opening<Arc<Listener>>,
+    opening: PendingOpen<Arc<Listener>>,
     server: Server,
     how: How,
     handoff: Option<Arc<ReadHandoff>>,
@@ -235,7 +235,7 @@ fn mount(
     server: u64,
     path: Option<&str>,
     options: &HttpOptions,
-    slot: Option<Arc<Slot>>,
+    slot: Option<Arc<ReplySlot>>,
 ) -> Result<u64, BridgeError> {
     let server = state.server(server)?;
     let listener = Arc::new(Listener::mounted(&server, state.runtime()?, options, path));
@@ -246,7 +246,7 @@ fn mount(
 }
 
 /// The outcome of an open.
-fn opened(state: &PortState, handle: u64, slot: Option<&Slot>, outcome: Result<Value, BridgeError>) {
+fn opened(state: &PortState, handle: u64, slot: Option<&ReplySlot>, outcome: Result<Value, BridgeError>) {
     let outcome = outcome.map(|described| described.to_string().into());
     match slot {
         Some(slot) => {
@@ -322,22 +322,22 @@ impl ClientEvents for HostEvents {
 }
 
 /// A listener or connection that is being opened. However the task ends, the host gets a reply.
-struct Opening<T: Openable> {
+struct PendingOpen<T: Openable> {
     state: Arc<PortState>,
     handle: u64,
-    slot: Option<Arc<Slot>>,
+    slot: Option<Arc<ReplySlot>>,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Openable> Opening<T> {
-    fn enter(state: &Arc<PortState>, slot: Option<Arc<Slot>>) -> Result<Self, BridgeError> {
+impl<T: Openable> PendingOpen<T> {
+    fn enter(state: &Arc<PortState>, slot: Option<Arc<ReplySlot>>) -> Result<Self, BridgeError> {
         let endpoint = Entry::opening(slot.clone());
         let handle = state.insert_opening(|tables| T::table(tables).insert(endpoint))?;
         Ok(Self { handle, state: Arc::clone(state), slot, of: PhantomData })
     }
 }
 
-impl<T: Openable> Drop for Opening<T> {
+impl<T: Openable> Drop for PendingOpen<T> {
     fn drop(&mut self) {
         // Nothing happens if it was opened, or has failed, as it should. The remaining cases are a
         // panic and the end of the runtime.

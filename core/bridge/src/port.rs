@@ -4,7 +4,7 @@ use super::{
     calls, closing,
     config::{self, millis},
     description,
-    entries::{Endpoint, HostRequest},
+    entries::{HostRequest, OpenState},
     error::BridgeError,
     event::{Bell, Event, Lane, Shape},
     exchanges,
@@ -14,9 +14,9 @@ use super::{
     message::{Fail, HttpHead, Notification, Request},
     notifications::{self, GivenNotification},
     opening, register, requests,
-    slot::{Fetched, Slot},
+    slot::{Fetched, ReplySlot},
     state::PortState,
-    table::Kind,
+    table::HandleKind,
     verifications,
 };
 use bytes::Bytes;
@@ -179,9 +179,9 @@ impl Port {
     pub fn cancel(&self, ticket: u64, reason: &str) -> Result<(), BridgeError> {
         let _scope = self.log_scope();
         let state = self.state()?;
-        match Kind::of(ticket) {
-            Some(Kind::Request) => requests::cancel(state, ticket, reason),
-            Some(Kind::Exchange) => exchanges::cancel(state, ticket),
+        match HandleKind::of(ticket) {
+            Some(HandleKind::Request) => requests::cancel(state, ticket, reason),
+            Some(HandleKind::Exchange) => exchanges::cancel(state, ticket),
             _ => {}
         }
         Ok(())
@@ -195,9 +195,9 @@ impl Port {
     pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
         let _scope = self.log_scope();
         let state = self.state()?;
-        match Kind::of(ticket) {
-            Some(Kind::Verification) => verifications::complete(state, ticket, shape, &body),
-            Some(Kind::ServerRequest) => host_function::complete(state, ticket, shape, body),
+        match HandleKind::of(ticket) {
+            Some(HandleKind::Verification) => verifications::complete(state, ticket, shape, &body),
+            Some(HandleKind::ServerRequest) => host_function::complete(state, ticket, shape, body),
             _ => calls::complete(state, ticket, shape, body),
         }
     }
@@ -218,9 +218,9 @@ impl Port {
     pub fn fail_message(&self, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
         let _scope = self.log_scope();
         let state = self.state()?;
-        match Kind::of(ticket) {
-            Some(Kind::Verification) => verifications::fail(state, ticket, &given),
-            Some(Kind::ServerRequest) => host_function::fail(state, ticket, given),
+        match HandleKind::of(ticket) {
+            Some(HandleKind::Verification) => verifications::fail(state, ticket, &given),
+            Some(HandleKind::ServerRequest) => host_function::fail(state, ticket, given),
             _ => calls::fail(state, ticket, given),
         }
     }
@@ -303,9 +303,9 @@ impl Port {
     /// enters the queue.
     pub fn is_open(&self, handle: u64) -> bool {
         let tables = self.owner.0.tables.lock();
-        match Kind::of(handle) {
-            Some(Kind::Listener) => tables.listeners.get(handle).is_some_and(Endpoint::is_open),
-            Some(Kind::Connection) => tables.connections.get(handle).is_some_and(Endpoint::is_open),
+        match HandleKind::of(handle) {
+            Some(HandleKind::Listener) => tables.listeners.get(handle).is_some_and(OpenState::is_open),
+            Some(HandleKind::Connection) => tables.connections.get(handle).is_some_and(OpenState::is_open),
             _ => false,
         }
     }
@@ -322,22 +322,22 @@ impl Port {
         let reply = slot.wait(millis(Some(wait_ms), Duration::ZERO));
         if reply.is_some() {
             let mut tables = state.tables.lock();
-            match Kind::of(ticket) {
-                Some(Kind::Request) => tables.requests.forget_reply(ticket),
-                Some(Kind::Listener) => tables.listeners.forget_reply(ticket),
-                Some(Kind::Connection) => tables.connections.forget_reply(ticket),
+            match HandleKind::of(ticket) {
+                Some(HandleKind::Request) => tables.requests.forget_reply(ticket),
+                Some(HandleKind::Listener) => tables.listeners.forget_reply(ticket),
+                Some(HandleKind::Connection) => tables.connections.forget_reply(ticket),
                 _ => {}
             }
         }
         Ok(reply)
     }
 
-    fn slot(&self, ticket: u64) -> Result<Arc<Slot>, BridgeError> {
+    fn slot(&self, ticket: u64) -> Result<Arc<ReplySlot>, BridgeError> {
         let tables = self.state()?.tables.lock();
-        let slot = match Kind::of(ticket) {
-            Some(Kind::Request) => tables.requests.get(ticket).and_then(HostRequest::slot),
-            Some(Kind::Listener) => tables.listeners.get(ticket).and_then(Endpoint::slot),
-            Some(Kind::Connection) => tables.connections.get(ticket).and_then(Endpoint::slot),
+        let slot = match HandleKind::of(ticket) {
+            Some(HandleKind::Request) => tables.requests.get(ticket).and_then(HostRequest::slot),
+            Some(HandleKind::Listener) => tables.listeners.get(ticket).and_then(OpenState::slot),
+            Some(HandleKind::Connection) => tables.connections.get(ticket).and_then(OpenState::slot),
             _ => None,
         };
         slot.ok_or_else(|| BridgeError::stale("a request to wait for", ticket))
@@ -365,9 +365,9 @@ impl Port {
     /// Only if the port is another process's.
     pub fn cancelled(&self, ticket: u64) -> Result<bool, BridgeError> {
         let tables = self.state()?.tables.lock();
-        Ok(match Kind::of(ticket) {
-            Some(Kind::Verification) => tables.verifications.get(ticket).is_none(),
-            Some(Kind::ServerRequest) => tables.server_requests.get(ticket).is_none(),
+        Ok(match HandleKind::of(ticket) {
+            Some(HandleKind::Verification) => tables.verifications.get(ticket).is_none(),
+            Some(HandleKind::ServerRequest) => tables.server_requests.get(ticket).is_none(),
             _ => tables.calls.get(ticket).is_none(),
         })
     }

@@ -19,7 +19,7 @@ use std::{
 use trunkline::bridge_support::{Condvar, Mutex};
 
 /// The queue. Calls and replies are bounded by admission; the rest is bounded here.
-pub(super) struct Queue {
+pub(super) struct EventQueue {
     /// The process of the port.
     pid: u32,
     bell: Box<dyn Bell>,
@@ -41,11 +41,11 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct LaneQueue {
-    items: Mutex<VecDeque<Item>>,
+    items: Mutex<VecDeque<QueuedEvent>>,
     changed: Condvar,
 }
 
-enum Item {
+enum QueuedEvent {
     Event(Event),
     /// Progress of a request: whatever is the latest when it is drained.
     Progress {
@@ -77,7 +77,7 @@ const MAX_LOGS: usize = 1000;
 /// How soon a host takes log records.
 const ATTENTIVE: Duration = Duration::from_secs(5);
 
-impl Queue {
+impl EventQueue {
     pub(super) fn new(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Self {
         Self {
             pid: std::process::id(),
@@ -110,13 +110,12 @@ impl Queue {
 
     /// Adds an event. Rings if the lane was empty, with no lock held.
     pub(super) fn push(&self, lane: Lane, event: Event) {
-        self.push_item(lane, Item::Event(event));
+        self.push_item(lane, QueuedEvent::Event(event));
     }
 
     /// Takes a call back that nobody has drained yet; `false` if somebody has.
     pub(super) fn withdraw(&self, lane: Lane, ticket: u64) -> bool {
-        let it =
-            |item: &Item| matches!(item, Item::Event(event) if event.kind == EventKind::Call && event.ticket == ticket);
+        let it = |item: &QueuedEvent| matches!(item, QueuedEvent::Event(event) if event.kind == EventKind::Call && event.ticket == ticket);
         let mut items = self.lanes[lane as usize].items.lock();
         let found = items.iter().position(it);
         found.and_then(|place| items.remove(place)).is_some()
@@ -132,7 +131,7 @@ impl Queue {
     /// Notes progress; an older value that was not drained yet is replaced.
     pub(super) fn push_progress(&self, ticket: u64, handle: u64, method: &'static str, latest: &Latest, body: Bytes) {
         if latest.lock().replace(body).is_none() {
-            self.push_item(Lane::Queue, Item::Progress { ticket, handle, method, latest: Arc::clone(latest) });
+            self.push_item(Lane::Queue, QueuedEvent::Progress { ticket, handle, method, latest: Arc::clone(latest) });
         }
     }
 
@@ -149,7 +148,7 @@ impl Queue {
             logs.records.len() == 1
         };
         if first {
-            self.push_item(Lane::Queue, Item::Log);
+            self.push_item(Lane::Queue, QueuedEvent::Log);
         }
     }
 
@@ -162,7 +161,7 @@ impl Queue {
 
     /// Adds the last event: nothing follows it, and drainers that wait in vain come back.
     pub(super) fn stop(&self, event: Event) {
-        self.add(Lane::Queue, Item::Event(event), true);
+        self.add(Lane::Queue, QueuedEvent::Event(event), true);
         for lane in &self.lanes {
             // With the lock, so that nobody is between the question whether it is over and the
             // wait.
@@ -193,11 +192,11 @@ impl Queue {
         std::ptr::from_ref(self).addr()
     }
 
-    fn push_item(&self, lane: Lane, item: Item) {
+    fn push_item(&self, lane: Lane, item: QueuedEvent) {
         self.add(lane, item, false);
     }
 
-    fn add(&self, lane: Lane, item: Item, last: bool) {
+    fn add(&self, lane: Lane, item: QueuedEvent, last: bool) {
         let queue = &self.lanes[lane as usize];
         let was_empty = {
             let mut items = queue.items.lock();
@@ -240,10 +239,11 @@ impl Queue {
             self.drained.store(true, Ordering::Relaxed);
         }
         let queue = &self.lanes[lane as usize];
-        let taken: Vec<Item> = {
+        let taken: Vec<QueuedEvent> = {
             let mut items = queue.items.lock();
             if items.is_empty() && !wait.is_zero() {
-                let nothing = |items: &mut VecDeque<Item>| items.is_empty() && !self.stopped.load(Ordering::Acquire);
+                let nothing =
+                    |items: &mut VecDeque<QueuedEvent>| items.is_empty() && !self.stopped.load(Ordering::Acquire);
                 items = queue.changed.wait_while_until(items, Instant::now() + wait, nothing);
             }
             let count = max.min(items.len());
@@ -261,9 +261,9 @@ impl Queue {
         item.map(|item| self.finish(item))
     }
 
-    fn finish(&self, item: Item) -> Event {
+    fn finish(&self, item: QueuedEvent) -> Event {
         match item {
-            Item::Event(event) => {
+            QueuedEvent::Event(event) => {
                 if event.kind == EventKind::Notification {
                     let dropped = self.notifications.taken(size(&event));
                     if dropped > 0 {
@@ -272,14 +272,14 @@ impl Queue {
                 }
                 event
             }
-            Item::Progress { ticket, handle, method, latest } => Event {
+            QueuedEvent::Progress { ticket, handle, method, latest } => Event {
                 kind: EventKind::Notification,
                 ticket,
                 handle,
                 name: method.into(),
                 body: latest.lock().take().unwrap_or_default().into(),
             },
-            Item::Log => {
+            QueuedEvent::Log => {
                 let (mut records, dropped) = {
                     let mut logs = self.logs.lock();
                     logs.since = None;
@@ -319,9 +319,9 @@ mod tests {
         }
     }
 
-    fn queue() -> (Queue, Arc<AtomicUsize>) {
+    fn queue() -> (EventQueue, Arc<AtomicUsize>) {
         let rings = Arc::new(AtomicUsize::new(0));
-        (Queue::new(Box::new(Counter(Arc::clone(&rings))), None), rings)
+        (EventQueue::new(Box::new(Counter(Arc::clone(&rings))), None), rings)
     }
 
     fn call(ticket: u64) -> Event {
@@ -436,7 +436,7 @@ mod tests {
                 panic!("the bell is broken");
             }
         }
-        let queue = Queue::new(Box::new(Broken), None);
+        let queue = EventQueue::new(Box::new(Broken), None);
         queue.push(Lane::Queue, call(1));
         assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
         queue.mute();

@@ -3,12 +3,12 @@
 use super::{
     calls::HostHandler,
     config,
-    entries::{Feature, HostTarget},
+    entries::{HostTarget, RegisteredFeature},
     error::{BridgeError, ErrorKind},
     event::Lane,
     message::{self, RegisterServer, RegisterSkill, Registration, hints},
     state::{PortState, full},
-    table::Kind,
+    table::HandleKind,
     verifications,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use trunkline::protocol::model::Implementation;
 use trunkline::server::{
     Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, PromptDefinition, ProviderDefinition,
-    RegisterError, Registration as Registered, ResourceDefinition, ResourceTemplateDefinition, Server, SkillDefinition,
+    RegisterError, RegistryKey as Registered, ResourceDefinition, ResourceTemplateDefinition, Server, SkillDefinition,
     SkillFile, ToolDefinition,
 };
 
@@ -57,9 +57,9 @@ fn key(descriptor: &Value, member: &str) -> String {
 }
 
 /// Puts something into a server's catalog; what gives its registration is known then at the latest.
-type Addition = Box<dyn FnOnce(&Server, HostHandler) -> Result<Registered, RegisterError>>;
+type PendingAddition = Box<dyn FnOnce(&Server, HostHandler) -> Result<Registered, RegisterError>>;
 
-fn addition(given: Registration) -> Result<Addition, BridgeError> {
+fn addition(given: Registration) -> Result<PendingAddition, BridgeError> {
     Ok(match given {
         Registration::Tool(given) => Box::new(move |server, handler| {
             let registration = Registered::Item(Category::Tools, key(&given.tool, "name"));
@@ -161,7 +161,7 @@ fn register_feature(
     let add = addition(given)?;
     let target = HostTarget::new(&state.queue, lane);
     // The number first: a call may arrive as soon as the thing is there.
-    let feature = Feature { server: server.clone(), registration: None };
+    let feature = RegisteredFeature { server: server.clone(), registration: None };
     let handle = state.tables.lock().features.insert(feature).ok_or_else(full)?;
     target.set_handle(handle);
     match add(&server, HostHandler { state: Arc::downgrade(state), target }) {
@@ -182,16 +182,16 @@ fn register_feature(
 /// Takes a registered thing away.
 pub(super) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeError> {
     let stale = || BridgeError::stale("something registered", handle);
-    match Kind::of(handle) {
-        Some(Kind::Server) => unregister_server(state, handle).ok_or_else(stale),
-        Some(Kind::Feature) => {
+    match HandleKind::of(handle) {
+        Some(HandleKind::Server) => unregister_server(state, handle).ok_or_else(stale),
+        Some(HandleKind::Feature) => {
             let feature = state.tables.lock().features.remove(handle).ok_or_else(stale)?;
             if let Some(registration) = feature.registration {
                 feature.server.remove(&registration);
             }
             Ok(())
         }
-        Some(Kind::Verifier) => {
+        Some(HandleKind::Verifier) => {
             let verifier = state.tables.lock().verifiers.remove(handle);
             verifier.map(drop).ok_or_else(stale)
         }
@@ -204,7 +204,7 @@ pub(super) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeErr
 fn unregister_server(state: &PortState, handle: u64) -> Option<()> {
     let mut tables = state.tables.lock();
     let server = tables.servers.remove(handle)?;
-    let of_it = |feature: &Feature| feature.server.is(&server);
+    let of_it = |feature: &RegisteredFeature| feature.server.is(&server);
     let features: Vec<_> = tables.features.iter().filter(|(_, it)| of_it(it)).map(|(number, _)| number).collect();
     let features: Vec<_> = features.into_iter().filter_map(|number| tables.features.remove(number)).collect();
     let verifiers: Vec<_> =

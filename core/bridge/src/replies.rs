@@ -1,11 +1,11 @@
 //! The outcomes of what a host started: to the thread that waits for one, or to the queue.
 
 use super::{
-    entries::{HostRequest, Sent},
+    entries::{HostRequest, RunningRequest},
     error::BridgeError,
     event::{Event, EventKind, Lane},
-    queue::Queue,
-    slot::Slot,
+    queue::EventQueue,
+    slot::ReplySlot,
     state::PortState,
 };
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Keeps what is needed to cancel. `false`: the request is done already, or was cancelled while it
 /// was being sent; in the first case there is nothing left to cancel.
-pub(super) fn note_sent(state: &PortState, ticket: u64, on_its_way: Sent) -> bool {
+pub(super) fn note_sent(state: &PortState, ticket: u64, on_its_way: RunningRequest) -> bool {
     let mut tables = state.tables.lock();
     let request = tables.requests.get_mut(ticket);
     let found = request.is_some();
@@ -45,7 +45,7 @@ pub(super) fn send_outcome(
     state: &PortState,
     ticket: u64,
     handle: u64,
-    slot: Option<Arc<Slot>>,
+    slot: Option<Arc<ReplySlot>>,
     outcome: Result<Bytes, BridgeError>,
 ) {
     match slot {
@@ -58,7 +58,7 @@ pub(super) fn send_outcome(
 }
 
 /// Queues the reply to a request or an open.
-pub(super) fn send_reply(queue: &Queue, ticket: u64, handle: u64, outcome: Result<Bytes, BridgeError>) {
+pub(super) fn send_reply(queue: &EventQueue, ticket: u64, handle: u64, outcome: Result<Bytes, BridgeError>) {
     let body = outcome.into();
     queue.push(Lane::Queue, Event { kind: EventKind::Reply, ticket, handle, body, ..Event::default() });
 }

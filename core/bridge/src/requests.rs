@@ -1,17 +1,17 @@
 //! Requests of the host: to a server on a connection, or to the client of a call.
 
 use super::{
-    entries::{Endpoint, HostRequest, MAX_WAITING, Sent, Waiting, too_many_wait},
+    entries::{HostRequest, MAX_WAITING, OpenState, RunningRequest, WaitingMessage, too_many_wait},
     error::{BridgeError, ErrorKind},
     expectation::Expectation,
     message::{NEXT, Request, SUBSCRIBE, Time},
     notifications,
     queue::Latest,
     replies::{finish, note_sent},
-    slot::Slot,
+    slot::ReplySlot,
     state::{PortState, full},
     subscriptions,
-    table::Kind,
+    table::HandleKind,
 };
 use std::sync::{Arc, Weak};
 use trunkline::{
@@ -34,21 +34,21 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
     let slot = running.slot();
     let mut guard = state.tables.lock();
     let tables = &mut *guard;
-    let peer = match Kind::of(handle) {
-        Some(Kind::Connection) => match tables.connections.get_mut(handle) {
-            Some(Endpoint::Open { thing, .. }) => Peer::Server(thing.clone()),
-            Some(Endpoint::Opening { waiting, .. }) => {
+    let peer = match HandleKind::of(handle) {
+        Some(HandleKind::Connection) => match tables.connections.get_mut(handle) {
+            Some(OpenState::Open { thing, .. }) => Peer::Server(thing.clone()),
+            Some(OpenState::Opening { waiting, .. }) => {
                 if waiting.len() >= MAX_WAITING {
                     return Err(too_many_wait());
                 }
                 let ticket = tables.requests.insert(running).ok_or_else(full)?;
-                waiting.push(Waiting::Request(ticket, given));
+                waiting.push(WaitingMessage::Request(ticket, given));
                 return Ok(ticket);
             }
-            Some(Endpoint::Failed(_)) | None => return Err(closed()),
+            Some(OpenState::Failed(_)) | None => return Err(closed()),
         },
-        Some(Kind::Call) => Peer::Client(tables.calls.get(handle).ok_or_else(closed)?.info.clone()),
-        Some(Kind::Request) => {
+        Some(HandleKind::Call) => Peer::Client(tables.calls.get(handle).ok_or_else(closed)?.info.clone()),
+        Some(HandleKind::Request) => {
             drop(guard);
             return subscriptions::next(state, handle, &given);
         }
@@ -72,7 +72,7 @@ fn ask_server(
     connection: u64,
     ticket: u64,
     given: &Request,
-    slot: Option<Arc<Slot>>,
+    slot: Option<Arc<ReplySlot>>,
 ) -> Result<(), BridgeError> {
     if given.method == SUBSCRIBE {
         return subscriptions::open(state, client, ticket, given);
@@ -92,7 +92,7 @@ fn ask_server(
         client.start(method, params.as_ref(), &options, given.progress, reply)
     };
     let in_flight = started.map_err(BridgeError::from)?;
-    if !note_sent(state, ticket, Sent::ToServer(client.clone(), in_flight.clone())) {
+    if !note_sent(state, ticket, RunningRequest::ToServer(client.clone(), in_flight.clone())) {
         client.cancel(&in_flight, "");
     }
     Ok(())
@@ -125,18 +125,18 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
     let asking = info
         .ask(method, given.key.as_deref(), given.params.as_ref(), timeout, max, asked)
         .map_err(BridgeError::from)?;
-    if !note_sent(state, ticket, Sent::ToClient(info.clone(), asking.clone())) {
+    if !note_sent(state, ticket, RunningRequest::ToClient(info.clone(), asking.clone())) {
         info.cancel_client_request(&asking, "");
     }
     Ok(())
 }
 
 /// Sends what was asked for while its connection was being opened.
-pub(super) fn send_waiting(state: &Arc<PortState>, client: &Client, connection: u64, waiting: Vec<Waiting>) {
+pub(super) fn send_waiting(state: &Arc<PortState>, client: &Client, connection: u64, waiting: Vec<WaitingMessage>) {
     for waiting in waiting {
         let (ticket, given) = match waiting {
-            Waiting::Request(ticket, given) => (ticket, given),
-            Waiting::Notification(given) => {
+            WaitingMessage::Request(ticket, given) => (ticket, given),
+            WaitingMessage::Notification(given) => {
                 if let Err(error) = notifications::of_connection(state, connection, client, given) {
                     tracing::warn!(target: "trunkline", "a notification was not sent once the connection was open: {error}");
                 }
@@ -165,9 +165,9 @@ pub(super) fn cancel(state: &PortState, ticket: u64, reason: &str) {
     let cancelled = || Err(BridgeError::new(ErrorKind::Cancelled, "The request was cancelled"));
     match sent {
         None => subscriptions::close(state, ticket),
-        Some(Some(Sent::ToServer(client, in_flight))) => client.cancel(&in_flight, reason),
-        Some(Some(Sent::ToClient(info, id))) => info.cancel_client_request(&id, reason),
-        Some(Some(Sent::Task(task))) => {
+        Some(Some(RunningRequest::ToServer(client, in_flight))) => client.cancel(&in_flight, reason),
+        Some(Some(RunningRequest::ToClient(info, id))) => info.cancel_client_request(&id, reason),
+        Some(Some(RunningRequest::Task(task))) => {
             task.abort();
             finish(state, ticket, cancelled());
         }
@@ -185,7 +185,7 @@ struct HostReply {
     expected: Option<(String, Expectation)>,
     latest: Latest,
     /// Gets the progress in place of the queue.
-    slot: Option<Arc<Slot>>,
+    slot: Option<Arc<ReplySlot>>,
 }
 
 impl ReplyTo for HostReply {

@@ -18,14 +18,14 @@ pub enum Fetched {
 
 /// The place of a reply that is fetched with `wait` or `fetch`.
 #[derive(Default)]
-pub(super) struct Slot {
+pub(super) struct ReplySlot {
     reply: Mutex<Option<Result<Bytes, BridgeError>>>,
     filled: Condvar,
     /// The latest progress that was not fetched yet; used by ports that have a bell for threads.
     progress: Latest,
 }
 
-impl Slot {
+impl ReplySlot {
     pub(super) fn fill(&self, reply: Result<Bytes, BridgeError>) {
         *self.reply.lock() = Some(reply);
         self.filled.notify_all();

@@ -7,7 +7,7 @@ use super::{
     host_reads::Handoffs,
     log_scope::Scoped,
     process::ProcessRuntime,
-    queue::Queue,
+    queue::EventQueue,
 };
 use std::{
     future::Future,
@@ -23,7 +23,7 @@ use trunkline::{runtime::Runtime, server::Server};
 /// The state of a port.
 pub(super) struct PortState {
     // First, so that it is dropped before the tables: nothing is queued while they are.
-    pub(super) queue: Arc<Queue>,
+    pub(super) queue: Arc<EventQueue>,
     pub(super) tables: Mutex<Tables>,
     pub(super) handoffs: Handoffs,
     process: Mutex<Option<Arc<ProcessRuntime>>>,
@@ -40,7 +40,7 @@ pub(super) fn full() -> BridgeError {
 impl PortState {
     pub(super) fn new(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Arc<Self> {
         Arc::new(Self {
-            queue: Arc::new(Queue::new(bell, bell_for_threads)),
+            queue: Arc::new(EventQueue::new(bell, bell_for_threads)),
             tables: Mutex::default(),
             handoffs: Handoffs::default(),
             process: Mutex::new(None),

@@ -2,7 +2,7 @@
 //! it is cancelled.
 
 use super::{
-    entries::{HostRequest, Sent, Subscribed},
+    entries::{HostRequest, RunningRequest, Subscribed},
     error::{BridgeError, ErrorKind},
     message::{NEXT, Request},
     replies::{finish, note_sent, send_outcome},
@@ -31,7 +31,7 @@ pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: 
             Err(error) => drop(finish(&port, ticket, Err(error))),
         }
     });
-    if !note_sent(state, ticket, Sent::Task(task.abort_handle())) {
+    if !note_sent(state, ticket, RunningRequest::Task(task.abort_handle())) {
         task.abort();
     }
     Ok(())
@@ -91,7 +91,7 @@ pub(super) fn next(state: &Arc<PortState>, subscription: u64, given: &Request) -
             open.subscription.put_back(change);
         }
     });
-    if !note_sent(state, ticket, Sent::Task(task.abort_handle())) {
+    if !note_sent(state, ticket, RunningRequest::Task(task.abort_handle())) {
         task.abort();
     }
     Ok(ticket)

@@ -10,7 +10,7 @@ const GENERATIONS: u64 = 1 << (53 - GENERATION_SHIFT);
 /// The kind of thing that a number names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum HandleKind {
     Server = 1,
     Feature = 2,
     Verifier = 3,
@@ -23,20 +23,20 @@ pub(super) enum Kind {
     ServerRequest = 10,
 }
 
-impl Kind {
+impl HandleKind {
     /// The kind that a number says it is. The thing itself may be gone.
     pub(super) fn of(number: u64) -> Option<Self> {
-        const ALL: [Kind; 10] = [
-            Kind::Server,
-            Kind::Feature,
-            Kind::Verifier,
-            Kind::Listener,
-            Kind::Connection,
-            Kind::Call,
-            Kind::Verification,
-            Kind::Request,
-            Kind::Exchange,
-            Kind::ServerRequest,
+        const ALL: [HandleKind; 10] = [
+            HandleKind::Server,
+            HandleKind::Feature,
+            HandleKind::Verifier,
+            HandleKind::Listener,
+            HandleKind::Connection,
+            HandleKind::Call,
+            HandleKind::Verification,
+            HandleKind::Request,
+            HandleKind::Exchange,
+            HandleKind::ServerRequest,
         ];
         ALL.get((number & ((1 << KIND_BITS) - 1)).checked_sub(1)? as usize).copied()
     }
@@ -44,20 +44,20 @@ impl Kind {
 
 /// Things of one kind by number. A freed slot is reused under the next generation.
 #[derive(Debug)]
-pub(super) struct Table<T> {
-    kind: Kind,
-    slots: Vec<Slot<T>>,
+pub(super) struct HandleTable<T> {
+    kind: HandleKind,
+    slots: Vec<TableSlot<T>>,
     free: Vec<usize>,
 }
 
 #[derive(Debug)]
-struct Slot<T> {
+struct TableSlot<T> {
     generation: u64,
     item: Option<T>,
 }
 
-impl<T> Table<T> {
-    pub(super) fn new(kind: Kind) -> Self {
+impl<T> HandleTable<T> {
+    pub(super) fn new(kind: HandleKind) -> Self {
         Self { kind, slots: Vec::new(), free: Vec::new() }
     }
 
@@ -77,7 +77,7 @@ impl<T> Table<T> {
         let index = match self.free.pop() {
             Some(index) => index,
             None if self.slots.len() < 1 << SLOT_BITS => {
-                self.slots.push(Slot { generation: 1, item: None });
+                self.slots.push(TableSlot { generation: 1, item: None });
                 self.slots.len() - 1
             }
             None => return None,
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn numbers_go_stale_and_are_never_zero() {
-        let mut table = Table::new(Kind::Call);
+        let mut table = HandleTable::new(HandleKind::Call);
         let first = table.insert("a").unwrap();
         assert_ne!(first, 0);
         assert_eq!(table.get(first), Some(&"a"));
@@ -157,15 +157,18 @@ mod tests {
     }
     #[test]
     fn numbers_tell_their_kind_and_reach_nothing_of_another() {
-        let (mut calls, mut requests) = (Table::new(Kind::Call), Table::new(Kind::Request));
+        let (mut calls, mut requests) = (HandleTable::new(HandleKind::Call), HandleTable::new(HandleKind::Request));
         let (call, request) = (calls.insert("call").unwrap(), requests.insert("request").unwrap());
         assert_ne!(call, request);
-        assert_eq!((Kind::of(call), Kind::of(request)), (Some(Kind::Call), Some(Kind::Request)));
+        assert_eq!(
+            (HandleKind::of(call), HandleKind::of(request)),
+            (Some(HandleKind::Call), Some(HandleKind::Request))
+        );
         assert_eq!((calls.get(request), requests.remove(call)), (None, None));
         assert_eq!(calls.iter().collect::<Vec<_>>(), [(call, &"call")]);
-        assert_eq!((Kind::of(0), Kind::of(11), Kind::of(u64::MAX)), (None, None, None));
+        assert_eq!((HandleKind::of(0), HandleKind::of(11), HandleKind::of(u64::MAX)), (None, None, None));
         for kind in 1..=10 {
-            assert_eq!(Kind::of(kind).map(|kind| kind as u64), Some(kind));
+            assert_eq!(HandleKind::of(kind).map(|kind| kind as u64), Some(kind));
         }
     }
 }

@@ -45,9 +45,9 @@ pub(super) fn fail(state: &PortState, ticket: u64, given: &Fail) -> Result<bool,
     answer(state, ticket, refusal(given).map(Err))
 }
 
-type VerifierAnswer = Result<Identity, Refusal>;
+type VerifierReply = Result<Identity, Refusal>;
 
-fn answer(state: &PortState, ticket: u64, answer: Result<VerifierAnswer, BridgeError>) -> Result<bool, BridgeError> {
+fn answer(state: &PortState, ticket: u64, answer: Result<VerifierReply, BridgeError>) -> Result<bool, BridgeError> {
     match answer {
         Ok(answer) => Ok(finish(state, ticket, answer)),
         // The call can still be answered. One that is done takes anything.
@@ -56,7 +56,7 @@ fn answer(state: &PortState, ticket: u64, answer: Result<VerifierAnswer, BridgeE
     }
 }
 
-fn identity(shape: Shape, body: &Bytes) -> Result<VerifierAnswer, BridgeError> {
+fn identity(shape: Shape, body: &Bytes) -> Result<VerifierReply, BridgeError> {
     if shape == Shape::Text {
         return Err(BridgeError::invalid("complete: a verifier answers with an identity, a JSON object"));
     }
@@ -70,7 +70,7 @@ fn identity(shape: Shape, body: &Bytes) -> Result<VerifierAnswer, BridgeError> {
     Ok(identity.ok_or_else(|| Refusal::InvalidToken("The access token is not known".into())))
 }
 
-fn finish(state: &PortState, ticket: u64, answer: VerifierAnswer) -> bool {
+fn finish(state: &PortState, ticket: u64, answer: VerifierReply) -> bool {
     // The lock is given back before the verification is completed.
     let verification = state.tables.lock().verifications.remove(ticket);
     verification.is_some_and(|verification| verification.complete(answer))

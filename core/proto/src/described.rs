@@ -28,13 +28,13 @@ macro_rules! described {
         impl $name {
             /// The description for generators.
             #[doc(hidden)]
-            pub const OBJECT: &'static $crate::protocol::describe::Object = {
-                use $crate::protocol::describe::{Described, Field, Object};
-                static OBJECT: Object = Object {
+            pub const OBJECT: &'static $crate::protocol::describe::ObjectDescription = {
+                use $crate::protocol::describe::{Described, FieldDescription, ObjectDescription};
+                static OBJECT: ObjectDescription = ObjectDescription {
                     name: stringify!($name),
                     doc: &[$($doc),*],
                     tag: None,
-                    fields: &[$(Field {
+                    fields: &[$(FieldDescription {
                         name: stringify!($field),
                         json: $json,
                         doc: &[$($field_doc),*],

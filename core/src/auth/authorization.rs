@@ -4,7 +4,7 @@ use super::{
     Algorithm, Identity, Refusal, Scheme, TokenVerifier,
     challenge::Challenger,
     claims::LEEWAY,
-    dpop::{self, Nonces, Proof, Replays, Use},
+    dpop::{self, Nonces, Proof, ProofUse, Replays},
     metadata::Metadata,
     presented::{self, Presented},
     resource::bare,
@@ -60,7 +60,7 @@ pub(super) struct Terms {
 
 /// A request that is not let in, with the scheme that it used.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct AuthorizationRefused {
     pub(crate) refusal: Refusal,
     pub(crate) scheme: Option<Scheme>,
 }
@@ -87,8 +87,13 @@ impl Authorization {
     }
 
     /// Reads the credentials of a request. `now`: in seconds since 1970.
-    pub(crate) fn read(&self, parts: &Parts, now: u64, runtime: &Arc<dyn Runtime>) -> Result<Candidate, Refused> {
-        let refused = |refusal, scheme| Refused { refusal, scheme };
+    pub(crate) fn read(
+        &self,
+        parts: &Parts,
+        now: u64,
+        runtime: &Arc<dyn Runtime>,
+    ) -> Result<Candidate, AuthorizationRefused> {
+        let refused = |refusal, scheme| AuthorizationRefused { refusal, scheme };
         let Presented { scheme, token } =
             presented::read(&parts.headers, parts.uri.query()).map_err(|refusal| refused(refusal, None))?;
         if !self.terms.schemes.contains(&scheme) {
@@ -146,8 +151,8 @@ impl Authorization {
         candidate: &Judged,
         now: u64,
         verdict: Result<Identity, Refusal>,
-    ) -> Result<Identity, Refused> {
-        let refused = |refusal| Refused { refusal, scheme: Some(candidate.scheme) };
+    ) -> Result<Identity, AuthorizationRefused> {
+        let refused = |refusal| AuthorizationRefused { refusal, scheme: Some(candidate.scheme) };
         let invalid = |text: &str| refused(Refusal::InvalidToken(text.into()));
         let identity = verdict.map_err(refused)?;
         let Some(identity) = identity.named() else {
@@ -174,9 +179,9 @@ impl Authorization {
                 return Err(refused(Refusal::InvalidProof("The DPoP proof is of another key than the token".into())));
             }
             (Some(proof), Some(_)) => match self.terms.replays.lock().note(now, proof) {
-                Use::First => {}
-                Use::Again => return Err(refused(Refusal::InvalidProof("The DPoP proof was used before".into()))),
-                Use::NoRoom => {
+                ProofUse::First => {}
+                ProofUse::Again => return Err(refused(Refusal::InvalidProof("The DPoP proof was used before".into()))),
+                ProofUse::NoRoom => {
                     let text = "there is no room to remember another DPoP proof (auth.dpopProofs)";
                     return Err(refused(Refusal::Unavailable(text.into())));
                 }
@@ -196,7 +201,7 @@ impl Authorization {
     }
 
     /// The values of `WWW-Authenticate` for a refusal.
-    pub(crate) fn challenges(&self, refused: &Refused) -> Vec<String> {
+    pub(crate) fn challenges(&self, refused: &AuthorizationRefused) -> Vec<String> {
         let terms = &*self.terms;
         let challenger = Challenger {
             metadata_url: &terms.metadata.url,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub(crate) const LEEWAY: u64 = 60;
 
 /// The claims that a token must have.
-pub(super) struct Expected<'a> {
+pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a str,
     /// One of these must be in `aud`.
     pub(super) audiences: &'a [String],
@@ -17,7 +17,7 @@ pub(super) struct Expected<'a> {
 
 /// Makes an identity of claims. The error is told to the client: it names the claim and not its
 /// value.
-pub(super) fn judge(claims: Map<String, Value>, expected: &Expected<'_>) -> Result<Identity, &'static str> {
+pub(super) fn judge(claims: Map<String, Value>, expected: &ExpectedClaims<'_>) -> Result<Identity, &'static str> {
     if claims.get("iss").and_then(Value::as_str) != Some(expected.issuer) {
         return Err("The access token is of another issuer");
     }
@@ -102,7 +102,7 @@ mod tests {
 
     fn judged(changes: Value) -> Result<Identity, &'static str> {
         let audiences = ["https://mcp.example/mcp".to_owned()];
-        judge(claims(changes), &Expected { issuer: "https://auth.example", audiences: &audiences, now: NOW })
+        judge(claims(changes), &ExpectedClaims { issuer: "https://auth.example", audiences: &audiences, now: NOW })
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{
     Algorithm, Authorization, Scheme, TokenVerifier,
     authorization::Terms,
     dpop::{self, Nonces, Replays},
-    metadata::{Contents, Metadata},
+    metadata::{Metadata, MetadataValues},
     resource::{bare, is_safe},
     scopes::{Hierarchy, union},
 };
@@ -32,12 +32,12 @@ pub enum DpopPolicy {
 /// An option that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("auth.{option} {problem}")]
-pub struct ConfigError {
+pub struct AuthOptionError {
     option: &'static str,
     problem: String,
 }
 
-impl ConfigError {
+impl AuthOptionError {
     pub(crate) fn new(option: &'static str, problem: impl Into<String>) -> Self {
         Self { option, problem: problem.into() }
     }
@@ -161,14 +161,17 @@ impl AuthorizationBuilder {
     ///
     /// # Errors
     /// If an option is wrong; the text names it.
-    pub fn build(self) -> Result<Authorization, ConfigError> {
+    pub fn build(self) -> Result<Authorization, AuthOptionError> {
         let resource = endpoint_url("resource", &self.resource)?;
         let public_url = self.public_url.as_deref().map(|url| endpoint_url("publicUrl", url)).transpose()?;
         if let Some(name) = Metadata::OWN_MEMBERS.iter().find(|name| self.metadata.contains_key(**name)) {
-            return Err(ConfigError::new("metadata", format!("has {name}, which the document has from other options")));
+            return Err(AuthOptionError::new(
+                "metadata",
+                format!("has {name}, which the document has from other options"),
+            ));
         }
         if self.authorization_servers.is_empty() {
-            return Err(ConfigError::new(
+            return Err(AuthOptionError::new(
                 "authorizationServers",
                 "must name at least one: where do clients get tokens?",
             ));
@@ -176,7 +179,7 @@ impl AuthorizationBuilder {
         for server in &self.authorization_servers {
             if !Url::parse(server).is_ok_and(|url| is_safe(&url)) {
                 let problem = format!("has {server:?}, which is no https URL (http is for this machine only)");
-                return Err(ConfigError::new("authorizationServers", problem));
+                return Err(AuthOptionError::new("authorizationServers", problem));
             }
         }
         let hierarchy = Hierarchy::new(self.implied);
@@ -185,21 +188,24 @@ impl AuthorizationBuilder {
         check_scopes("implies", hierarchy.names())?;
         let nonces = match self.nonce_secret {
             Some(secret) if secret.len() < MIN_SECRET => {
-                return Err(ConfigError::new("dpopNonce", format!("must be a secret of at least {MIN_SECRET} bytes")));
+                return Err(AuthOptionError::new(
+                    "dpopNonce",
+                    format!("must be a secret of at least {MIN_SECRET} bytes"),
+                ));
             }
             Some(_) if self.dpop == DpopPolicy::Off => {
-                return Err(ConfigError::new("dpopNonce", "has no effect while dpop is off"));
+                return Err(AuthOptionError::new("dpopNonce", "has no effect while dpop is off"));
             }
             secret => secret.map(|secret| Nonces::new(&secret)),
         };
         if self.max_proofs == 0 {
-            return Err(ConfigError::new(
+            return Err(AuthOptionError::new(
                 "dpopProofs",
                 "must be at least 1, for a proof is remembered when it is used",
             ));
         }
         if self.proof_algorithms.is_empty() {
-            return Err(ConfigError::new("dpopAlgorithms", "must name at least one"));
+            return Err(AuthOptionError::new("dpopAlgorithms", "must name at least one"));
         }
         let schemes = match self.dpop {
             DpopPolicy::Off => vec![Scheme::Bearer],
@@ -208,7 +214,7 @@ impl AuthorizationBuilder {
         };
         let required = union(&self.required);
         let supported = if self.scopes.is_empty() { required.clone() } else { union(&self.scopes) };
-        let contents = Contents {
+        let contents = MetadataValues {
             resource: &self.resource,
             authorization_servers: &self.authorization_servers,
             scopes: &supported,
@@ -235,10 +241,10 @@ impl AuthorizationBuilder {
 
 /// An absolute https URL that names an endpoint (RFC 8707 section 2, RFC 9728 section 1.2). Clients
 /// send their tokens there, so plain http is for this machine only (SEC-12).
-fn endpoint_url(option: &'static str, text: &str) -> Result<Url, ConfigError> {
+fn endpoint_url(option: &'static str, text: &str) -> Result<Url, AuthOptionError> {
     match Url::parse(text) {
         Ok(url) if is_safe(&url) && bare(url.clone()) == url => Ok(url),
-        _ => Err(ConfigError::new(
+        _ => Err(AuthOptionError::new(
             option,
             format!(
                 "is {text:?}; it must be the public URL of the endpoint, such as https://mcp.example/mcp (http is for \
@@ -248,14 +254,17 @@ fn endpoint_url(option: &'static str, text: &str) -> Result<Url, ConfigError> {
     }
 }
 
-fn check_scopes<'a>(option: &'static str, scopes: impl IntoIterator<Item = &'a String>) -> Result<(), ConfigError> {
+fn check_scopes<'a>(option: &'static str, scopes: impl IntoIterator<Item = &'a String>) -> Result<(), AuthOptionError> {
     for scope in scopes {
         if !is_scope(scope) {
-            return Err(ConfigError::new(option, format!("has {scope:?}, which is no scope (RFC 6749 section 3.3)")));
+            return Err(AuthOptionError::new(
+                option,
+                format!("has {scope:?}, which is no scope (RFC 6749 section 3.3)"),
+            ));
         }
         // AUS-13: refresh tokens are the client's business with its authorization server.
         if scope == "offline_access" && option != "implies" {
-            return Err(ConfigError::new(option, "has offline_access, which no resource needs"));
+            return Err(AuthOptionError::new(option, "has offline_access, which no resource needs"));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Documents from the network, as this module sees it.
 
-use crate::runtime::Task;
+use crate::runtime::BoxedTask;
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -12,7 +12,7 @@ pub(crate) const MAX_DOCUMENT: usize = 512 * 1024;
 /// give up after some seconds.
 pub trait Fetch: Send + Sync + 'static {
     /// Makes a request.
-    fn fetch(&self, request: Request<Bytes>) -> Task<Result<Response<Bytes>, FetchError>>;
+    fn fetch(&self, request: Request<Bytes>) -> BoxedTask<Result<Response<Bytes>, FetchError>>;
 }
 
 /// Why there is no response; the text says what was asked for.

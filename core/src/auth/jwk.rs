@@ -19,11 +19,11 @@ pub(super) struct PublicKey {
     id: Option<String>,
     /// The only algorithm that it is for, if it says so.
     only: Option<String>,
-    material: Material,
+    material: KeyMaterial,
 }
 
 #[derive(Debug, Clone)]
-enum Material {
+enum KeyMaterial {
     Rsa { n: Vec<u8>, e: Vec<u8> },
     Ec { curve: Curve, point: Vec<u8> },
     Ed25519(Vec<u8>),
@@ -44,7 +44,7 @@ impl PublicKey {
             |name: &str| text(name).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok()).filter(|it| !it.is_empty());
         let missing = "lacks a member of its type";
         let material = match (text("kty"), text("crv")) {
-            (Some("RSA"), _) => Material::Rsa { n: bytes("n").ok_or(missing)?, e: bytes("e").ok_or(missing)? },
+            (Some("RSA"), _) => KeyMaterial::Rsa { n: bytes("n").ok_or(missing)?, e: bytes("e").ok_or(missing)? },
             (Some("EC"), Some(curve)) => {
                 let (curve, size) = match curve {
                     "P-256" => (Curve::P256, 32),
@@ -54,10 +54,10 @@ impl PublicKey {
                 };
                 let coordinate = |name| bytes(name).filter(|bytes| bytes.len() == size).ok_or(missing);
                 let point = [vec![0x04], coordinate("x")?, coordinate("y")?].concat();
-                Material::Ec { curve, point }
+                KeyMaterial::Ec { curve, point }
             }
             (Some("OKP"), Some("Ed25519")) => {
-                Material::Ed25519(bytes("x").filter(|bytes| bytes.len() == 32).ok_or(missing)?)
+                KeyMaterial::Ed25519(bytes("x").filter(|bytes| bytes.len() == 32).ok_or(missing)?)
             }
             _ => return Err("is of a type that is not known here"),
         };
@@ -68,11 +68,11 @@ impl PublicKey {
     fn suits(&self, algorithm: Algorithm) -> bool {
         use Algorithm::{EdDsa, Es256, Es384, Es512, Ps256, Ps384, Ps512, Rs256, Rs384, Rs512};
         let fits = match (&self.material, algorithm) {
-            (Material::Rsa { .. }, Rs256 | Rs384 | Rs512 | Ps256 | Ps384 | Ps512) => true,
-            (Material::Ec { curve, .. }, Es256) => *curve == Curve::P256,
-            (Material::Ec { curve, .. }, Es384) => *curve == Curve::P384,
-            (Material::Ec { curve, .. }, Es512) => *curve == Curve::P521,
-            (Material::Ed25519(_), EdDsa) => true,
+            (KeyMaterial::Rsa { .. }, Rs256 | Rs384 | Rs512 | Ps256 | Ps384 | Ps512) => true,
+            (KeyMaterial::Ec { curve, .. }, Es256) => *curve == Curve::P256,
+            (KeyMaterial::Ec { curve, .. }, Es384) => *curve == Curve::P384,
+            (KeyMaterial::Ec { curve, .. }, Es512) => *curve == Curve::P521,
+            (KeyMaterial::Ed25519(_), EdDsa) => true,
             _ => false,
         };
         fits && self.only.as_deref().is_none_or(|only| Algorithm::parse(only) == Some(algorithm))
@@ -84,12 +84,12 @@ impl PublicKey {
             return false;
         }
         let verified = match &self.material {
-            Material::Rsa { n, e } => match rsa(algorithm) {
+            KeyMaterial::Rsa { n, e } => match rsa(algorithm) {
                 Some(parameters) => RsaPublicKeyComponents { n, e }.verify(parameters, message, signature),
                 None => return false,
             },
-            Material::Ec { curve, point } => UnparsedPublicKey::new(ecdsa(*curve), point).verify(message, signature),
-            Material::Ed25519(key) => UnparsedPublicKey::new(&signature::ED25519, key).verify(message, signature),
+            KeyMaterial::Ec { curve, point } => UnparsedPublicKey::new(ecdsa(*curve), point).verify(message, signature),
+            KeyMaterial::Ed25519(key) => UnparsedPublicKey::new(&signature::ED25519, key).verify(message, signature),
         };
         verified.is_ok()
     }

@@ -2,17 +2,17 @@
 //! while.
 
 use super::{
-    Algorithm, ConfigError, Fetch, FetchError, Identity, Refusal, TokenVerifier, Verification,
-    claims::{self, Expected},
+    Algorithm, AuthOptionError, Fetch, FetchError, Identity, Refusal, TokenVerifier, Verification,
+    claims::{self, ExpectedClaims},
     discovery,
     fetch::MAX_DOCUMENT,
     jwk::KeySet,
     jws::Jws,
-    key_cache::{KeyCache, Look},
+    key_cache::{KeyCache, KeyLookup},
     resource::is_safe,
 };
 use crate::{
-    runtime::{Runtime, Task},
+    runtime::{BoxedTask, Runtime},
     sync::Mutex,
 };
 use bytes::Bytes;
@@ -129,11 +129,11 @@ struct Policy {
 
 struct Issuer {
     name: String,
-    place: Place,
+    place: KeyOrigin,
     state: Mutex<IssuerState>,
 }
 
-enum Place {
+enum KeyOrigin {
     Discovered,
     At(Url),
     Given(Arc<KeySet>),
@@ -146,7 +146,7 @@ struct IssuerState {
 }
 
 /// The next step with a token.
-enum Step<'a> {
+enum TokenStep<'a> {
     Answer(Result<Identity, Refusal>),
     Wait { issuer: usize, state: MutexGuard<'a, IssuerState>, fetch: bool },
 }
@@ -156,16 +156,16 @@ impl JwtVerifier {
     ///
     /// # Errors
     /// If an option is wrong; the text names it.
-    pub fn new(options: JwtOptions, fetch: Arc<dyn Fetch>) -> Result<Self, ConfigError> {
+    pub fn new(options: JwtOptions, fetch: Arc<dyn Fetch>) -> Result<Self, AuthOptionError> {
         let JwtOptions { issuers, keys, audiences, algorithms, strict_type } = options;
         if issuers.is_empty() {
-            return Err(ConfigError::new("issuer", "is missing: whose tokens are accepted?"));
+            return Err(AuthOptionError::new("issuer", "is missing: whose tokens are accepted?"));
         }
         if algorithms.is_empty() {
-            return Err(ConfigError::new("algorithms", "must name at least one"));
+            return Err(AuthOptionError::new("algorithms", "must name at least one"));
         }
         if issuers.len() > 1 && keys != KeySource::Discovered {
-            return Err(ConfigError::new("issuer", "must be one only where jwks or jwksUri is given"));
+            return Err(AuthOptionError::new("issuer", "must be one only where jwks or jwksUri is given"));
         }
         let issuers: Result<Vec<_>, _> = issuers.into_iter().map(|name| Issuer::new(name, &keys)).collect();
         Ok(Self { inner: Arc::new(Policy { issuers: issuers?, audiences, algorithms, strict_type, fetch }) })
@@ -173,23 +173,23 @@ impl JwtVerifier {
 }
 
 impl Issuer {
-    fn new(name: String, keys: &KeySource) -> Result<Self, ConfigError> {
+    fn new(name: String, keys: &KeySource) -> Result<Self, AuthOptionError> {
         let place = match keys {
             KeySource::Discovered if discovery::places(&name).is_empty() => {
                 let text = format!("{name:?} is no https URL (http is for this machine only)");
-                return Err(ConfigError::new("issuer", text));
+                return Err(AuthOptionError::new("issuer", text));
             }
-            KeySource::Discovered => Place::Discovered,
+            KeySource::Discovered => KeyOrigin::Discovered,
             KeySource::At(url) => match Url::parse(url).ok().filter(is_safe) {
-                Some(url) => Place::At(url),
+                Some(url) => KeyOrigin::At(url),
                 None => {
                     let text = format!("{url:?} is no https URL (http is for this machine only)");
-                    return Err(ConfigError::new("jwksUri", text));
+                    return Err(AuthOptionError::new("jwksUri", text));
                 }
             },
             KeySource::Given(set) => {
-                let keys = KeySet::of_json(set).map_err(|error| ConfigError::new("jwks", error))?;
-                Place::Given(Arc::new(keys))
+                let keys = KeySet::of_json(set).map_err(|error| AuthOptionError::new("jwks", error))?;
+                KeyOrigin::Given(Arc::new(keys))
             }
         };
         Ok(Self { name, place, state: Mutex::default() })
@@ -206,14 +206,14 @@ impl Policy {
     fn proceed(self: &Arc<Self>, verification: Verification) {
         let runtime = Arc::clone(verification.runtime());
         match self.step(&verification, &runtime) {
-            Step::Answer(verdict) => {
+            TokenStep::Answer(verdict) => {
                 verification.complete(verdict);
             }
-            Step::Wait { state, .. } if state.waiting.len() >= MAX_WAITING => {
+            TokenStep::Wait { state, .. } if state.waiting.len() >= MAX_WAITING => {
                 drop(state);
                 verification.complete(Err(Refusal::Unavailable("too many tokens wait for keys".into())));
             }
-            Step::Wait { issuer, mut state, fetch } => {
+            TokenStep::Wait { issuer, mut state, fetch } => {
                 state.waiting.push(verification);
                 drop(state);
                 if fetch {
@@ -223,8 +223,8 @@ impl Policy {
         }
     }
 
-    fn step<'a>(self: &'a Arc<Self>, verification: &Verification, runtime: &Arc<dyn Runtime>) -> Step<'a> {
-        let invalid = |text: &str| Step::Answer(Err(Refusal::InvalidToken(text.into())));
+    fn step<'a>(self: &'a Arc<Self>, verification: &Verification, runtime: &Arc<dyn Runtime>) -> TokenStep<'a> {
+        let invalid = |text: &str| TokenStep::Answer(Err(Refusal::InvalidToken(text.into())));
         let jws = match Jws::parse(verification.token()) {
             Ok(jws) => jws,
             Err(error) => return invalid(&format!("The access token {error}")),
@@ -241,23 +241,23 @@ impl Policy {
         };
         let issuer = &self.issuers[index];
         let id = jws.header.kid.as_deref();
-        let keys = if let Place::Given(keys) = &issuer.place {
+        let keys = if let KeyOrigin::Given(keys) = &issuer.place {
             Arc::clone(keys)
         } else {
             let mut state = issuer.state.lock();
             let suits = |keys: &Arc<KeySet>| keys.candidates(id, algorithm).next().is_some();
             match state.cache.look(runtime.now(), suits) {
-                Look::Use(keys) => keys,
-                Look::UseAndFetch(keys) => {
+                KeyLookup::Use(keys) => keys,
+                KeyLookup::UseAndFetch(keys) => {
                     drop(state);
                     self.fetch_keys(index, runtime);
                     keys
                 }
-                Look::Fetch => return Step::Wait { issuer: index, state, fetch: true },
-                Look::Wait => return Step::Wait { issuer: index, state, fetch: false },
-                Look::Unavailable => {
+                KeyLookup::Fetch => return TokenStep::Wait { issuer: index, state, fetch: true },
+                KeyLookup::Wait => return TokenStep::Wait { issuer: index, state, fetch: false },
+                KeyLookup::Unavailable => {
                     let text = format!("the keys of {} are not to be had", issuer.name);
-                    return Step::Answer(Err(Refusal::Unavailable(text)));
+                    return TokenStep::Answer(Err(Refusal::Unavailable(text)));
                 }
             }
         };
@@ -266,8 +266,8 @@ impl Policy {
         }
         let resource = [verification.resource().to_owned()];
         let audiences = if self.audiences.is_empty() { &resource[..] } else { &self.audiences };
-        let expected = Expected { issuer: &issuer.name, audiences, now: verification.now() };
-        Step::Answer(claims::judge(jws.claims, &expected).map_err(|text| Refusal::InvalidToken(text.into())))
+        let expected = ExpectedClaims { issuer: &issuer.name, audiences, now: verification.now() };
+        TokenStep::Answer(claims::judge(jws.claims, &expected).map_err(|text| Refusal::InvalidToken(text.into())))
     }
 
     /// Returns whether the type of a JWT is that of an access token; it keeps other JWTs of an
@@ -304,8 +304,8 @@ impl Policy {
 impl Issuer {
     fn jwks_uri(&self) -> Option<Url> {
         match &self.place {
-            Place::At(url) => Some(url.clone()),
-            Place::Discovered | Place::Given(_) => None,
+            KeyOrigin::At(url) => Some(url.clone()),
+            KeyOrigin::Discovered | KeyOrigin::Given(_) => None,
         }
     }
 }
@@ -345,7 +345,7 @@ async fn document(fetch: &dyn Fetch, place: &Url) -> Result<Value, FetchError> {
 }
 
 /// Runs a future until the time is up.
-pub(super) async fn within<T>(runtime: &dyn Runtime, limit: Duration, mut future: Task<T>) -> Option<T> {
+pub(super) async fn within<T>(runtime: &dyn Runtime, limit: Duration, mut future: BoxedTask<T>) -> Option<T> {
     let mut up = runtime.sleep_until(runtime.now() + limit);
     poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(value) => Poll::Ready(Some(value)),

@@ -22,7 +22,7 @@ pub(super) struct KeyCache<K> {
 
 /// The decision about a token.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Look<K> {
+pub(super) enum KeyLookup<K> {
     /// Use these keys, as they are.
     Use(K),
     /// Use these keys, and fetch them anew meanwhile.
@@ -44,7 +44,7 @@ impl<K> Default for KeyCache<K> {
 impl<K: Clone> KeyCache<K> {
     /// Looks for keys. `suits` tells if the key that the token names is among them. A caller that
     /// is told to fetch must do so, and then call [`Self::fetched`].
-    pub(super) fn look(&mut self, now: Instant, suits: impl Fn(&K) -> bool) -> Look<K> {
+    pub(super) fn look(&mut self, now: Instant, suits: impl Fn(&K) -> bool) -> KeyLookup<K> {
         let since = |at: Instant| now.saturating_duration_since(at);
         let running = self.fetching && self.last_fetch.is_some_and(|at| since(at) < LOST);
         let may_fetch = !running && self.last_fetch.is_none_or(|at| since(at) >= PAUSE);
@@ -52,23 +52,23 @@ impl<K: Clone> KeyCache<K> {
         if let Some((keys, at)) = known {
             let keys = keys.clone();
             match (suits(&keys), since(*at) < FRESH) {
-                (true, true) => return Look::Use(keys),
+                (true, true) => return KeyLookup::Use(keys),
                 (true, false) if may_fetch => {
                     self.begin(now);
-                    return Look::UseAndFetch(keys);
+                    return KeyLookup::UseAndFetch(keys);
                 }
-                (true, false) => return Look::Use(keys),
-                (false, _) if !may_fetch && !running => return Look::Use(keys),
+                (true, false) => return KeyLookup::Use(keys),
+                (false, _) if !may_fetch && !running => return KeyLookup::Use(keys),
                 (false, _) => {}
             }
         }
         if running {
-            Look::Wait
+            KeyLookup::Wait
         } else if may_fetch {
             self.begin(now);
-            Look::Fetch
+            KeyLookup::Fetch
         } else {
-            Look::Unavailable
+            KeyLookup::Unavailable
         }
     }
 
@@ -94,37 +94,37 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// Keys are a list of ids here.
-    fn look(cache: &mut KeyCache<Vec<u8>>, now: Instant, id: u8) -> Look<Vec<u8>> {
+    fn look(cache: &mut KeyCache<Vec<u8>>, now: Instant, id: u8) -> KeyLookup<Vec<u8>> {
         cache.look(now, |keys| keys.contains(&id))
     }
 
     #[test]
     fn one_fetch_at_a_time_and_everyone_waits_for_it() {
         let (mut cache, start) = (KeyCache::default(), Instant::now());
-        assert_eq!(look(&mut cache, start, 1), Look::Fetch);
-        assert_eq!(look(&mut cache, start, 1), Look::Wait);
-        assert_eq!(look(&mut cache, start + SECOND, 2), Look::Wait);
+        assert_eq!(look(&mut cache, start, 1), KeyLookup::Fetch);
+        assert_eq!(look(&mut cache, start, 1), KeyLookup::Wait);
+        assert_eq!(look(&mut cache, start + SECOND, 2), KeyLookup::Wait);
         cache.fetched(start + SECOND, Some(vec![1]));
-        assert_eq!(look(&mut cache, start + SECOND, 1), Look::Use(vec![1]));
+        assert_eq!(look(&mut cache, start + SECOND, 1), KeyLookup::Use(vec![1]));
         // An unknown key: asked for again, but not at once.
-        assert_eq!(look(&mut cache, start + SECOND, 2), Look::Use(vec![1]));
+        assert_eq!(look(&mut cache, start + SECOND, 2), KeyLookup::Use(vec![1]));
         let later = start + SECOND + PAUSE;
-        assert_eq!(look(&mut cache, later - SECOND, 2), Look::Use(vec![1]));
-        assert_eq!(look(&mut cache, later, 2), Look::Fetch);
-        assert_eq!(look(&mut cache, later, 2), Look::Wait);
+        assert_eq!(look(&mut cache, later - SECOND, 2), KeyLookup::Use(vec![1]));
+        assert_eq!(look(&mut cache, later, 2), KeyLookup::Fetch);
+        assert_eq!(look(&mut cache, later, 2), KeyLookup::Wait);
         // Known keys do not wait for that.
-        assert_eq!(look(&mut cache, later, 1), Look::Use(vec![1]));
+        assert_eq!(look(&mut cache, later, 1), KeyLookup::Use(vec![1]));
         cache.fetched(later, Some(vec![1, 2]));
-        assert_eq!(look(&mut cache, later, 2), Look::Use(vec![1, 2]));
+        assert_eq!(look(&mut cache, later, 2), KeyLookup::Use(vec![1, 2]));
     }
 
     #[test]
     fn failures_are_not_repeated_at_once() {
         let (mut cache, start) = (KeyCache::<Vec<u8>>::default(), Instant::now());
-        assert_eq!(look(&mut cache, start, 1), Look::Fetch);
+        assert_eq!(look(&mut cache, start, 1), KeyLookup::Fetch);
         cache.fetched(start, None);
-        assert_eq!(look(&mut cache, start + PAUSE - SECOND, 1), Look::Unavailable);
-        assert_eq!(look(&mut cache, start + PAUSE, 1), Look::Fetch);
+        assert_eq!(look(&mut cache, start + PAUSE - SECOND, 1), KeyLookup::Unavailable);
+        assert_eq!(look(&mut cache, start + PAUSE, 1), KeyLookup::Fetch);
     }
 
     #[test]
@@ -132,23 +132,23 @@ mod tests {
         let (mut cache, start) = (KeyCache::default(), Instant::now());
         look(&mut cache, start, 1);
         cache.fetched(start, Some(vec![1]));
-        assert_eq!(look(&mut cache, start + FRESH - SECOND, 1), Look::Use(vec![1]));
-        assert_eq!(look(&mut cache, start + FRESH, 1), Look::UseAndFetch(vec![1]));
-        assert_eq!(look(&mut cache, start + FRESH, 1), Look::Use(vec![1]));
+        assert_eq!(look(&mut cache, start + FRESH - SECOND, 1), KeyLookup::Use(vec![1]));
+        assert_eq!(look(&mut cache, start + FRESH, 1), KeyLookup::UseAndFetch(vec![1]));
+        assert_eq!(look(&mut cache, start + FRESH, 1), KeyLookup::Use(vec![1]));
         cache.fetched(start + FRESH, None);
-        assert_eq!(look(&mut cache, start + FRESH, 1), Look::Use(vec![1]));
+        assert_eq!(look(&mut cache, start + FRESH, 1), KeyLookup::Use(vec![1]));
         let end = start + STALE;
-        assert_eq!(look(&mut cache, end - SECOND, 1), Look::UseAndFetch(vec![1]));
+        assert_eq!(look(&mut cache, end - SECOND, 1), KeyLookup::UseAndFetch(vec![1]));
         cache.fetched(end - SECOND, None);
-        assert_eq!(look(&mut cache, end, 1), Look::Unavailable);
-        assert_eq!(look(&mut cache, end + PAUSE, 1), Look::Fetch);
+        assert_eq!(look(&mut cache, end, 1), KeyLookup::Unavailable);
+        assert_eq!(look(&mut cache, end + PAUSE, 1), KeyLookup::Fetch);
     }
 
     #[test]
     fn a_lost_fetch_does_not_block_for_ever() {
         let (mut cache, start) = (KeyCache::<Vec<u8>>::default(), Instant::now());
-        assert_eq!(look(&mut cache, start, 1), Look::Fetch);
-        assert_eq!(look(&mut cache, start + LOST - SECOND, 1), Look::Wait);
-        assert_eq!(look(&mut cache, start + LOST, 1), Look::Fetch);
+        assert_eq!(look(&mut cache, start, 1), KeyLookup::Fetch);
+        assert_eq!(look(&mut cache, start + LOST - SECOND, 1), KeyLookup::Wait);
+        assert_eq!(look(&mut cache, start + LOST, 1), KeyLookup::Fetch);
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Metadata {
 }
 
 /// The values of the document.
-pub(super) struct Contents<'a> {
+pub(super) struct MetadataValues<'a> {
     pub(super) resource: &'a str,
     pub(super) authorization_servers: &'a [String],
     pub(super) scopes: &'a [String],
@@ -41,7 +41,7 @@ impl Metadata {
         "dpop_bound_access_tokens_required",
     ];
 
-    pub(super) fn new(resource: &Url, contents: &Contents<'_>) -> Self {
+    pub(super) fn new(resource: &Url, contents: &MetadataValues<'_>) -> Self {
         let path = resource.path().trim_end_matches('/');
         let mut url = resource.clone();
         url.set_path(&format!("{WELL_KNOWN}{path}"));
@@ -58,7 +58,7 @@ impl Metadata {
     }
 }
 
-impl Contents<'_> {
+impl MetadataValues<'_> {
     fn to_json(&self) -> String {
         let mut document = json!({
             "resource": self.resource,
@@ -86,7 +86,7 @@ mod tests {
 
     fn metadata(resource: &str, dpop: Option<(&[Algorithm], bool)>) -> Metadata {
         let more = json!({"resource_name": "Weather"});
-        let contents = Contents {
+        let contents = MetadataValues {
             resource,
             authorization_servers: &["https://auth.example".to_owned()],
             scopes: &["read".to_owned()],

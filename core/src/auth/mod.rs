@@ -42,7 +42,7 @@ pub use client::{
     AccessToken, AssertionRequest, AuthNetwork, AuthorizationHandler, Authorizing, EnterpriseManaged, MemoryStore,
     OAuth, Reach, RedirectHandler, SigningKey, StoreLock, TokenRequest, TokenStore,
 };
-pub use config::{AuthorizationBuilder, ConfigError, DpopPolicy};
+pub use config::{AuthOptionError, AuthorizationBuilder, DpopPolicy};
 pub use fetch::{Fetch, FetchError};
 pub use identity::Identity;
 pub use jwt::{JwtOptions, JwtVerifier, KeySource};
@@ -50,6 +50,6 @@ pub use presented::Scheme;
 pub use refusal::Refusal;
 pub use verification::{TokenVerifier, Verification};
 
-pub(crate) use authorization::Refused;
+pub(crate) use authorization::AuthorizationRefused;
 pub(crate) use claims::LEEWAY;
 pub(crate) use verification::ask;

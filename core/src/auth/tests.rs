@@ -2,7 +2,7 @@
 
 use super::{Scheme, verification::ProtectedRequest};
 use crate::{
-    runtime::{Runtime, Task},
+    runtime::{BoxedTask, Runtime},
     wire_log::WireLog,
 };
 use aws_lc_rs::{
@@ -68,7 +68,7 @@ impl Key {
 pub(super) struct TestRuntime;
 
 impl Runtime for TestRuntime {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: BoxedTask) {
         tokio::spawn(task);
     }
 
@@ -76,7 +76,7 @@ impl Runtime for TestRuntime {
         tokio::time::Instant::now().into_std()
     }
 
-    fn sleep_until(&self, at: Instant) -> Task {
+    fn sleep_until(&self, at: Instant) -> BoxedTask {
         Box::pin(tokio::time::sleep_until(at.into()))
     }
 

@@ -31,7 +31,7 @@ impl<F: Fn(Verification) + Send + Sync + 'static> TokenVerifier for F {
 #[must_use = "dropping it refuses the token"]
 pub struct Verification {
     request: ProtectedRequest,
-    answer: Arc<Answer>,
+    answer: Arc<PendingVerdict>,
 }
 
 /// ProtectedRequest about the request that presents a token.
@@ -100,16 +100,16 @@ impl Verification {
 }
 
 /// That nobody waits any more.
-pub struct Abandonment(Arc<Answer>);
+pub struct Abandonment(Arc<PendingVerdict>);
 
 impl Abandonment {
     /// Runs `hook` when that is so; at once if it is.
     pub fn then(self, hook: impl FnOnce() + Send + 'static) {
         let mut state = self.0.state.lock();
         match &mut *state {
-            AnswerState::Asked { hook: kept, .. } => *kept = Some(Box::new(hook)),
-            AnswerState::Answered(_) => {}
-            AnswerState::Abandoned => {
+            VerdictState::Asked { hook: kept, .. } => *kept = Some(Box::new(hook)),
+            VerdictState::Answered(_) => {}
+            VerdictState::Abandoned => {
                 drop(state);
                 hook();
             }
@@ -124,26 +124,26 @@ impl Drop for Verification {
     }
 }
 
-struct Answer {
-    state: Mutex<AnswerState>,
+struct PendingVerdict {
+    state: Mutex<VerdictState>,
 }
 
-enum AnswerState {
+enum VerdictState {
     Asked { waker: Option<Waker>, hook: Option<Box<dyn FnOnce() + Send>> },
     Answered(Option<Result<Identity, Refusal>>),
     Abandoned,
 }
 
-impl Answer {
+impl PendingVerdict {
     fn give(&self, verdict: Result<Identity, Refusal>) -> bool {
         let before = {
             let mut state = self.state.lock();
-            if !matches!(*state, AnswerState::Asked { .. }) {
+            if !matches!(*state, VerdictState::Asked { .. }) {
                 return false;
             }
-            std::mem::replace(&mut *state, AnswerState::Answered(Some(verdict)))
+            std::mem::replace(&mut *state, VerdictState::Answered(Some(verdict)))
         };
-        if let AnswerState::Asked { waker: Some(waker), .. } = before {
+        if let VerdictState::Asked { waker: Some(waker), .. } = before {
             waker.wake();
         }
         true
@@ -152,7 +152,7 @@ impl Answer {
 
 /// Asks a verifier.
 pub(crate) fn ask(verifier: &dyn TokenVerifier, request: ProtectedRequest) -> VerifierAnswer {
-    let answer = Arc::new(Answer { state: Mutex::new(AnswerState::Asked { waker: None, hook: None }) });
+    let answer = Arc::new(PendingVerdict { state: Mutex::new(VerdictState::Asked { waker: None, hook: None }) });
     let verification = Verification { request, answer: Arc::clone(&answer) };
     // A verifier that panics drops its token, which refuses the request.
     if catch_unwind(AssertUnwindSafe(|| verifier.verify(verification))).is_err() {
@@ -163,21 +163,21 @@ pub(crate) fn ask(verifier: &dyn TokenVerifier, request: ProtectedRequest) -> Ve
 
 /// Completes with what the verifier says. Dropping it tells the verifier that nobody waits any
 /// more.
-pub(crate) struct VerifierAnswer(Arc<Answer>);
+pub(crate) struct VerifierAnswer(Arc<PendingVerdict>);
 
 impl Future for VerifierAnswer {
     type Output = Result<Identity, Refusal>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self.0.state.lock() {
-            AnswerState::Asked { waker, .. } => {
+            VerdictState::Asked { waker, .. } => {
                 *waker = Some(context.waker().clone());
                 Poll::Pending
             }
-            AnswerState::Answered(verdict) => {
+            VerdictState::Answered(verdict) => {
                 Poll::Ready(verdict.take().unwrap_or_else(|| Err(Refusal::Unavailable("asked twice".into()))))
             }
-            AnswerState::Abandoned => Poll::Pending,
+            VerdictState::Abandoned => Poll::Pending,
         }
     }
 }
@@ -186,12 +186,12 @@ impl Drop for VerifierAnswer {
     fn drop(&mut self) {
         let before = {
             let mut state = self.0.state.lock();
-            if !matches!(*state, AnswerState::Asked { .. }) {
+            if !matches!(*state, VerdictState::Asked { .. }) {
                 return;
             }
-            std::mem::replace(&mut *state, AnswerState::Abandoned)
+            std::mem::replace(&mut *state, VerdictState::Abandoned)
         };
-        if let AnswerState::Asked { hook: Some(hook), .. } = before {
+        if let VerdictState::Asked { hook: Some(hook), .. } = before {
             hook();
         }
     }

@@ -9,13 +9,13 @@ use super::{
     options::RequestOptions,
     recall::Recall,
     reply::{ReplyTo, Waiter},
-    rounds::{RepeatedCall, Rounds},
+    rounds::{ClientRounds, RepeatedCall},
 };
 use crate::{
     engine::RequestExtras,
     protocol::{
-        Era, Feature, RawJson, RequestId, Revision,
-        method::{self, Kind, Method, Role},
+        Era, RawJson, RequestId, Revision, RevisionFeature,
+        method::{self, MessageKind, Method, Sender},
         model::LoggingLevel,
     },
     sync::Mutex,
@@ -99,7 +99,7 @@ impl Client {
             options.input_responses.as_ref().map(|responses| responses.with_params(params.as_ref())).transpose();
         let given = given.map_err(|error| ClientError::Invalid(error.to_string()))?;
         let params = given.or(params);
-        let rounds = Rounds {
+        let rounds = ClientRounds {
             client: Arc::downgrade(&self.inner),
             call: Arc::new(RepeatedCall { params: params.clone(), ..call }),
             reply,
@@ -160,7 +160,7 @@ impl Client {
         if method != method::LOGGING_SET_LEVEL {
             return Ok(None);
         }
-        let travels = revision.is_some_and(|revision| revision.supports(Feature::LogLevelPerRequest));
+        let travels = revision.is_some_and(|revision| revision.supports(RevisionFeature::LogLevelPerRequest));
         let level = params.map_or_else(|| Err("level is missing".to_owned()), RawJson::read::<Level>);
         match level {
             Ok(Level { level }) => self.inner.conversation.lock().set_log_level(Some(level)),
@@ -261,7 +261,7 @@ fn spoken(method: &str, revision: Option<Revision>) -> &str {
 }
 
 fn takes_input(method: &str, revision: Option<Revision>) -> bool {
-    revision.filter(|revision| revision.supports(Feature::InputRequired)).is_some_and(|revision| {
-        Method::find(method, Kind::Request, Role::Client, revision).is_some_and(|method| method.takes_input)
+    revision.filter(|revision| revision.supports(RevisionFeature::InputRequired)).is_some_and(|revision| {
+        Method::find(method, MessageKind::Request, Sender::Client, revision).is_some_and(|method| method.takes_input)
     })
 }

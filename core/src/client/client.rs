@@ -1,7 +1,7 @@
 //! A connection to a server, as programs hold it.
 
 use super::{
-    error::ClientError, handlers::ClientHandlers, host::as_raw, inner::Inner, roots::check_roots,
+    error::ClientError, handlers::ClientHandlers, host::as_raw, inner::ClientInner, roots::check_roots,
     server_description::ServerDescription,
 };
 use crate::protocol::{
@@ -34,7 +34,7 @@ use std::{
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<ClientInner>,
 }
 
 impl Client {

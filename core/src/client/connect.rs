@@ -7,7 +7,7 @@ use super::{
     events::ClientEvents,
     failure::LinkFailure,
     inbox::ClientInbox,
-    inner::Inner,
+    inner::ClientInner,
     link::{Connector, LinkMessage, RequestHead},
     options::ClientOptions,
     race::until,
@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Negotiated, Negotiation, NegotiationError, Probe, ProbeOutcome, RequestTimeout, RevisionChoice, Step, later,
+        Negotiated, Negotiation, NegotiationError, NegotiationStep, Probe, ProbeOutcome, RequestTimeout,
+        RevisionChoice, later,
     },
     protocol::{Era, method},
     runtime::Runtime,
@@ -42,7 +43,7 @@ impl Client {
     ) -> Result<Self, ClientError> {
         options.limits().check().map_err(|problem| ClientError::Invalid(format!("options.maxNesting: {problem}")))?;
         check_roots(options.roots.as_deref().unwrap_or_default())?;
-        let inner = Inner::new(runtime, Arc::clone(&connector), declaring_auth(options), events);
+        let inner = ClientInner::new(runtime, Arc::clone(&connector), declaring_auth(options), events);
         let opened = inner.until_connect_deadline(inner.find_revision(&*connector)).await;
         match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {
             Ok(()) => {
@@ -84,7 +85,7 @@ fn declaring_auth(mut options: ClientOptions) -> ClientOptions {
     options
 }
 
-impl Inner {
+impl ClientInner {
     /// The error text for a silent peer: its name, the time, and a likely reason.
     pub(super) fn silence(&self) -> String {
         let (who, words) = match self.link() {
@@ -139,7 +140,7 @@ impl Inner {
         let mut failure = None;
         loop {
             match step {
-                Step::Send(probe) => {
+                NegotiationStep::Send(probe) => {
                     if matches!(probe, Probe::Initialize { fresh: true, .. }) {
                         self.connect(connector).await?;
                     }
@@ -147,8 +148,8 @@ impl Inner {
                     step = negotiation.next(outcome);
                     failure = failed;
                 }
-                Step::Done(negotiated) => return self.settle(negotiated),
-                Step::Fail(error) => {
+                NegotiationStep::Done(negotiated) => return self.settle(negotiated),
+                NegotiationStep::Fail(error) => {
                     return Err(match (error, failure) {
                         (NegotiationError::Transport(text), Some(failure)) => ClientError::NotOpened { text, failure },
                         (error, _) => ClientError::Negotiation(error),

@@ -10,7 +10,7 @@ use crate::{
         },
         operation::HostOperation,
     },
-    runtime::Task,
+    runtime::BoxedTask,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
@@ -57,7 +57,7 @@ pub type ElicitUrlRequest = ServerRequest<ElicitUrlParams>;
 pub type SampleRequest = ServerRequest<CreateMessageParams>;
 
 /// Answers one kind of request, as JSON.
-pub type RequestHandler = Arc<dyn Fn(ServerRequest<RawJson>) -> Task<Result<RawJson, RpcError>> + Send + Sync>;
+pub type RequestHandler = Arc<dyn Fn(ServerRequest<RawJson>) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
 
 type NotificationHandler = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
 

@@ -1,14 +1,16 @@
 //! The receiving side of a client: what its link brings.
 
-use super::{error::ClientError, failure::LinkFailure, host::Run, inner::Inner, link::Inbox, tasks::form::unified};
+use super::{
+    error::ClientError, failure::LinkFailure, host::Run, inner::ClientInner, link::Inbox, tasks::form::unified,
+};
 use crate::{
     engine::ClientReceived,
     protocol::{
-        Feature, RawJson, RequestId, Revision,
+        RawJson, RequestId, Revision, RevisionFeature,
         envelope::{Frame, FrameBounds, Message},
         method,
     },
-    wire_log::{Direction, Exchange, Side},
+    wire_log::{Direction, Side, WireFacts},
 };
 use bytes::Bytes;
 use std::{
@@ -18,12 +20,12 @@ use std::{
 
 /// Takes what one link brings, for as long as it is the current one.
 pub(super) struct ClientInbox {
-    pub(super) client: Weak<Inner>,
+    pub(super) client: Weak<ClientInner>,
     pub(super) generation: u64,
 }
 
 impl ClientInbox {
-    fn client(&self) -> Option<Arc<Inner>> {
+    fn client(&self) -> Option<Arc<ClientInner>> {
         self.client.upgrade().filter(|client| client.generation.load(Ordering::Acquire) == self.generation)
     }
 }
@@ -84,7 +86,7 @@ impl Inbox for ClientInbox {
     }
 }
 
-impl Inner {
+impl ClientInner {
     fn receive(self: &Arc<Self>, frame: &Bytes) {
         // A server that answers many requests at once answers no more than there are.
         let bounds = FrameBounds { elements: self.options.max_in_flight, ..self.options.limits().frame() };
@@ -118,7 +120,7 @@ impl Inner {
             let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
             let client_capabilities = Some(&self.capabilities);
             log.message(
-                &Exchange { side, direction, transport, revision, client_capabilities, method, refused: false },
+                &WireFacts { side, direction, transport, revision, client_capabilities, method, refused: false },
                 &copy,
             );
         }
@@ -152,7 +154,7 @@ impl Inner {
         if method != method::TOOLS_LIST {
             return unified(method, result);
         }
-        if revision.is_some_and(|revision| revision.supports(Feature::CoreTasks)) {
+        if revision.is_some_and(|revision| revision.supports(RevisionFeature::CoreTasks)) {
             self.task_support.read_list(&result);
         }
         if self.mirrors(revision) { self.mirrored.read_list(result) } else { result }

@@ -13,7 +13,7 @@ use super::{
     reply::ReplyTo,
     server_description::ServerDescription,
     subscription::entry::Subscriptions,
-    tasks::{support::TaskSupport, table::TaskTable},
+    tasks::{support::ServerTaskSupport, table::ClientTaskTable},
     timer::Timer,
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     },
     runtime::Runtime,
     sync::Mutex,
-    wire_log::{Direction, Exchange, Side, Transport},
+    wire_log::{Direction, Side, Transport, WireFacts},
 };
 use bytes::Bytes;
 use serde::Serialize;
@@ -39,7 +39,7 @@ use std::{
     time::Instant,
 };
 
-pub(crate) struct Inner {
+pub(crate) struct ClientInner {
     pub(super) runtime: Arc<dyn Runtime>,
     pub(super) transport: Transport,
     pub(super) options: ClientOptions,
@@ -65,11 +65,11 @@ pub(crate) struct Inner {
     pub(super) mirrored: MirroredTools,
     pub(super) host: Arc<Host>,
     pub(super) subscriptions: Subscriptions,
-    pub(super) tasks: TaskTable,
-    pub(super) task_support: TaskSupport,
+    pub(super) tasks: ClientTaskTable,
+    pub(super) task_support: ServerTaskSupport,
 }
 
-impl Inner {
+impl ClientInner {
     pub(super) fn new(
         runtime: Arc<dyn Runtime>,
         connector: Arc<dyn Connector>,
@@ -103,8 +103,8 @@ impl Inner {
             mirrored: MirroredTools::default(),
             host,
             subscriptions: Subscriptions::default(),
-            tasks: TaskTable::default(),
-            task_support: TaskSupport::default(),
+            tasks: ClientTaskTable::default(),
+            task_support: ServerTaskSupport::default(),
         })
     }
 
@@ -247,7 +247,7 @@ impl Inner {
             let (side, transport) = (Side::Client, self.transport);
             let (method, client_capabilities) = (Some(method), Some(&self.capabilities));
             log.text(
-                &Exchange { side, direction, transport, revision, client_capabilities, method, refused: false },
+                &WireFacts { side, direction, transport, revision, client_capabilities, method, refused: false },
                 text,
             );
         }

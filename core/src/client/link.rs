@@ -3,7 +3,7 @@
 use super::failure::LinkFailure;
 use crate::{
     protocol::{Era, RequestId, Revision},
-    runtime::Task,
+    runtime::BoxedTask,
     wire_log::Transport,
 };
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 /// Makes connections to one server; again, if the negotiation needs a fresh one.
 pub trait Connector: Send + Sync + 'static {
     /// Connects. Messages go to `inbox` from now on.
-    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>>;
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>>;
     /// Returns whether the server is a process on a pipe and not a URL (it may be silent or exit
     /// when probed).
     fn is_pipe(&self) -> bool;
@@ -56,7 +56,7 @@ pub trait Link: Send + Sync + 'static {
     /// Ends the connection: politely until the deadline, given as the time that is left, then by
     /// force. It continues if its caller stops waiting. Several callers wait for the same end, and
     /// the earliest deadline counts.
-    fn close(&self, deadline: Duration) -> Task;
+    fn close(&self, deadline: Duration) -> BoxedTask;
 }
 
 /// A message on its way to the server.

@@ -49,7 +49,7 @@ macro_rules! client_methods {
         /// # Errors
         /// As for [`Client::request`].
         pub async fn $page(&self, cursor: Option<&str>) -> Result<$result, ClientError> {
-            let mut params = Members::default();
+            let mut params = ParamsMembers::default();
             params.add("cursor", cursor)?;
             read(&self.request(method::$method, params.json()?.as_ref(), &RequestOptions::default()).await?)
         }
@@ -76,7 +76,7 @@ macro_rules! client_methods {
             $($param: client_methods!(@$presence $ty),)*
             options: &RequestOptions,
         ) -> Result<$result, ClientError> {
-            let mut params = Members::default();
+            let mut params = ParamsMembers::default();
             $(params.add($json, client_methods!(@given $presence $param))?;)*
             read(&self.request(method::$method, params.json()?.as_ref(), options).await?)
         }
@@ -92,9 +92,9 @@ trunkline_proto::client_operations!(client_methods);
 
 /// The members of parameters, in order.
 #[derive(Default)]
-struct Members(Vec<(&'static str, Box<RawValue>)>);
+struct ParamsMembers(Vec<(&'static str, Box<RawValue>)>);
 
-impl Members {
+impl ParamsMembers {
     fn add<T: Serialize + ?Sized>(&mut self, name: &'static str, value: Option<&T>) -> Result<(), ClientError> {
         if let Some(value) = value {
             let value = to_raw_value(value);
@@ -113,7 +113,7 @@ impl Members {
     }
 }
 
-impl Serialize for Members {
+impl Serialize for ParamsMembers {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }

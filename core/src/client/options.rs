@@ -8,7 +8,7 @@ use crate::{
         RawJson,
         describe::{Described, Type},
         model::{ClientCapabilities, Implementation, LoggingLevel, Root},
-        options::{Bytes, Form, Millis},
+        options::{Bytes, JsonForm, Millis},
     },
 };
 use serde::{Deserialize, Deserializer, de::Error};
@@ -120,7 +120,7 @@ fn this_library() -> Implementation {
 /// The JSON of an Implementation object.
 pub struct Info;
 
-impl Form<Implementation> for Info {
+impl JsonForm<Implementation> for Info {
     const TYPE: Type = Implementation::TYPE;
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Implementation, D::Error> {

@@ -1,6 +1,6 @@
 //! Futures that end when others do.
 
-use crate::runtime::{Runtime, Task};
+use crate::runtime::{BoxedTask, Runtime};
 use std::{
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
@@ -25,7 +25,7 @@ pub(super) async fn unless<T>(end: impl Future<Output = ()>, future: impl Future
 }
 
 /// The values of all futures, which run together, or the first error.
-pub(super) async fn all<T, E>(mut tasks: Vec<Task<Result<T, E>>>) -> Result<Vec<T>, E> {
+pub(super) async fn all<T, E>(mut tasks: Vec<BoxedTask<Result<T, E>>>) -> Result<Vec<T>, E> {
     let mut values: Vec<Option<T>> = tasks.iter().map(|_| None).collect();
     poll_fn(|context| {
         for (task, value) in tasks.iter_mut().zip(&mut values) {

@@ -1,7 +1,7 @@
 //! Calls of tools that are made once more, because the server missed a header (H26-38).
 
 use super::{
-    client::Client, error::ClientError, flight::InFlight, inner::Inner, options::RequestOptions, reply::ReplyTo,
+    client::Client, error::ClientError, flight::InFlight, inner::ClientInner, options::RequestOptions, reply::ReplyTo,
 };
 use crate::protocol::{RawJson, error::code, method};
 use std::sync::{Arc, Weak};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 /// Gets the answer of a call first: if the server missed a header, the list of tools is fetched
 /// anew and the call made once more (H26-38).
 pub(super) struct Recall {
-    pub(super) client: Weak<Inner>,
+    pub(super) client: Weak<ClientInner>,
     pub(super) params: Option<RawJson>,
     pub(super) options: RequestOptions,
     pub(super) with_progress: bool,

@@ -3,7 +3,7 @@
 //! Requests in flight have failed by then, because the server may have acted on them: nothing is
 //! sent twice.
 
-use super::{error::ClientError, failure::LinkFailure, inner::Inner, link::LinkMessage, race::until};
+use super::{error::ClientError, failure::LinkFailure, inner::ClientInner, link::LinkMessage, race::until};
 use crate::{
     engine::{NegotiationError, Probe, ProbeOutcome, later},
     protocol::{Era, Revision, method},
@@ -17,7 +17,7 @@ use std::{
 /// bound of their own.
 const MAX_WAITING: usize = 1_000;
 
-impl Inner {
+impl ClientInner {
     /// Sends a message on the connection, or when it has been made anew.
     pub(super) fn deliver(self: &Arc<Self>, message: LinkMessage) {
         if self.ready.load(Ordering::Acquire)

@@ -6,7 +6,7 @@ use super::{
     error::ClientError,
     flight::{Flight, InFlight},
     host::Run,
-    inner::Inner,
+    inner::ClientInner,
     input_required::{InputRequired, InputResponses},
     options::{InputMode, RequestOptions},
     race::{all, unless},
@@ -24,8 +24,8 @@ use std::{
 };
 
 /// Gets the answer of a call first, until one is a result.
-pub(super) struct Rounds {
-    pub(super) client: Weak<Inner>,
+pub(super) struct ClientRounds {
+    pub(super) client: Weak<ClientInner>,
     pub(super) call: Arc<RepeatedCall>,
     pub(super) reply: Arc<dyn ReplyTo>,
     pub(super) flight: InFlight,
@@ -46,7 +46,7 @@ pub(super) struct RepeatedCall {
     pub(super) with_progress: bool,
 }
 
-impl ReplyTo for Rounds {
+impl ReplyTo for ClientRounds {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
         self.reply.answered(outcome);
     }
@@ -67,9 +67,9 @@ impl ReplyTo for Rounds {
     }
 }
 
-impl Rounds {
+impl ClientRounds {
     /// Starts the handlers of a round; an error ends the call.
-    fn next(&self, client: Arc<Inner>, result: &RawJson) -> Result<(), ClientError> {
+    fn next(&self, client: Arc<ClientInner>, result: &RawJson) -> Result<(), ClientError> {
         let required = InputRequired::read(result).map_err(ClientError::InvalidResponse)?;
         if self.call.options.input == InputMode::Manual {
             return Err(ClientError::InputRequired(Box::new(required)));
@@ -105,7 +105,7 @@ impl Rounds {
     }
 
     /// Runs the handlers, all at once, and makes the call again with their answers (MRTR-13).
-    async fn gather(self, client: Arc<Inner>, required: InputRequired, run: Run, stop: &Promise<()>) {
+    async fn gather(self, client: Arc<ClientInner>, required: InputRequired, run: Run, stop: &Promise<()>) {
         let answers =
             required.requests.values().map(|request| client.host_answer(&request.method, request.params.clone()));
         let answers = all(answers.collect());
@@ -150,7 +150,7 @@ impl Rounds {
 }
 
 /// Requests that the client did not declare, does not know or cannot read fail the call.
-pub(super) fn check(client: &Inner, required: &InputRequired) -> Result<(), ClientError> {
+pub(super) fn check(client: &ClientInner, required: &InputRequired) -> Result<(), ClientError> {
     let conversation = client.conversation.lock();
     let Some(revision) = conversation.revision() else { return Err(ClientError::Closed) };
     let capabilities: Value = conversation.capabilities().parse().unwrap_or_default();

@@ -4,7 +4,7 @@
 use super::{
     handlers::ServerRequest,
     host::{Run, as_raw},
-    inner::Inner,
+    inner::ClientInner,
     race::{guarded, unless, until},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
         method,
         model::{Implementation, ListRootsResult},
     },
-    runtime::Task,
+    runtime::BoxedTask,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) enum Unanswered {
     TimedOut,
 }
 
-impl Inner {
+impl ClientInner {
     /// Answers a request of a server of the legacy era. The clocks of our requests stand still
     /// meanwhile: the message does not name the one that it belongs to.
     pub(super) fn asked(self: &Arc<Self>, request: IncomingRequest) {
@@ -61,7 +61,7 @@ impl Inner {
 
     /// The checked answer of the host to a request. It comes within the time that the options give
     /// to handlers.
-    pub(super) fn host_answer(&self, method: &str, params: RawJson) -> Task<Result<RawJson, Unanswered>> {
+    pub(super) fn host_answer(&self, method: &str, params: RawJson) -> BoxedTask<Result<RawJson, Unanswered>> {
         let handlers = self.host.handlers();
         let given: Value = params.parse().unwrap_or_default();
         if method == method::ROOTS_LIST {

@@ -1,7 +1,7 @@
 //! The one timer of a client: it sleeps until the earliest deadline, however often that changes.
 
 use crate::{
-    runtime::{Runtime, Task},
+    runtime::{BoxedTask, Runtime},
     sync::Mutex,
 };
 use std::{
@@ -34,7 +34,7 @@ impl Timer {
         at: Instant,
         runtime: &Arc<dyn Runtime>,
         fire: impl FnOnce() -> F,
-    ) -> Option<Task> {
+    ) -> Option<BoxedTask> {
         let waker = {
             let mut state = self.0.0.lock();
             if state.ended || state.at.is_some_and(|earlier| earlier <= at) {
@@ -79,7 +79,7 @@ impl Drop for Timer {
 impl Aim {
     /// Waits for the time. `false`: it will not come.
     async fn is_due(&self, runtime: &dyn Runtime) -> bool {
-        let mut asleep: Option<(Instant, Task)> = None;
+        let mut asleep: Option<(Instant, BoxedTask)> = None;
         poll_fn(|context| {
             let at = {
                 let mut state = self.0.lock();

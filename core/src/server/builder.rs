@@ -32,11 +32,11 @@ pub struct ServerBuilder<S = ()> {
     info: Implementation,
     instructions: Option<String>,
     options: ServerOptions,
-    additions: Vec<Addition>,
+    additions: Vec<BuilderAddition>,
     state: S,
 }
 
-type Addition = Box<dyn FnOnce(&Server) -> Result<(), RegisterError> + Send>;
+type BuilderAddition = Box<dyn FnOnce(&Server) -> Result<(), RegisterError> + Send>;
 
 impl Server {
     /// Starts building a server.

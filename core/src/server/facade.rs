@@ -5,11 +5,11 @@ use super::{
     options::ServerOptions,
     registry::{
         Addition, Category, CompletionDefinition, Listed, MiddlewareDefinition, PromptDefinition, ProviderDefinition,
-        RegisterError, Registration, ResourceDefinition, ResourceTemplateDefinition, SkillDefinition, Snapshot,
+        RegisterError, RegistryKey, ResourceDefinition, ResourceTemplateDefinition, SkillDefinition, Snapshot,
         ToolDefinition,
     },
     request::{self, RequestContext, Services},
-    session::{Connection, Dispatch, Opening, Origin, Outbound, PendingNotifications, ServerState},
+    session::{Connection, ConversationStart, Dispatch, Origin, Outbound, PendingNotifications, ServerState},
     typed::IntoDefinition,
 };
 use crate::{
@@ -28,10 +28,10 @@ use std::{collections::BTreeSet, sync::Arc};
 /// The same server answers every revision, on every transport it is given to, at the same time.
 #[derive(Clone)]
 pub struct Server {
-    inner: Arc<Inner>,
+    inner: Arc<ServerInner>,
 }
 
-struct Inner {
+struct ServerInner {
     state: Arc<ServerState>,
     services: Arc<Services>,
 }
@@ -41,7 +41,7 @@ impl Server {
     pub fn new(info: Value, instructions: Option<String>, options: ServerOptions) -> Self {
         let services = Services::new(&options.state_keys);
         let state = ServerState::new(info, instructions, options);
-        Self { inner: Arc::new(Inner { state: Arc::new(state), services: Arc::new(services) }) }
+        Self { inner: Arc::new(ServerInner { state: Arc::new(state), services: Arc::new(services) }) }
     }
 
     /// Registers a tool. Connected clients are notified that the list changed, once for changes
@@ -100,9 +100,9 @@ impl Server {
     ///
     /// # Errors
     /// None so far; a provider can always be added.
-    pub fn add_provider(&self, entry: ProviderDefinition) -> Result<Registration, RegisterError> {
+    pub fn add_provider(&self, entry: ProviderDefinition) -> Result<RegistryKey, RegisterError> {
         let number = self.state().next_number();
-        self.state().add(Addition::Provider(entry, number)).map(|()| Registration::Hook(number))
+        self.state().add(Addition::Provider(entry, number)).map(|()| RegistryKey::Hook(number))
     }
 
     /// Wraps requests from now on, inside the middleware that is there already. Gives the argument
@@ -110,10 +110,10 @@ impl Server {
     ///
     /// # Errors
     /// If it names a method that cannot be wrapped.
-    pub fn add_middleware(&self, entry: MiddlewareDefinition) -> Result<Registration, RegisterError> {
+    pub fn add_middleware(&self, entry: MiddlewareDefinition) -> Result<RegistryKey, RegisterError> {
         let number = self.state().next_number();
         let middleware = entry.compile(number)?;
-        self.state().add(Addition::Middleware(middleware)).map(|()| Registration::Hook(number))
+        self.state().add(Addition::Middleware(middleware)).map(|()| RegistryKey::Hook(number))
     }
 
     /// Registers an agent skill, as resources and by the skills extension; as [`Self::add_tool`].
@@ -121,20 +121,20 @@ impl Server {
     /// # Errors
     /// If its URI is taken, or its files are not a valid skill.
     #[cfg(feature = "skills")]
-    pub fn add_skill(&self, entry: SkillDefinition) -> Result<Registration, RegisterError> {
+    pub fn add_skill(&self, entry: SkillDefinition) -> Result<RegistryKey, RegisterError> {
         let skill = entry.compile()?;
-        let registration = Registration::Skill(Listed::key(&skill).to_owned());
+        let registration = RegistryKey::Skill(Listed::key(&skill).to_owned());
         self.state().add(Addition::Skill(skill)).map(|()| registration)
     }
 
     /// Removes a feature. Running requests go on. `false` if it is not there.
-    pub fn remove(&self, registration: &Registration) -> bool {
+    pub fn remove(&self, registration: &RegistryKey) -> bool {
         self.state().remove(registration)
     }
 
     /// Removes a tool. Running calls go on. `false` if there is no tool of that name.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.remove(&Registration::Item(Category::Tools, name.to_owned()))
+        self.remove(&RegistryKey::Item(Category::Tools, name.to_owned()))
     }
 
     /// The keys of a category's features, in the order of the list: names, URIs or URI templates.
@@ -178,7 +178,7 @@ impl Server {
         runtime: Arc<dyn Runtime>,
         transport: Transport,
         unrelated: Arc<dyn Outbound>,
-        opening: Opening,
+        opening: ConversationStart,
         origin: Origin,
     ) -> Arc<Connection> {
         let dispatch: Arc<dyn Dispatch> = self.inner.clone();
@@ -204,7 +204,7 @@ impl Server {
     }
 }
 
-impl Dispatch for Inner {
+impl Dispatch for ServerInner {
     fn begin(
         &self,
         connection: &Arc<Connection>,

@@ -24,13 +24,13 @@ pub use handlers::{
 pub use options::ServerOptions;
 pub use registry::{
     Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, PromptDefinition, ProviderDefinition,
-    RegisterError, Registration, ResourceDefinition, ResourceTemplateDefinition, TaskSupport, ToolDefinition,
+    RegisterError, RegistryKey, ResourceDefinition, ResourceTemplateDefinition, TaskSupport, ToolDefinition,
 };
 #[cfg(feature = "skills")]
 pub use registry::{SkillDefinition, SkillFile};
 pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
-pub use session::{Failure, Outbound, Outgoing};
+pub use session::{ErrorFacts, Outbound, OutgoingMessage};
 pub use typed::{
     AsyncHandler, CallError, Context, FromContext, FromRef, IntoCompletionResult, IntoDefinition, IntoPromptResult,
     IntoResourceResult, IntoResultOf, IntoToolResult, Json, ListItem, Next, OutputSchema, Page, Params, Prompt,
@@ -38,4 +38,4 @@ pub use typed::{
     ToolRequest,
 };
 
-pub(crate) use session::{Connection, Opening, Origin};
+pub(crate) use session::{Connection, ConversationStart, Origin};

@@ -6,7 +6,7 @@ use crate::{
     protocol::{
         describe::Type,
         extension,
-        options::{Bytes, Form, Millis},
+        options::{Bytes, JsonForm, Millis},
     },
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -111,7 +111,7 @@ trunkline_proto::setters!(ServerOptions {
 /// Keys of 32 bytes, in Base64.
 pub struct StateKeys;
 
-impl Form<Vec<StateKey>> for StateKeys {
+impl JsonForm<Vec<StateKey>> for StateKeys {
     const TYPE: Type = Type::List(&Type::String);
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<StateKey>, D::Error> {

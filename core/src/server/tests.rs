@@ -1,11 +1,11 @@
 //! Servers under test: their clients are two queues, and their clock stands still while nobody
 //! waits.
 
-use super::{Connection, Opening, Origin, Outbound, Outgoing, Server, ServerBuilder};
+use super::{Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server, ServerBuilder};
 use crate::{
     engine::Mirror,
     protocol::{RawJson, Revision, envelope::Frame, meta},
-    runtime::{Runtime, Task},
+    runtime::{BoxedTask, Runtime},
     sync::Mutex,
     wire_log::{Transport, WireLog},
 };
@@ -28,7 +28,7 @@ pub(in crate::server) fn server() -> ServerBuilder {
 pub(in crate::server) struct TestRuntime;
 
 impl Runtime for TestRuntime {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: BoxedTask) {
         tokio::spawn(task);
     }
 
@@ -36,7 +36,7 @@ impl Runtime for TestRuntime {
         tokio::time::Instant::now().into_std()
     }
 
-    fn sleep_until(&self, at: Instant) -> Task {
+    fn sleep_until(&self, at: Instant) -> BoxedTask {
         Box::pin(tokio::time::sleep_until(at.into()))
     }
 
@@ -60,7 +60,7 @@ pub(in crate::server) struct Out {
 }
 
 impl Outbound for Out {
-    fn send(&self, outgoing: Outgoing) {
+    fn send(&self, outgoing: OutgoingMessage) {
         if let Some(message) = outgoing.message() {
             self.texts.lock().push(String::from_utf8_lossy(message).into_owned());
             self.came.lock().push_back(serde_json::from_slice(message).unwrap());
@@ -85,7 +85,8 @@ impl Peer {
         let auth = principal.map(|principal| RawJson::from_value(&json!({"principal": principal})).unwrap());
         let out = Arc::new(Out { came: Mutex::default(), texts: Mutex::default(), auth });
         let unrelated: Arc<dyn Outbound> = out.clone();
-        let connection = server.connect(Arc::new(TestRuntime), transport, unrelated, Opening::Session, Origin::Server);
+        let connection =
+            server.connect(Arc::new(TestRuntime), transport, unrelated, ConversationStart::Session, Origin::Server);
         Self { connection, out, ids: AtomicU64::new(1) }
     }
 

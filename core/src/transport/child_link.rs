@@ -9,7 +9,7 @@ use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
     engine::Limits,
     protocol::{RequestId, Revision, envelope::Beginning},
-    runtime::Task,
+    runtime::BoxedTask,
 };
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -43,7 +43,7 @@ impl ChildConnector {
 }
 
 impl Connector for ChildConnector {
-    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         let (command, limit) = (self.command.clone(), self.limits.max_message_bytes);
         let handoff = self.handoff.clone();
         Box::pin(async move {
@@ -58,9 +58,9 @@ impl Connector for ChildConnector {
                 closed: Arc::default(),
                 runtime: Handle::current(),
             });
-            let ending = Ending { inbox, process: Arc::clone(&link.process), closed: Arc::clone(&link.closed) };
+            let ending = EndReport { inbox, process: Arc::clone(&link.process), closed: Arc::clone(&link.closed) };
             tokio::spawn(write(stdin, Arc::clone(&link.queue), ending.clone()));
-            let reading = Reading { ending, limit };
+            let reading = MessageReader { ending, limit };
             match handoff {
                 None => drop(tokio::spawn(reading.in_task(stdout))),
                 Some(handoff) => reading
@@ -87,7 +87,7 @@ struct ChildLink {
     process: Arc<ChildProcess>,
     inbox: Arc<dyn Inbox>,
     stdin: ChildStdin,
-    queue: Arc<Queue>,
+    queue: Arc<WriteQueue>,
     round_trips: Arc<RoundTripTracker>,
     closed: Arc<AtomicBool>,
     runtime: Handle,
@@ -95,13 +95,13 @@ struct ChildLink {
 
 /// Messages that wait to be written, in bounds.
 #[derive(Default)]
-struct Queue {
-    waiting: Mutex<Waiting>,
+struct WriteQueue {
+    waiting: Mutex<QueuedText>,
     changed: Notify,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct QueuedText {
     text: Vec<u8>,
     /// The task is writing messages that it took from the queue.
     writing: bool,
@@ -109,7 +109,7 @@ struct Waiting {
     broken: bool,
 }
 
-impl Waiting {
+impl QueuedText {
     fn is_busy(&self) -> bool {
         self.writing || !self.text.is_empty()
     }
@@ -155,7 +155,7 @@ impl Link for ChildLink {
         self.process.last_words()
     }
 
-    fn close(&self, timeout: Duration) -> Task {
+    fn close(&self, timeout: Duration) -> BoxedTask {
         self.closed.store(true, Ordering::Release);
         let (process, queue) = (Arc::clone(&self.process), Arc::clone(&self.queue));
         // A task of its own, so that a caller who stops waiting does not stop the end. The shortest
@@ -215,13 +215,13 @@ const MIN_GRACE: Duration = Duration::from_millis(250);
 /// Maximum time for writing queued messages when the link closes.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-async fn flushed(queue: &Queue) {
+async fn flushed(queue: &WriteQueue) {
     while queue.waiting.lock().is_busy() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
-async fn write(mut stdin: ChildStdin, queue: Arc<Queue>, ending: Ending) {
+async fn write(mut stdin: ChildStdin, queue: Arc<WriteQueue>, ending: EndReport) {
     let mut text = Vec::new();
     loop {
         text.clear();
@@ -238,7 +238,7 @@ async fn write(mut stdin: ChildStdin, queue: Arc<Queue>, ending: Ending) {
             continue;
         }
         if stdin.write_all(&text).await.is_err() {
-            *queue.waiting.lock() = Waiting { broken: true, ..Waiting::default() };
+            *queue.waiting.lock() = QueuedText { broken: true, ..QueuedText::default() };
             // Most often the process is ending, but it may live on with its input closed.
             return ending.report("standard input").await;
         }
@@ -248,13 +248,13 @@ async fn write(mut stdin: ChildStdin, queue: Arc<Queue>, ending: Ending) {
 
 /// Reports why the connection has ended, unless this side closed it.
 #[derive(Clone)]
-struct Ending {
+struct EndReport {
     inbox: Arc<dyn Inbox>,
     process: Arc<ChildProcess>,
     closed: Arc<AtomicBool>,
 }
 
-impl Ending {
+impl EndReport {
     /// Reports the end. `pipe`: the name of the pipe that ended.
     async fn report(&self, pipe: &str) {
         if self.closed.load(Ordering::Acquire) {
@@ -268,12 +268,12 @@ impl Ending {
 }
 
 /// The reader of the server's messages.
-struct Reading {
-    ending: Ending,
+struct MessageReader {
+    ending: EndReport,
     limit: usize,
 }
 
-impl Reading {
+impl MessageReader {
     async fn in_task(self, mut stdout: ChildStdout) {
         let mut cutter = LineCutter::new(self.limit);
         loop {

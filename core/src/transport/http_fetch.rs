@@ -1,9 +1,9 @@
 //! Documents that the core itself needs: keys and metadata of authorization servers.
 
 use crate::{
-    auth::{Authorization, AuthorizationBuilder, ConfigError, Fetch, FetchError, JwtOptions, JwtVerifier},
+    auth::{AuthOptionError, Authorization, AuthorizationBuilder, Fetch, FetchError, JwtOptions, JwtVerifier},
     http::guard::is_loopback,
-    runtime::Task,
+    runtime::BoxedTask,
 };
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
@@ -22,16 +22,16 @@ const MAX_BYTES: usize = 512 * 1024;
 /// within five seconds, half a megabyte at most.
 #[derive(Clone, Default)]
 pub struct HttpFetch {
-    clients: Arc<Clients>,
+    clients: Arc<FetchClients>,
 }
 
-type Made = OnceLock<Result<Client, String>>;
+type FetchClient = OnceLock<Result<Client, String>>;
 
 #[derive(Default)]
-struct Clients {
-    far: Made,
+struct FetchClients {
+    far: FetchClient,
     /// For this machine, which no proxy leads to.
-    near: Made,
+    near: FetchClient,
 }
 
 impl HttpFetch {
@@ -47,7 +47,7 @@ impl HttpFetch {
 }
 
 impl Fetch for HttpFetch {
-    fn fetch(&self, request: Request<Bytes>) -> Task<Result<Response<Bytes>, FetchError>> {
+    fn fetch(&self, request: Request<Bytes>) -> BoxedTask<Result<Response<Bytes>, FetchError>> {
         let fetch = self.clone();
         Box::pin(async move {
             let place = request.uri().to_string();
@@ -100,7 +100,7 @@ impl Authorization {
     ///
     /// # Errors
     /// If an option is wrong; the text names it.
-    pub fn jwt(resource: impl Into<String>, options: JwtOptions) -> Result<AuthorizationBuilder, ConfigError> {
+    pub fn jwt(resource: impl Into<String>, options: JwtOptions) -> Result<AuthorizationBuilder, AuthOptionError> {
         let issuers = options.issuers.clone();
         let verifier = JwtVerifier::new(options, Arc::new(HttpFetch::default()))?;
         let builder = Self::builder(resource, Arc::new(verifier));

@@ -14,11 +14,11 @@ use tokio::runtime::Handle;
 
 /// A running listener. Dropping it does not end it.
 pub struct Listener {
-    kind: Arc<Kind>,
+    kind: Arc<ListenerKind>,
     closing: Closing,
 }
 
-enum Kind {
+enum ListenerKind {
     #[cfg(feature = "stdio")]
     Pipe(PipeServer),
     #[cfg(feature = "http-server")]
@@ -51,13 +51,13 @@ impl Listener {
         // An event loop makes the file that it watches non-blocking, which must not affect the
         // writer.
         let handoff = handoff.filter(|_| !is_same(&reader, &writer));
-        Ok(Self::of(Kind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, handoff)?)))
+        Ok(Self::of(ListenerKind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, handoff)?)))
     }
 
     #[cfg(feature = "http-server")]
     #[doc(hidden)]
     pub async fn http(server: &Server, runtime: Arc<dyn Runtime>, options: HttpOptions) -> io::Result<Self> {
-        Ok(Self::of(Kind::Http(HttpListener::bind(server.clone(), &options, runtime).await?)))
+        Ok(Self::of(ListenerKind::Http(HttpListener::bind(server.clone(), &options, runtime).await?)))
     }
 
     /// An endpoint inside a web framework; `path`: the only one that is served, if the framework
@@ -65,7 +65,7 @@ impl Listener {
     #[cfg(feature = "http-server")]
     #[doc(hidden)]
     pub fn mounted(server: &Server, runtime: Arc<dyn Runtime>, options: &HttpOptions, path: Option<&str>) -> Self {
-        Self::of(Kind::Mounted(Arc::new(MountedListener::new(server.clone(), options, path, runtime))))
+        Self::of(ListenerKind::Mounted(Arc::new(MountedListener::new(server.clone(), options, path, runtime))))
     }
 
     /// The endpoint, if it is inside a web framework.
@@ -73,12 +73,12 @@ impl Listener {
     #[doc(hidden)]
     pub fn as_mounted(&self) -> Option<&Arc<MountedListener>> {
         match &*self.kind {
-            Kind::Mounted(mounted) => Some(mounted),
+            ListenerKind::Mounted(mounted) => Some(mounted),
             _ => None,
         }
     }
 
-    fn of(kind: Kind) -> Self {
+    fn of(kind: ListenerKind) -> Self {
         Self { kind: Arc::new(kind), closing: Closing::default() }
     }
 
@@ -86,11 +86,11 @@ impl Listener {
     pub fn url(&self) -> Option<String> {
         match &*self.kind {
             #[cfg(feature = "stdio")]
-            Kind::Pipe(_) => None,
+            ListenerKind::Pipe(_) => None,
             #[cfg(feature = "http-server")]
-            Kind::Mounted(_) => None,
+            ListenerKind::Mounted(_) => None,
             #[cfg(feature = "http-server")]
-            Kind::Http(listener) => Some(listener.url()),
+            ListenerKind::Http(listener) => Some(listener.url()),
         }
     }
 
@@ -99,11 +99,11 @@ impl Listener {
     pub fn description(&self) -> Value {
         match &*self.kind {
             #[cfg(feature = "stdio")]
-            Kind::Pipe(_) => json!({}),
+            ListenerKind::Pipe(_) => json!({}),
             #[cfg(feature = "http-server")]
-            Kind::Mounted(_) => json!({}),
+            ListenerKind::Mounted(_) => json!({}),
             #[cfg(feature = "http-server")]
-            Kind::Http(listener) => listener.description(),
+            ListenerKind::Http(listener) => listener.description(),
         }
     }
 
@@ -111,9 +111,9 @@ impl Listener {
     pub async fn ended(&self) {
         match &*self.kind {
             #[cfg(feature = "stdio")]
-            Kind::Pipe(pipe) => pipe.ended().await,
+            ListenerKind::Pipe(pipe) => pipe.ended().await,
             #[cfg(feature = "http-server")]
-            Kind::Http(_) | Kind::Mounted(_) => self.closing.ended().await,
+            ListenerKind::Http(_) | ListenerKind::Mounted(_) => self.closing.ended().await,
         }
     }
 
@@ -129,7 +129,7 @@ impl Listener {
     }
 }
 
-impl Kind {
+impl ListenerKind {
     async fn close(&self, deadline: Deadline) {
         match self {
             #[cfg(feature = "stdio")]

@@ -4,8 +4,8 @@
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
     protocol::{RequestId, Revision, envelope::Frame},
-    runtime::{Runtime, Task},
-    server::{Connection, Opening, Origin, Outbound, Outgoing, Server},
+    runtime::{BoxedTask, Runtime},
+    server::{Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server},
     wire_log::Transport,
 };
 use bytes::Bytes;
@@ -26,21 +26,26 @@ impl MemoryConnector {
 }
 
 impl Connector for MemoryConnector {
-    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         // Queues, so that neither side ever runs on the other's stack. Their content is bounded by
         // admission on both sides.
         let (to_server, mut from_client) = mpsc::unbounded_channel::<Bytes>();
         let (to_client, mut from_server) = mpsc::unbounded_channel::<Bytes>();
         let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));
         let runtime = Arc::clone(&self.runtime);
-        let connection =
-            self.server.connect(runtime, Transport::Memory, Arc::clone(&out), Opening::Session, Origin::Server);
+        let connection = self.server.connect(
+            runtime,
+            Transport::Memory,
+            Arc::clone(&out),
+            ConversationStart::Session,
+            Origin::Server,
+        );
         let bounds = self.server.options().limits.frame();
         let served = Arc::clone(&connection);
         self.runtime.spawn(Box::pin(async move {
             while let Some(frame) = from_client.recv().await {
                 if let Err(refusal) = served.receive(Frame::parse(&frame, bounds), None, &out) {
-                    out.send(Outgoing::error(refusal.id.as_ref(), &refusal.error, true));
+                    out.send(OutgoingMessage::error(refusal.id.as_ref(), &refusal.error, true));
                 }
             }
             // The client is gone, closed or not: what it asked for is not wanted any more.
@@ -87,7 +92,7 @@ impl Link for MemoryLink {
 
     fn settled(&self, _: Revision) {}
 
-    fn close(&self, _: Duration) -> Task {
+    fn close(&self, _: Duration) -> BoxedTask {
         self.connection.close();
         Box::pin(std::future::ready(()))
     }
@@ -96,12 +101,14 @@ impl Link for MemoryLink {
 struct ToClient(mpsc::UnboundedSender<Bytes>);
 
 impl Outbound for ToClient {
-    fn send(&self, outgoing: Outgoing) {
+    fn send(&self, outgoing: OutgoingMessage) {
         match outgoing {
-            Outgoing::Response { message, .. } | Outgoing::Notification(message) | Outgoing::Request(message) => {
+            OutgoingMessage::Response { message, .. }
+            | OutgoingMessage::Notification(message)
+            | OutgoingMessage::Request(message) => {
                 let _ = self.0.send(message);
             }
-            Outgoing::Abandoned => {}
+            OutgoingMessage::Abandoned => {}
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::wire_file::WireFile;
 use crate::{
-    runtime::{Runtime, Task},
+    runtime::{BoxedTask, Runtime},
     wire_log::WireLog,
 };
 use std::{sync::Arc, time::Instant};
@@ -30,7 +30,7 @@ impl TokioRuntime {
 }
 
 impl Runtime for TokioRuntime {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: BoxedTask) {
         self.handle.spawn(task);
     }
 
@@ -38,7 +38,7 @@ impl Runtime for TokioRuntime {
         Instant::now()
     }
 
-    fn sleep_until(&self, at: Instant) -> Task {
+    fn sleep_until(&self, at: Instant) -> BoxedTask {
         let _context = self.handle.enter();
         Box::pin(tokio::time::sleep_until(at.into()))
     }

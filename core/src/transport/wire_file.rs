@@ -3,7 +3,7 @@
 
 use crate::{
     protocol::RawJson,
-    wire_log::{Direction, Exchange, Side, WireLog},
+    wire_log::{Direction, Side, WireFacts, WireLog},
 };
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
@@ -20,7 +20,7 @@ pub(super) struct WireFile {
 }
 
 #[derive(Serialize)]
-struct Record<'a> {
+struct WireRecord<'a> {
     role: &'static str,
     direction: &'static str,
     transport: &'static str,
@@ -70,10 +70,10 @@ fn declared(capabilities: &RawJson) -> Vec<String> {
 }
 
 impl WireLog for WireFile {
-    fn text(&self, exchange: &Exchange<'_>, text: &[u8]) {
+    fn text(&self, exchange: &WireFacts<'_>, text: &[u8]) {
         let Ok(message) = serde_json::from_slice(text) else { return };
         let sent = exchange.direction == Direction::Sent;
-        let record = Record {
+        let record = WireRecord {
             role: if exchange.side == Side::Server { "server" } else { "client" },
             direction: if sent { "sent" } else { "received" },
             transport: exchange.transport.name(),

@@ -31,7 +31,7 @@ use trunkline::{
         RawJson, Revision,
         model::{ChangeKind, FailureReason},
     },
-    runtime::Task,
+    runtime::BoxedTask,
     server::{Context, Params, Server, Tool, ToolDefinition},
     transport::HttpOptions,
 };
@@ -928,13 +928,13 @@ struct SlowAuth {
 }
 
 impl ClientAuth for SlowAuth {
-    fn headers(&self, _: &OutgoingRequest) -> Task<Result<Vec<(String, String)>, AuthError>> {
+    fn headers(&self, _: &OutgoingRequest) -> BoxedTask<Result<Vec<(String, String)>, AuthError>> {
         let given = self.given.load(Ordering::SeqCst);
         let header = ("authorization".to_owned(), format!("Bearer t{given}"));
         Box::pin(async move { Ok(if given == 0 { Vec::new() } else { vec![header] }) })
     }
 
-    fn refused(&self, _: &OutgoingRequest, denial: Denial) -> Task<Result<bool, AuthError>> {
+    fn refused(&self, _: &OutgoingRequest, denial: Denial) -> BoxedTask<Result<bool, AuthError>> {
         assert_eq!((denial.status, denial.challenges), (401, vec![r#"Bearer scope="a""#.to_owned()]));
         self.given.fetch_add(1, Ordering::SeqCst);
         let (pause, accepts) = (self.pause, self.accepts);

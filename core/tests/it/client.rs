@@ -31,7 +31,7 @@ use trunkline::{
         Client, ClientError, ClientEvents, ClientOptions, Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessEnd,
     },
     protocol::{RawJson, RequestId, Revision},
-    runtime::{Runtime, Task},
+    runtime::{BoxedTask, Runtime},
     wire_log::WireLog,
 };
 use trunkline_wire::{Direction, Record};
@@ -85,7 +85,7 @@ async fn settle() {
 struct TestRuntime(Arc<Clock>);
 
 impl Runtime for TestRuntime {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: BoxedTask) {
         tokio::spawn(task);
     }
 
@@ -93,7 +93,7 @@ impl Runtime for TestRuntime {
         self.0.state.lock().unwrap().now
     }
 
-    fn sleep_until(&self, at: Instant) -> Task {
+    fn sleep_until(&self, at: Instant) -> BoxedTask {
         let clock = Arc::clone(&self.0);
         Box::pin(poll_fn(move |context| {
             let mut state = clock.state.lock().unwrap();
@@ -178,7 +178,7 @@ impl Fake {
 struct Shared(Arc<Fake>);
 
 impl Connector for Shared {
-    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         let number = self.0.connections.fetch_add(1, Ordering::Relaxed) + 1;
         let peer = Peer { number, inbox, asked: Arc::default() };
         self.0.peers.lock().unwrap().push(peer.clone());
@@ -253,7 +253,7 @@ impl Link for FakeLink {
 
     fn settled(&self, _: Revision) {}
 
-    fn close(&self, _: Duration) -> Task {
+    fn close(&self, _: Duration) -> BoxedTask {
         Box::pin(std::future::ready(()))
     }
 }

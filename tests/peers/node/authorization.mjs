@@ -1,7 +1,7 @@
 // A certified authorization server (oidc-provider) protects a server of ours; clients log in there.
 //
-// authorization.mjs CLIENT... [--example PROGRAM FILE]...   each gets the URL of the server: fixture clients, and
-// examples that let the user log in with the browser
+// authorization.mjs CLIENT... [--example PROGRAM FILE]...   each gets the URL of the server:
+// fixture clients, and examples that let the user log in with the browser
 import { spawn } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -83,7 +83,10 @@ async function answer(request, response) {
   }
 }
 
-/** Follows the redirects and sends the forms of the login, as a browser does, up to the client's own redirect. */
+/**
+ * Follows the redirects and sends the forms of the login, as a browser does, up to the client's own
+ * redirect.
+ */
 async function logIn(first) {
   ++logins;
   const cookies = new Map();
@@ -146,7 +149,10 @@ async function run([program, ...file], variables) {
   return [code, said];
 }
 
-/** Runs an example twice: the user logs in once, for the tokens are kept. The browser is a program that visits the page. */
+/**
+ * Runs an example twice: the user logs in once, for the tokens are kept. The browser is a program
+ * that visits the page.
+ */
 async function tryExample(command) {
   const home = mkdtempSync(join(tmpdir(), "trunkline-login-"));
   try {
@@ -172,7 +178,8 @@ function report(name, fault) {
 const [clients, ...examples] = process.argv.slice(2).join("\n").split(/^--example$/m);
 for (const command of clients.split("\n").filter(Boolean)) {
   for (const [scenario, context, revision, isRight] of [
-    // AUC-31: the server lets in who has a token for it, which takes discovery, registration and a login.
+    // AUC-31: the server lets in who has a token for it, which takes discovery, registration and a
+    // login.
     ["auth/login", {}, "2025-11-25", ({ subject, claims }) => subject === loggedIn && !claims.cnf],
     ["auth/dpop", {}, "2026-07-28", ({ subject, claims }) => subject === loggedIn && claims.cnf.jkt],
     ["auth/client-credentials-jwt", machine, "2026-07-28", ({ subject, clientId }) => !subject || (subject === clientId && clientId === "machine")],

@@ -9,8 +9,8 @@ const text = value => ({ content: [{ type: 'text', text: value }] });
 
 /**
  * Registers everything. `shape` turns named fields into what this SDK takes as a schema; `notify`
- * sends a notification of a call, and `token` is its progress token, both from what this SDK gives to
- * a handler; `completable` and `Template` are of this SDK.
+ * sends a notification of a call, and `token` is its progress token, both from what this SDK gives
+ * to a handler; `completable` and `Template` are of this SDK.
  */
 export function addFeatures(server, { shape, notify, token, completable, Template }) {
   addTools(server, shape);

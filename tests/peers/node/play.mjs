@@ -3,8 +3,8 @@
 import { readFileSync, writeSync } from 'node:fs';
 
 /**
- * Plays a file. `connect` gives a client, and a function for the revision that it speaks; `callTool`
- * calls a tool with options.
+ * Plays a file. `connect` gives a client, and a function for the revision that it speaks;
+ * `callTool` calls a tool with options.
  * The arguments are those of the command line after `--play`.
  */
 export async function play([file, ...target], connect, callTool) {

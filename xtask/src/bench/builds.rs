@@ -52,6 +52,10 @@ fn our_python(workspace: &Workspace) -> Result<()> {
     copy_tree(&workspace.path("bindings-python/python/trunkline"), &package)?;
     copy_if_changed(&released(workspace, &workspace.library_file("_native")), &package.join(python::EXTENSION))?;
     let interpreter = workspace.venv_program(OUR_VENV, "python");
+    // As pip does: the others have their byte code, too.
+    let mut compile = workspace.command(&interpreter);
+    compile.args(["-m", "compileall", "-q"]).arg(&package);
+    must(compile, DEADLINE)?;
     for role in ["server", "client"] {
         launcher(
             workspace,

@@ -58,8 +58,8 @@ fn methods(Surface { operations, notifications, .. }: &Surface) -> String {
     format!(
         "/* {MARK} */\n\n\
          {}\n\
-         /** Methods that have functions of their own here, for `trunkline_client_request` and \
-         `trunkline_call_start_request`. */\n{macros}\n{received}",
+         /** Methods that have functions of their own here, for `trunkline_client_request` and\n\
+         \x20* `trunkline_call_start_request`. */\n{macros}\n{received}",
         version(env!("CARGO_PKG_VERSION"))
     )
 }
@@ -75,7 +75,8 @@ fn version(version: &str) -> String {
         macros += &format!("#define TRUNKLINE_VERSION_{name} {number}\n");
     }
     macros
-        + "/** The version as a number to compare: `#if TRUNKLINE_VERSION_NUMBER >= 0x000200` is 0.2.0 and later. */\n\
+        + "/** The version as a number to compare: `#if TRUNKLINE_VERSION_NUMBER >= 0x000200` is\n\
+         \x20* 0.2.0 and later. */\n\
            #define TRUNKLINE_VERSION_NUMBER \\\n  \
            (TRUNKLINE_VERSION_MAJOR << 16 | TRUNKLINE_VERSION_MINOR << 8 | TRUNKLINE_VERSION_PATCH)\n"
 }
@@ -166,7 +167,7 @@ fn client(operations: &[Operation]) -> String {
          use crate::edge::options::settled;\n\
          use crate::edge::text::{{Text, trunkline_str, trunkline_text}};\n\
          use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
-         use crate::json::Params;\n\
+         use crate::json::ParamsBuilder;\n\
          use crate::requests::{{ReplyCallback, trunkline_reply_callback, trunkline_request_options}};\n\
          {functions}"
     )
@@ -404,7 +405,7 @@ fn built(operation: &Operation) -> String {
             (false, false) => format!(".optional(\"{json}\", \"{name}\", text!({name}))?"),
         })
         .collect();
-    format!("Params::default(){calls}")
+    format!("ParamsBuilder::default(){calls}")
 }
 
 /// An options object of C: its name, and where its members are declared.
@@ -602,7 +603,7 @@ fn options(surface: &Surface) -> String {
          use trunkline_bridge::message::Time;\n\n\
          use crate::edge::failure::{{Failure, trunkline_error, trunkline_result}};\n\
          use crate::edge::ffi::{{free, give, guard, handle, out, text}};\n\
-         use crate::edge::options::{{Options, set}};\n\
+         use crate::edge::options::{{OptionsHandle, set}};\n\
          use crate::edge::text::trunkline_str;\n\
          use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
          use crate::json::parsed;\n\
@@ -667,7 +668,7 @@ fn made(object: &str) -> String {
          ) -> trunkline_result {{\n\
          guard(error, || {{\n\
          out!(options).finish(give(trunkline_{object}_options::default()))\n}})\n}}\n\
-         \nimpl Options for trunkline_{object}_options {{\n\
+         \nimpl OptionsHandle for trunkline_{object}_options {{\n\
          fn wrong(&self) -> &Option<Failure> {{\n&self.wrong\n}}\n\n\
          fn wrong_mut(&mut self) -> &mut Option<Failure> {{\n&mut self.wrong\n}}\n}}\n"
     )
@@ -1191,7 +1192,7 @@ fn features(surface: &Surface) -> String {
          use crate::edge::text::trunkline_str;\n\
          use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
          use crate::json::{{parsed, parsed_or_none}};\n\
-         use crate::options::Given;\n\
+         use crate::options::SetMembers;\n\
          use crate::server::trunkline_server;\n\n\
          /// The member of a descriptor that names a feature of that kind.\n\
          pub(crate) const NAMED_BY: [(&str, &str); {}] = [{names}];\n\
@@ -1245,8 +1246,9 @@ fn hook(name: &str, fields: &[Field]) -> String {
         members += &member;
     }
     let doc = format!("Adds a {name}, as `trunkline_server_add` does.\n{documented}");
-    let body =
-        format!("let mut entry = Given::default();\n{members}handle!(server).add(\"{name}\", entry, callback, |_| ())");
+    let body = format!(
+        "let mut entry = SetMembers::default();\n{members}handle!(server).add(\"{name}\", entry, callback, |_| ())"
+    );
     added(name, &doc, &declared, &body)
 }
 

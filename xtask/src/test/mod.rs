@@ -12,6 +12,7 @@ mod prose;
 mod rooms;
 mod snippets;
 mod suites;
+mod type_names;
 pub(crate) mod wire;
 
 use std::time::Instant;
@@ -69,7 +70,7 @@ pub(crate) struct Selection {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 28] = {
+const STEPS: [Step; 29] = {
     use Language::{C, Node, Python, Rust};
     use Turn::{Beside, Cargo, Last};
     [
@@ -79,6 +80,7 @@ const STEPS: [Step; 28] = {
         Step { name: "cargo features", turn: Cargo, languages: &[Rust], work: features::check },
         Step { name: "methods in bindings", turn: Beside, languages: &[Rust], work: methods::check },
         Step { name: "import circles", turn: Beside, languages: &[Rust, C], work: circles::check },
+        Step { name: "type names", turn: Beside, languages: &[Rust, C], work: type_names::check },
         Step {
             name: "requirements",
             turn: Beside,

@@ -18,8 +18,8 @@ const QUESTION_WORDS: [&str; 6] = ["What", "Whatever", "Who", "Whom", "Whoever",
 const PHRASES: [(&str, &str); 3] =
     [("belongs into", "belongs in"), ("handshake era", "legacy era"), ("nobody shall", "nobody may")];
 
-/// Columns of a line of prose, in Markdown and in Rust's comments; tables, code and lines that are
-/// one long link are free.
+/// Columns of a line of prose, in Markdown and in the comments of Rust, C and TypeScript; tables,
+/// code, directives and lines that are one long link are free.
 const COLUMNS: usize = 100;
 
 /// Written by a tool, or the record of a measurement.
@@ -58,9 +58,9 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
 enum Language {
     /// `//`, `///`, `//!`.
     Rust,
-    /// C and TypeScript: `//`, `///`, `/* */`. Their formatters bound the lines.
+    /// C and TypeScript: `//`, `///`, `/* */`.
     Slashes,
-    /// `#` and docstrings.
+    /// `#` and docstrings. Its linter bounds the lines.
     Python,
     Markdown,
 }
@@ -90,7 +90,14 @@ fn faults(language: Language, text: &str) -> Vec<(usize, String)> {
             continue;
         }
         let prose = match language {
-            Language::Slashes => comment_of_slashes(line),
+            Language::Slashes => {
+                let comment = comment_of_slashes(line);
+                let free = comment.is_none_or(|text| text.starts_with("eslint") || text.starts_with('|'));
+                if !free && line.chars().count() > COLUMNS && !is_unbreakable(line) {
+                    found.push((number, format!("a comment with more than {COLUMNS} columns")));
+                }
+                comment
+            }
             Language::Rust => {
                 let comment = comment_of_slashes(line);
                 match comment {
@@ -187,6 +194,12 @@ mod tests {
         let code = "/// What a server says.\nfn what() {}\n// The reply. Who waits for it gets it.\n//! Whether it is over.\n/// The end.";
         assert_eq!(lines(Language::Slashes, code), [1, 3, 4]);
         assert_eq!(lines(Language::Slashes, " * Whoever asks.\nlet x = \"What now\"; // fine"), [1]);
+    }
+
+    #[test]
+    fn comments_are_bounded_but_for_directives() {
+        let long = "word ".repeat(30);
+        assert_eq!(lines(Language::Slashes, &format!("// {long}\n// eslint {long}\nconst a = 1;\n * {long}")), [1, 4]);
     }
 
     #[test]

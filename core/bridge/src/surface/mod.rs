@@ -15,10 +15,10 @@ use crate::{
 use serde_json::{Map, Value, json};
 use trunkline::protocol::{
     Revision,
-    describe::{Described, Field, Object, Type, Unit},
-    method::Role,
+    describe::{Described, FieldDescription, ObjectDescription, Type, Unit},
+    method::Sender,
     model::{Change, SubscriptionFilter},
-    operation::{self, Operation, Params, ServerNotification},
+    operation::{self, Operation, OperationParams, ServerNotification},
     options::Options,
     project::field_span,
 };
@@ -97,7 +97,13 @@ impl Models {
         json!({"name": T::OBJECT.name, "doc": text(T::OBJECT.doc), "fields": fields})
     }
 
-    fn record(&mut self, name: &str, doc: &[&str], fields: &'static [Field], wanted: impl Fn(&Field) -> bool) -> Value {
+    fn record(
+        &mut self,
+        name: &str,
+        doc: &[&str],
+        fields: &'static [FieldDescription],
+        wanted: impl Fn(&FieldDescription) -> bool,
+    ) -> Value {
         let fields: Vec<Value> =
             fields.iter().filter(|field| wanted(field)).map(|field| self.field(field, None)).collect();
         json!({"name": name, "doc": text(doc), "fields": fields})
@@ -115,7 +121,7 @@ impl Models {
         })
     }
 
-    fn message(&mut self, message: &'static Object, direction: &str) -> Value {
+    fn message(&mut self, message: &'static ObjectDescription, direction: &str) -> Value {
         let mut described = self.record(message.name, message.doc, message.fields, |_| true);
         described["direction"] = direction.into();
         described
@@ -123,16 +129,16 @@ impl Models {
 
     fn operation(&mut self, row: &'static Operation) -> Value {
         let params = match &row.params {
-            Params::Each(fields) => self.fields(fields, None),
-            Params::Of(Type::Model(object)) => self.fields(object.fields, Some(object)),
-            Params::Of(_) => Vec::new(),
+            OperationParams::Each(fields) => self.fields(fields, None),
+            OperationParams::Of(Type::Model(object)) => self.fields(object.fields, Some(object)),
+            OperationParams::Of(_) => Vec::new(),
         };
         json!({
             "name": row.name,
             "doc": text(row.doc),
             "caller": match row.caller {
-                Role::Client => "client",
-                Role::Server => "handler",
+                Sender::Client => "client",
+                Sender::Server => "handler",
             },
             "method": row.method,
             "params": params,
@@ -149,8 +155,8 @@ impl Models {
     /// An operation that a host answers: its parameters are one object.
     fn answered(&mut self, row: &'static Operation) -> Value {
         let params = match &row.params {
-            Params::Of(ty) => self.named(ty),
-            Params::Each(_) => Value::Null,
+            OperationParams::Of(ty) => self.named(ty),
+            OperationParams::Each(_) => Value::Null,
         };
         json!({
             "name": row.name,
@@ -181,11 +187,11 @@ impl Models {
         })
     }
 
-    fn fields(&mut self, fields: &'static [Field], of: Option<&Object>) -> Vec<Value> {
+    fn fields(&mut self, fields: &'static [FieldDescription], of: Option<&ObjectDescription>) -> Vec<Value> {
         fields.iter().map(|field| self.field(field, of)).collect()
     }
 
-    fn field(&mut self, field: &'static Field, of: Option<&Object>) -> Value {
+    fn field(&mut self, field: &'static FieldDescription, of: Option<&ObjectDescription>) -> Value {
         let span = of.and_then(|object| field_span(object.name, field.json));
         json!({
             "name": field.name,

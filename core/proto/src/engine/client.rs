@@ -2,16 +2,16 @@
 
 use super::{
     ClientIdentity,
-    outgoing::{Outgoing, RequestTimeout, one_line},
-    params::{self, is_object},
+    outgoing::{OutgoingRequests, RequestTimeout, one_line},
+    params::{self, ProgressTokenParams, is_object},
 };
 use crate::protocol::{
-    Era, Feature, RawJson, RequestId, Revision, RpcError,
+    Era, RawJson, RequestId, Revision, RevisionFeature, RpcError,
     envelope::{self, Message, NoResult, Notification, Request, Response},
     extension,
     input::check_received,
     meta,
-    method::{self, Kind, Method, Role},
+    method::{self, MessageKind, Method, Sender},
     model::LoggingLevel,
 };
 use bytes::Bytes;
@@ -34,7 +34,7 @@ pub struct ClientConversation<T> {
     revision: Option<Revision>,
     /// `initialize` is on its way, or answered and not settled yet.
     opening: bool,
-    outgoing: Outgoing<Sent<T>>,
+    outgoing: OutgoingRequests<Sent<T>>,
     /// The requests that became tasks, whose progress goes on (PRG-07).
     tasks: HashMap<RequestId, T>,
     /// The requests for tasks that were cancelled before their tasks were known (CAN-04).
@@ -166,7 +166,7 @@ impl<T: Clone> ClientConversation<T> {
             identity,
             revision: None,
             opening: false,
-            outgoing: Outgoing::default(),
+            outgoing: OutgoingRequests::default(),
             tasks: HashMap::new(),
             abandoned: HashSet::new(),
             incoming: HashSet::new(),
@@ -191,7 +191,8 @@ impl<T: Clone> ClientConversation<T> {
 
     fn speak(&mut self, revision: Revision) {
         self.spoken = self.identity.at(revision);
-        self.declares_tasks = revision.supports(Feature::TasksExtension) && self.spoken.declares(&extension::TASKS);
+        self.declares_tasks =
+            revision.supports(RevisionFeature::TasksExtension) && self.spoken.declares(&extension::TASKS);
     }
 
     /// The capabilities in the words of the revision that is spoken.
@@ -245,10 +246,10 @@ impl<T: Clone> ClientConversation<T> {
         item: T,
     ) -> Result<SentRequest, RpcError> {
         let extras = extras.into();
-        let (revision, row) = self.known(method, Kind::Request)?;
+        let (revision, row) = self.known(method, MessageKind::Request)?;
         // TKX-21: the methods of the extension need its declaration, too.
-        let declares =
-            (extras.task || row.extension == Some(&extension::TASKS)) && revision.supports(Feature::TasksExtension);
+        let declares = (extras.task || row.extension == Some(&extension::TASKS))
+            && revision.supports(RevisionFeature::TasksExtension);
         let identity =
             if declares { Cow::Owned(self.spoken.declaring(&extension::TASKS)) } else { Cow::Borrowed(&self.spoken) };
         let as_task = extras.task || self.declares_tasks;
@@ -273,14 +274,14 @@ impl<T: Clone> ClientConversation<T> {
     /// # Errors
     /// As for [`Self::request`].
     pub fn notification(&self, method: &str, params: Option<&RawJson>) -> Result<Bytes, RpcError> {
-        let (revision, _) = self.known(method, Kind::Notification)?;
+        let (revision, _) = self.known(method, MessageKind::Notification)?;
         let params = params::sent(method, revision, params, None)?;
         Ok(envelope::encode_notification(method, params.as_deref()))
     }
 
-    fn known(&self, method: &str, kind: Kind) -> Result<(Revision, &'static Method), RpcError> {
+    fn known(&self, method: &str, kind: MessageKind) -> Result<(Revision, &'static Method), RpcError> {
         let revision = self.revision.ok_or_else(|| RpcError::invalid_request("The connection is not ready"))?;
-        match Method::find(method, kind, Role::Client, revision) {
+        match Method::find(method, kind, Sender::Client, revision) {
             Some(row) => Ok((revision, row)),
             None => Err(RpcError::method_not_found(&format!("{method} (revision {revision} has no such method)"))),
         }
@@ -309,8 +310,10 @@ impl<T: Clone> ClientConversation<T> {
                 let Some(params) = notification.params else {
                     return ClientReceived::Nothing("progress without params");
                 };
-                let token =
-                    params.parse::<ProgressOf<'_>>().ok().and_then(|p| RequestId::from_json(p.progress_token.get()));
+                let token = params
+                    .parse::<ProgressTokenParams<'_>>()
+                    .ok()
+                    .and_then(|p| RequestId::from_json(p.progress_token.get()));
                 let Some(token) = token else { return ClientReceived::Nothing("progress without a token") };
                 let of_request = self.outgoing.progress(now, &token).map(|sent| sent.item.clone());
                 match of_request.or_else(|| self.tasks.get(&token).cloned()) {
@@ -352,7 +355,8 @@ impl<T: Clone> ClientConversation<T> {
             };
         };
         let takes_input = |revision| {
-            Method::find(&sent.method, Kind::Request, Role::Client, revision).is_some_and(|method| method.takes_input)
+            Method::find(&sent.method, MessageKind::Request, Sender::Client, revision)
+                .is_some_and(|method| method.takes_input)
         };
         let outcome = match response.outcome.and_then(|result| check_result(&sent, result)) {
             Ok(Checked::Complete(result)) => Ok(result),
@@ -380,7 +384,8 @@ impl<T: Clone> ClientConversation<T> {
         else {
             return ClientReceived::Nothing("a request on a connection whose server may not ask");
         };
-        let found = Method::find(&request.method, Kind::Request, Role::Server, revision).map(|method| method.name);
+        let found =
+            Method::find(&request.method, MessageKind::Request, Sender::Server, revision).map(|method| method.name);
         let checked = match found {
             Some(method::PING) => return ClientReceived::Replied(envelope::encode_result(&request.id, b"{}")),
             Some(name) if self.revision.is_some() => self.admit(name, &request, revision),
@@ -422,7 +427,7 @@ impl<T: Clone> ClientConversation<T> {
     pub fn cancel(&mut self, id: &RequestId, reason: &str) -> Option<(T, Option<Bytes>)> {
         let sent = self.outgoing.finish(id)?;
         // CAN-04: the task is cancelled, once its id is known.
-        if sent.as_task && sent.revision.is_some_and(|revision| revision.supports(Feature::CoreTasks)) {
+        if sent.as_task && sent.revision.is_some_and(|revision| revision.supports(RevisionFeature::CoreTasks)) {
             if self.abandoned.len() < MAX_ABANDONED {
                 self.abandoned.insert(id.clone());
             }
@@ -513,17 +518,19 @@ fn check_result<T>(sent: &Sent<T>, result: RawJson) -> Result<Checked, NoResult>
         _ => return Err(NoResult::InvalidResponse("the result is not an object".into())),
     };
     match typed.result_type.map(RawValue::get) {
-        Some(kind) if sent.revision.is_some_and(|revision| revision.supports(Feature::ResultType)) => match kind {
-            "\"complete\"" => Ok(Checked::Complete(result)),
-            "\"input_required\"" => Ok(Checked::InputRequired(result)),
-            // TKX-04
-            "\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(Checked::Task(result)),
-            // Some examples of the extension show it here, too.
-            "\"task\"" if &*sent.method == method::TASKS_GET => Ok(Checked::Complete(result)),
-            _ => Err(NoResult::InvalidResponse(format!(
-                "the result has the type {kind}, which this client did not ask for"
-            ))),
-        },
+        Some(kind) if sent.revision.is_some_and(|revision| revision.supports(RevisionFeature::ResultType)) => {
+            match kind {
+                "\"complete\"" => Ok(Checked::Complete(result)),
+                "\"input_required\"" => Ok(Checked::InputRequired(result)),
+                // TKX-04
+                "\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(Checked::Task(result)),
+                // Some examples of the extension show it here, too.
+                "\"task\"" if &*sent.method == method::TASKS_GET => Ok(Checked::Complete(result)),
+                _ => Err(NoResult::InvalidResponse(format!(
+                    "the result has the type {kind}, which this client did not ask for"
+                ))),
+            }
+        }
         _ => Ok(Checked::Complete(result)),
     }
 }
@@ -536,12 +543,6 @@ fn subscription_of(params: &RawJson) -> Option<RequestId> {
         meta: Option<BTreeMap<Cow<'a, str>, &'a RawValue>>,
     }
     RequestId::from_json(params.parse::<Tagged<'_>>().ok()?.meta?.get(meta::SUBSCRIPTION_ID)?.get())
-}
-
-#[derive(Deserialize)]
-struct ProgressOf<'a> {
-    #[serde(borrow, rename = "progressToken")]
-    progress_token: &'a RawValue,
 }
 
 #[derive(Deserialize)]

@@ -51,7 +51,7 @@ pub enum Admission<T> {
 #[derive(Debug)]
 pub struct Incoming<T> {
     by_id: HashMap<RequestId, CallKey>,
-    open: HashMap<CallKey, Open>,
+    open: HashMap<CallKey, OpenCall>,
     waiting: VecDeque<QueuedRequest<T>>,
     /// Of what waits.
     bytes: usize,
@@ -74,7 +74,7 @@ struct QueuedRequest<T> {
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenCall {
     id: RequestId,
     running: bool,
     demand: Demand,
@@ -125,7 +125,7 @@ impl<T> Incoming<T> {
             return Admission::Busy;
         }
         self.by_id.insert(id.clone(), key);
-        self.open.insert(key, Open { id, running: run, demand, progress: None });
+        self.open.insert(key, OpenCall { id, running: run, demand, progress: None });
         if run {
             self.enter(demand);
             return Admission::Run(item);

@@ -8,7 +8,7 @@ use serde_json::{json, value::RawValue};
 
 /// The revision and the client that `initialize` fixed.
 #[derive(Debug, Clone)]
-pub(crate) struct Session {
+pub(crate) struct LegacyTerms {
     pub(crate) revision: Revision,
     pub(crate) client_info: Option<RawJson>,
     pub(crate) client_capabilities: RawJson,
@@ -27,7 +27,7 @@ struct InitializeParams<'a> {
     client_info: Option<&'a RawValue>,
 }
 
-impl Session {
+impl LegacyTerms {
     /// Opens a session from the parameters of `initialize`: the revision that was offered if it is
     /// one of this era, else the newest of this era (LIFE-08, LIFE-09).
     pub(crate) fn open(params: Option<&RawJson>) -> Result<Self, RpcError> {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn initialize_names_the_parameter_that_is_missing() {
-        let open = |text: &'static str| Session::open(Some(&RawJson::from_text(text.into()).unwrap()));
+        let open = |text: &'static str| LegacyTerms::open(Some(&RawJson::from_text(text.into()).unwrap()));
         for (text, missing) in [
             (r#"{}"#, "protocolVersion"),
             (r#"{"protocolVersion":"2025-06-18"}"#, "capabilities"),
@@ -115,6 +115,6 @@ mod tests {
             let error = open(text).unwrap_err();
             assert!(error.code == -32602 && error.message.contains(missing), "{error}");
         }
-        assert!(Session::open(None).is_err());
+        assert!(LegacyTerms::open(None).is_err());
     }
 }

@@ -21,10 +21,12 @@ pub use era::Claim;
 pub use incoming::{CallKey, IncomingCall};
 pub use limits::Limits;
 pub use modern::Mirror;
-pub use negotiation::{Negotiated, Negotiation, NegotiationError, Probe, ProbeOutcome, RevisionChoice, Step};
+pub use negotiation::{
+    Negotiated, Negotiation, NegotiationError, NegotiationStep, Probe, ProbeOutcome, RevisionChoice,
+};
 pub use outgoing::RequestTimeout;
 #[doc(hidden)]
 pub use outgoing::later;
 pub use params::ClientIdentity;
 pub use request_info::{MirroredParameters, RequestInfo};
-pub use server::{Progress, Received, Refusal, ServerConversation};
+pub use server::{CallProgress, Received, RefusedRequest, ServerConversation};

@@ -6,7 +6,7 @@ use crate::protocol::{
     Era, RawJson, Revision, RpcError,
     envelope::Request,
     meta::{self, RequestMeta},
-    method::{Kind, Method, Role},
+    method::{MessageKind, Method, Sender},
     model::LoggingLevel,
 };
 use serde_json::value::RawValue;
@@ -55,7 +55,7 @@ pub(crate) fn check(
         compare("Mcp-Method", mirror.method.as_deref(), &request.method)?;
         compare_name(mirror, request)?;
     }
-    let method = Method::find(&request.method, Kind::Request, Role::Client, revision)
+    let method = Method::find(&request.method, MessageKind::Request, Sender::Client, revision)
         .ok_or_else(|| RpcError::method_not_found(&request.method))?;
     let info = RequestInfo {
         revision,

@@ -120,7 +120,7 @@ impl<'de> Deserialize<'de> for RevisionChoice {
 
 /// The next step.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum NegotiationStep {
     /// Send a probe.
     Send(Probe),
     /// Settled.
@@ -210,7 +210,7 @@ pub struct Negotiation {
 impl Negotiation {
     /// Starts. `pipe`: the server is a process on a pipe, which may be silent or exit, and not a
     /// URL.
-    pub fn start(choice: RevisionChoice, pipe: bool) -> (Self, Step) {
+    pub fn start(choice: RevisionChoice, pipe: bool) -> (Self, NegotiationStep) {
         let asked = match choice {
             RevisionChoice::Auto | RevisionChoice::Modern => Probe::Discover(Revision::LATEST),
             RevisionChoice::Legacy => Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: false },
@@ -219,22 +219,22 @@ impl Negotiation {
         let negotiation = Self { choice, pipe, asked, corrected: false };
         let step = match choice {
             RevisionChoice::Pinned(revision) if revision.era() == Era::Modern => {
-                Step::Done(Negotiated { revision, result: None })
+                NegotiationStep::Done(Negotiated { revision, result: None })
             }
-            _ => Step::Send(asked),
+            _ => NegotiationStep::Send(asked),
         };
         (negotiation, step)
     }
 
     /// Goes on with what the last probe brought.
-    pub fn next(&mut self, outcome: ProbeOutcome) -> Step {
+    pub fn next(&mut self, outcome: ProbeOutcome) -> NegotiationStep {
         match self.asked {
             Probe::Discover(_) => self.discovered(outcome),
             Probe::Initialize { revision, .. } => self.initialized(revision, outcome),
         }
     }
 
-    fn discovered(&mut self, outcome: ProbeOutcome) -> Step {
+    fn discovered(&mut self, outcome: ProbeOutcome) -> NegotiationStep {
         match outcome {
             ProbeOutcome::Result(result) => {
                 #[derive(Deserialize)]
@@ -244,7 +244,7 @@ impl Negotiation {
                 }
                 match result.parse::<Discovered>() {
                     Ok(found) => match newest(&found.supported_versions, Era::Modern) {
-                        Some(revision) => Step::Done(Negotiated { revision, result: Some(result) }),
+                        Some(revision) => NegotiationStep::Done(Negotiated { revision, result: Some(result) }),
                         None => self.fall_back_to_listed(&found.supported_versions),
                     },
                     // A permissive server of the other era answered something of its own.
@@ -260,32 +260,32 @@ impl Negotiation {
                         self.corrected = true;
                         self.send(Probe::Discover(common))
                     }
-                    Some(_) => Step::Fail(NegotiationError::Refused(error)),
+                    Some(_) => NegotiationStep::Fail(NegotiationError::Refused(error)),
                     None => self.fall_back_to_listed(&supported),
                 }
             }
-            ProbeOutcome::Error(error) if error.is_modern() => Step::Fail(NegotiationError::Refused(error)),
+            ProbeOutcome::Error(error) if error.is_modern() => NegotiationStep::Fail(NegotiationError::Refused(error)),
             ProbeOutcome::Error(_) | ProbeOutcome::InvalidResponse(_) => self.handshake(false),
-            ProbeOutcome::Status(401) => {
-                Step::Fail(NegotiationError::Transport("The server asks for authorization (HTTP 401)".into()))
-            }
-            ProbeOutcome::Status(403) => Step::Fail(NegotiationError::Transport(
+            ProbeOutcome::Status(401) => NegotiationStep::Fail(NegotiationError::Transport(
+                "The server asks for authorization (HTTP 401)".into(),
+            )),
+            ProbeOutcome::Status(403) => NegotiationStep::Fail(NegotiationError::Transport(
                 "The server refuses access (HTTP 403): the credentials, the origin or the host are not allowed".into(),
             )),
             ProbeOutcome::Status(status @ 500..) => {
-                Step::Fail(NegotiationError::Transport(format!("The server answered HTTP {status}")))
+                NegotiationStep::Fail(NegotiationError::Transport(format!("The server answered HTTP {status}")))
             }
             ProbeOutcome::Status(_) => self.handshake(false),
             ProbeOutcome::TimedOut if self.pipe => self.handshake(false),
             ProbeOutcome::Exited(_) if self.pipe => self.handshake(true),
-            ProbeOutcome::TimedOut => Step::Fail(NegotiationError::TimedOut),
+            ProbeOutcome::TimedOut => NegotiationStep::Fail(NegotiationError::TimedOut),
             ProbeOutcome::Exited(reason) | ProbeOutcome::Unreachable(reason) => {
-                Step::Fail(NegotiationError::Transport(reason))
+                NegotiationStep::Fail(NegotiationError::Transport(reason))
             }
         }
     }
 
-    fn initialized(&mut self, revision: Revision, outcome: ProbeOutcome) -> Step {
+    fn initialized(&mut self, revision: Revision, outcome: ProbeOutcome) -> NegotiationStep {
         match outcome {
             ProbeOutcome::Result(result) => self.handshake_answered(revision, result),
             // A server of both eras whose first request, slow to answer, fixed its era: that code
@@ -296,11 +296,11 @@ impl Negotiation {
                         self.corrected = true;
                         self.send(Probe::Discover(modern))
                     }
-                    _ => Step::Fail(NegotiationError::Refused(error)),
+                    _ => NegotiationStep::Fail(NegotiationError::Refused(error)),
                 }
             }
-            ProbeOutcome::Error(error) => Step::Fail(NegotiationError::Refused(error)),
-            ProbeOutcome::InvalidResponse(text) => Step::Fail(NegotiationError::InvalidResponse(text)),
+            ProbeOutcome::Error(error) => NegotiationStep::Fail(NegotiationError::Refused(error)),
+            ProbeOutcome::InvalidResponse(text) => NegotiationStep::Fail(NegotiationError::InvalidResponse(text)),
             // It answered the probe, or was silent, and then exited over it.
             ProbeOutcome::Exited(_)
                 if self.pipe
@@ -309,20 +309,22 @@ impl Negotiation {
             {
                 self.handshake(true)
             }
-            ProbeOutcome::Status(status @ (400 | 404 | 405)) => Step::Fail(NegotiationError::Transport(format!(
-                "The server answered HTTP {status} to initialize: there is neither Streamable HTTP nor HTTP+SSE at this URL"
-            ))),
-            ProbeOutcome::Status(status) => {
-                Step::Fail(NegotiationError::Transport(format!("The server answered HTTP {status} to initialize")))
+            ProbeOutcome::Status(status @ (400 | 404 | 405)) => {
+                NegotiationStep::Fail(NegotiationError::Transport(format!(
+                    "The server answered HTTP {status} to initialize: there is neither Streamable HTTP nor HTTP+SSE at this URL"
+                )))
             }
-            ProbeOutcome::TimedOut => Step::Fail(NegotiationError::TimedOut),
+            ProbeOutcome::Status(status) => NegotiationStep::Fail(NegotiationError::Transport(format!(
+                "The server answered HTTP {status} to initialize"
+            ))),
+            ProbeOutcome::TimedOut => NegotiationStep::Fail(NegotiationError::TimedOut),
             ProbeOutcome::Exited(reason) | ProbeOutcome::Unreachable(reason) => {
-                Step::Fail(NegotiationError::Transport(reason))
+                NegotiationStep::Fail(NegotiationError::Transport(reason))
             }
         }
     }
 
-    fn handshake_answered(&self, offered: Revision, result: RawJson) -> Step {
+    fn handshake_answered(&self, offered: Revision, result: RawJson) -> NegotiationStep {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Initialized {
@@ -330,21 +332,21 @@ impl Negotiation {
         }
         let answered = match result.read::<Initialized>() {
             Ok(found) => found.protocol_version,
-            Err(problem) => return Step::Fail(NegotiationError::InvalidResponse(problem)),
+            Err(problem) => return NegotiationStep::Fail(NegotiationError::InvalidResponse(problem)),
         };
         let acceptable = Revision::parse(&answered).filter(|revision| match self.choice {
             RevisionChoice::Pinned(_) => *revision == offered,
             _ => revision.era() == Era::Legacy,
         });
         match acceptable {
-            Some(revision) => Step::Done(Negotiated { revision, result: Some(result) }),
+            Some(revision) => NegotiationStep::Done(Negotiated { revision, result: Some(result) }),
             None => self.nothing_in_common(&[answered]),
         }
     }
 
     /// The server named its versions and none of the modern ones is ours: a legacy one can still be
     /// spoken (DISC-25).
-    fn fall_back_to_listed(&mut self, supported: &[String]) -> Step {
+    fn fall_back_to_listed(&mut self, supported: &[String]) -> NegotiationStep {
         if newest(supported, Era::Legacy).is_some() && self.choice == RevisionChoice::Auto {
             self.handshake(false)
         } else {
@@ -352,21 +354,21 @@ impl Negotiation {
         }
     }
 
-    fn handshake(&mut self, fresh: bool) -> Step {
+    fn handshake(&mut self, fresh: bool) -> NegotiationStep {
         match self.choice {
             RevisionChoice::Auto => self.send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh }),
             _ => self.nothing_in_common(&["a legacy revision".into()]),
         }
     }
 
-    fn send(&mut self, probe: Probe) -> Step {
+    fn send(&mut self, probe: Probe) -> NegotiationStep {
         self.asked = probe;
-        Step::Send(probe)
+        NegotiationStep::Send(probe)
     }
 
-    fn nothing_in_common(&self, supported: &[String]) -> Step {
+    fn nothing_in_common(&self, supported: &[String]) -> NegotiationStep {
         let client = list(self.choice.revisions().into_iter());
-        Step::Fail(NegotiationError::NoCommonRevision { server: supported.join(", "), client })
+        NegotiationStep::Fail(NegotiationError::NoCommonRevision { server: supported.join(", "), client })
     }
 }
 
@@ -388,8 +390,9 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    const DISCOVER: Step = Step::Send(Probe::Discover(Revision::LATEST));
-    const HANDSHAKE: Step = Step::Send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: false });
+    const DISCOVER: NegotiationStep = NegotiationStep::Send(Probe::Discover(Revision::LATEST));
+    const HANDSHAKE: NegotiationStep =
+        NegotiationStep::Send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: false });
 
     fn auto(pipe: bool) -> Negotiation {
         let (negotiation, step) = Negotiation::start(RevisionChoice::Auto, pipe);
@@ -409,9 +412,9 @@ mod tests {
         ProbeOutcome::Error(RpcError::new(-32022, "no").with_data(json!({"supported": names, "requested": "x"})))
     }
 
-    fn revision(step: Step) -> Revision {
+    fn revision(step: NegotiationStep) -> Revision {
         match step {
-            Step::Done(negotiated) => negotiated.revision,
+            NegotiationStep::Done(negotiated) => negotiated.revision,
             other => panic!("{other:?}"),
         }
     }
@@ -427,9 +430,12 @@ mod tests {
         assert_eq!(auto(true).next(unsupported(&["2030-01-01", "2025-06-18"])), HANDSHAKE);
         assert!(matches!(
             auto(true).next(versions(&["2030-01-01"])),
-            Step::Fail(NegotiationError::NoCommonRevision { .. })
+            NegotiationStep::Fail(NegotiationError::NoCommonRevision { .. })
         ));
-        assert!(matches!(auto(true).next(unsupported(&[])), Step::Fail(NegotiationError::NoCommonRevision { .. })));
+        assert!(matches!(
+            auto(true).next(unsupported(&[])),
+            NegotiationStep::Fail(NegotiationError::NoCommonRevision { .. })
+        ));
     }
 
     #[test]
@@ -440,7 +446,7 @@ mod tests {
         for code in [-32020, -32021] {
             assert!(matches!(
                 auto(false).next(ProbeOutcome::Error(RpcError::new(code, "x"))),
-                Step::Fail(NegotiationError::Refused(_))
+                NegotiationStep::Fail(NegotiationError::Refused(_))
             ));
         }
         assert_eq!(auto(false).next(ProbeOutcome::Status(404)), HANDSHAKE);
@@ -448,7 +454,7 @@ mod tests {
         let mut silly = auto(true);
         assert_eq!(silly.next(ProbeOutcome::InvalidResponse("no object".into())), HANDSHAKE);
         let failed = silly.next(ProbeOutcome::InvalidResponse("no object".into()));
-        assert_eq!(failed, Step::Fail(NegotiationError::InvalidResponse("no object".into())));
+        assert_eq!(failed, NegotiationStep::Fail(NegotiationError::InvalidResponse("no object".into())));
     }
 
     #[test]
@@ -461,7 +467,7 @@ mod tests {
             ProbeOutcome::TimedOut,
             ProbeOutcome::Unreachable("refused".into()),
         ] {
-            assert!(matches!(auto(false).next(outcome.clone()), Step::Fail(_)), "{outcome:?}");
+            assert!(matches!(auto(false).next(outcome.clone()), NegotiationStep::Fail(_)), "{outcome:?}");
         }
     }
 
@@ -470,7 +476,7 @@ mod tests {
         assert_eq!(auto(true).next(ProbeOutcome::TimedOut), HANDSHAKE);
         assert_eq!(
             auto(true).next(ProbeOutcome::Exited("status 1".into())),
-            Step::Send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: true })
+            NegotiationStep::Send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: true })
         );
     }
 
@@ -480,11 +486,11 @@ mod tests {
         assert_eq!(negotiation.next(ProbeOutcome::Error(RpcError::new(-32601, "x"))), HANDSHAKE);
         assert_eq!(
             negotiation.next(ProbeOutcome::Exited("status 1".into())),
-            Step::Send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: true })
+            NegotiationStep::Send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: true })
         );
         assert!(matches!(
             negotiation.next(ProbeOutcome::Exited("status 1".into())),
-            Step::Fail(NegotiationError::Transport(_))
+            NegotiationStep::Fail(NegotiationError::Transport(_))
         ));
     }
 
@@ -507,23 +513,26 @@ mod tests {
     fn a_server_that_never_agrees_is_not_asked_for_ever() {
         let mut negotiation = auto(true);
         assert_eq!(negotiation.next(unsupported(&["2026-07-28"])), DISCOVER);
-        assert!(matches!(negotiation.next(unsupported(&["2026-07-28"])), Step::Fail(NegotiationError::Refused(_))));
+        assert!(matches!(
+            negotiation.next(unsupported(&["2026-07-28"])),
+            NegotiationStep::Fail(NegotiationError::Refused(_))
+        ));
         let mut negotiation = auto(true);
         assert_eq!(negotiation.next(ProbeOutcome::TimedOut), HANDSHAKE);
         assert_eq!(negotiation.next(unsupported(&["2026-07-28"])), DISCOVER);
         assert_eq!(negotiation.next(ProbeOutcome::TimedOut), HANDSHAKE);
-        assert!(matches!(negotiation.next(unsupported(&["2026-07-28"])), Step::Fail(_)));
+        assert!(matches!(negotiation.next(unsupported(&["2026-07-28"])), NegotiationStep::Fail(_)));
     }
 
     #[test]
     fn pinned_revisions_are_spoken_without_a_probe() {
         let (_, step) = Negotiation::start(RevisionChoice::Pinned(Revision::V2026_07_28), false);
-        assert_eq!(step, Step::Done(Negotiated { revision: Revision::V2026_07_28, result: None }));
+        assert_eq!(step, NegotiationStep::Done(Negotiated { revision: Revision::V2026_07_28, result: None }));
         let (mut negotiation, step) = Negotiation::start(RevisionChoice::Pinned(Revision::V2024_11_05), false);
-        assert_eq!(step, Step::Send(Probe::Initialize { revision: Revision::V2024_11_05, fresh: false }));
+        assert_eq!(step, NegotiationStep::Send(Probe::Initialize { revision: Revision::V2024_11_05, fresh: false }));
         assert!(matches!(
             negotiation.next(result(json!({"protocolVersion": "2025-11-25"}))),
-            Step::Fail(NegotiationError::NoCommonRevision { .. })
+            NegotiationStep::Fail(NegotiationError::NoCommonRevision { .. })
         ));
     }
 
@@ -532,7 +541,7 @@ mod tests {
         for answered in ["2026-07-28", "2019-01-01"] {
             let (mut negotiation, _) = Negotiation::start(RevisionChoice::Legacy, true);
             assert!(
-                matches!(negotiation.next(result(json!({"protocolVersion": answered}))), Step::Fail(_)),
+                matches!(negotiation.next(result(json!({"protocolVersion": answered}))), NegotiationStep::Fail(_)),
                 "{answered}"
             );
         }
@@ -560,6 +569,6 @@ mod tests {
     #[test]
     fn modern_only_never_falls_back() {
         let (mut negotiation, _) = Negotiation::start(RevisionChoice::Modern, true);
-        assert!(matches!(negotiation.next(ProbeOutcome::TimedOut), Step::Fail(_)));
+        assert!(matches!(negotiation.next(ProbeOutcome::TimedOut), NegotiationStep::Fail(_)));
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn one_line(params: &[u8]) -> Cow<'_, [u8]> {
 ///
 /// Ids count up and are never reused (RPC-05); the progress token of a request is its id (PRG-01).
 #[derive(Debug)]
-pub struct Outgoing<T> {
+pub struct OutgoingRequests<T> {
     next_id: i64,
     pending: HashMap<i64, Pending<T>>,
     deadlines: BTreeSet<(Instant, i64)>,
@@ -59,13 +59,13 @@ struct Paused {
     times: usize,
 }
 
-impl<T> Default for Outgoing<T> {
+impl<T> Default for OutgoingRequests<T> {
     fn default() -> Self {
         Self { next_id: 1, pending: HashMap::new(), deadlines: BTreeSet::new() }
     }
 }
 
-impl<T> Outgoing<T> {
+impl<T> OutgoingRequests<T> {
     /// Starts a request and gives its id.
     pub fn start(&mut self, now: Instant, timeout: RequestTimeout, item: T) -> RequestId {
         let id = self.next_id;
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_pause_stops_the_clocks_of_its_request_only() {
-        let (mut table, now) = (Outgoing::default(), Instant::now());
+        let (mut table, now) = (OutgoingRequests::default(), Instant::now());
         let (asking, other) = (table.start(now, PATIENCE, "asking"), table.start(now, PATIENCE, "other"));
         table.pause(now, &asking);
         table.pause(now, &asking);
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn life_13_a_request_times_out_and_a_late_answer_is_ignored() {
-        let (mut table, now) = (Outgoing::default(), Instant::now());
+        let (mut table, now) = (OutgoingRequests::default(), Instant::now());
         let id = table.start(now, PATIENCE, "a");
         assert_eq!(table.first_due(now), None);
         assert_eq!(table.next_deadline(), Some(now + SECOND));
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn life_15_progress_renews_and_life_16_the_cap_holds() {
-        let (mut table, now) = (Outgoing::default(), Instant::now());
+        let (mut table, now) = (OutgoingRequests::default(), Instant::now());
         let id = table.start(now, PATIENCE, "a");
         for step in 1..=5 {
             let at = now + SECOND * step / 2;
@@ -235,7 +235,7 @@ mod tests {
     /// LIFE-14: each request has a timeout of its own.
     #[test]
     fn waits_without_end_are_possible() {
-        let (mut table, now) = (Outgoing::default(), Instant::now());
+        let (mut table, now) = (OutgoingRequests::default(), Instant::now());
         let id = table.start(now, RequestTimeout { timeout: Duration::MAX, max: Duration::MAX }, "a");
         assert!(table.progress(now, &id).is_some());
         assert!(table.next_deadline().is_some_and(|deadline| deadline > now + SECOND * 3600));
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn rpc_05_ids_are_never_reused_and_look_alikes_differ() {
-        let (mut table, now) = (Outgoing::default(), Instant::now());
+        let (mut table, now) = (OutgoingRequests::default(), Instant::now());
         let first = table.start(now, PATIENCE, 1);
         assert_eq!(table.finish(&RequestId::from("1")), None);
         assert_eq!(table.finish(&first), Some(1));

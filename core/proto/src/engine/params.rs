@@ -10,8 +10,16 @@ use crate::protocol::{
     project,
 };
 use indexmap::IndexMap;
+use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use std::borrow::Cow;
+
+/// The token of a `notifications/progress`.
+#[derive(Deserialize)]
+pub(super) struct ProgressTokenParams<'a> {
+    #[serde(borrow, rename = "progressToken")]
+    pub(super) progress_token: &'a RawValue,
+}
 
 /// The identity of the client, in its own words.
 #[derive(Debug, Clone)]

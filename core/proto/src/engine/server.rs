@@ -4,15 +4,16 @@ use super::{
     CallKey, IncomingCall, Limits, Mirror, RequestInfo, RequestTimeout,
     era::Claim,
     incoming::{Admission, Demand, Incoming},
-    legacy::{self, Session},
+    legacy::{self, LegacyTerms},
     modern,
-    outgoing::{Outgoing, one_line},
+    outgoing::{OutgoingRequests, one_line},
+    params::ProgressTokenParams,
 };
 use crate::protocol::{
     RawJson, RequestId, Revision, RpcError,
     envelope::{self, Message, NoResult, Notification, Request, cancellation},
     meta::RequestMeta,
-    method::{self, Kind, Method, Role},
+    method::{self, MessageKind, Method, Sender},
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -25,11 +26,11 @@ const MAX_ASKED: usize = 16_384;
 /// request of our own.
 #[derive(Debug)]
 pub struct ServerConversation<T, U> {
-    session: Option<Session>,
+    session: Option<LegacyTerms>,
     /// A stateless exchange answers `initialize` without opening anything.
     stateless: bool,
     incoming: Incoming<(IncomingCall, T)>,
-    outgoing: Outgoing<U>,
+    outgoing: OutgoingRequests<U>,
 }
 
 /// The decision about a message.
@@ -42,7 +43,7 @@ pub enum Received<T, U> {
     /// Serve a call.
     Call(IncomingCall, T),
     /// Refuse a request.
-    Refuse(Refusal),
+    Refuse(RefusedRequest),
     /// A call is cancelled, and another one may start.
     Cancelled {
         /// The call.
@@ -62,7 +63,7 @@ pub enum Received<T, U> {
 
 /// An error response that ends a request before it was served.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct RefusedRequest {
     /// The request, if its id could be read.
     pub id: Option<RequestId>,
     /// Why.
@@ -72,12 +73,12 @@ pub struct Refusal {
 impl<T, U> ServerConversation<T, U> {
     /// A conversation that `initialize` opens, or that modern requests use without opening.
     pub fn new(limits: &Limits) -> Self {
-        Self { session: None, stateless: false, incoming: Incoming::new(limits), outgoing: Outgoing::default() }
+        Self { session: None, stateless: false, incoming: Incoming::new(limits), outgoing: OutgoingRequests::default() }
     }
 
     /// One legacy HTTP exchange without a session: the header chose the revision.
     pub fn stateless(limits: &Limits, revision: Revision) -> Self {
-        Self { session: Some(Session::stateless(revision)), stateless: true, ..Self::new(limits) }
+        Self { session: Some(LegacyTerms::stateless(revision)), stateless: true, ..Self::new(limits) }
     }
 
     /// The revision that the handshake fixed.
@@ -100,7 +101,7 @@ impl<T, U> ServerConversation<T, U> {
 
     fn request(&mut self, request: Request, mirror: Option<&Mirror>, attached: T) -> Received<T, U> {
         let (raw_meta, meta) = RequestMeta::of(request.params.as_ref());
-        let refuse = |error| Received::Refuse(Refusal { id: Some(request.id.clone()), error });
+        let refuse = |error| Received::Refuse(RefusedRequest { id: Some(request.id.clone()), error });
         let header = mirror.and_then(|mirror| mirror.version.as_deref());
         let checked = match Claim::of(&request, &meta, header) {
             Claim::Handshake => return self.initialize(&request),
@@ -129,16 +130,18 @@ impl<T, U> ServerConversation<T, U> {
         match self.incoming.admit(key, id.clone(), demand, (call, attached)) {
             Admission::Run((call, attached)) => Received::Call(call, attached),
             Admission::Wait => Received::Nothing("the call waits for its turn"),
-            Admission::Busy => Received::Refuse(Refusal { id: Some(id), error: RpcError::busy("too many calls wait") }),
+            Admission::Busy => {
+                Received::Refuse(RefusedRequest { id: Some(id), error: RpcError::busy("too many calls wait") })
+            }
         }
     }
 
     fn initialize(&mut self, request: &Request) -> Received<T, U> {
-        let refuse = |error| Received::Refuse(Refusal { id: Some(request.id.clone()), error });
+        let refuse = |error| Received::Refuse(RefusedRequest { id: Some(request.id.clone()), error });
         if self.session.is_some() && !self.stateless {
             return refuse(RpcError::invalid_request("The session is already initialized"));
         }
-        match Session::open(request.params.as_ref()) {
+        match LegacyTerms::open(request.params.as_ref()) {
             Ok(session) => {
                 let revision = session.revision;
                 self.session = Some(session);
@@ -154,12 +157,12 @@ impl<T, U> ServerConversation<T, U> {
         raw_meta: Option<&serde_json::value::RawValue>,
         meta: &RequestMeta<'_>,
     ) -> Result<(&'static Method, RequestInfo), RpcError> {
-        let find = |revision| Method::find(&request.method, Kind::Request, Role::Client, revision);
+        let find = |revision| Method::find(&request.method, MessageKind::Request, Sender::Client, revision);
         let Some(session) = &self.session else {
             // Until the handshake only ping is served (LIFE-04).
             return match find(Revision::LATEST_LEGACY) {
                 Some(method) if method.name == method::PING => {
-                    Ok((method, Session::stateless(Revision::LATEST_LEGACY).info(None, None)))
+                    Ok((method, LegacyTerms::stateless(Revision::LATEST_LEGACY).info(None, None)))
                 }
                 _ => Err(legacy::not_initialized(&request.method)),
             };
@@ -173,7 +176,7 @@ impl<T, U> ServerConversation<T, U> {
     fn notification(&mut self, now: Instant, notification: &Notification) -> Received<T, U> {
         match &*notification.method {
             method::CANCELLED => {
-                let Some(cancelled) = read::<Cancelled>(notification) else {
+                let Some(cancelled) = read::<CancelledParams>(notification) else {
                     return Received::Nothing("a malformed cancellation");
                 };
                 let id = RequestId::from_json(cancelled.request_id.get());
@@ -185,7 +188,8 @@ impl<T, U> ServerConversation<T, U> {
                 Received::Cancelled { key, reason: cancelled.reason, waiting, next }
             }
             method::PROGRESS => {
-                let token = read::<ProgressOf>(notification).and_then(|p| RequestId::from_json(p.progress_token.get()));
+                let token = read::<ProgressTokenParams>(notification)
+                    .and_then(|p| RequestId::from_json(p.progress_token.get()));
                 if let Some(token) = token {
                     self.outgoing.progress(now, &token);
                 }
@@ -217,15 +221,16 @@ impl<T, U> ServerConversation<T, U> {
     }
 
     /// A progress notification of a call, if it may be sent.
-    pub fn progress(&mut self, key: CallKey, info: &RequestInfo, progress: &Progress<'_>) -> Option<Bytes> {
+    pub fn progress(&mut self, key: CallKey, info: &RequestInfo, progress: &CallProgress<'_>) -> Option<Bytes> {
         let token = info.progress_token.as_ref()?;
         if !self.incoming.advance(key, progress.progress) {
             return None;
         }
-        let message = progress.message.filter(|_| info.revision.supports(crate::protocol::Feature::ProgressMessage));
+        let message =
+            progress.message.filter(|_| info.revision.supports(crate::protocol::RevisionFeature::ProgressMessage));
         // JSON has no infinity.
         let total = progress.total.filter(|total| total.is_finite());
-        let progress = Progress { message, total, ..*progress };
+        let progress = CallProgress { message, total, ..*progress };
         let params = serde_json::to_vec(&ProgressParams { progress_token: token, progress });
         Some(envelope::encode_notification(method::PROGRESS, Some(&params.ok()?)))
     }
@@ -243,7 +248,7 @@ impl<T, U> ServerConversation<T, U> {
         params: Option<&RawJson>,
         item: U,
     ) -> Result<(RequestId, Bytes), RpcError> {
-        if Method::find(method, Kind::Request, Role::Server, revision).is_none() {
+        if Method::find(method, MessageKind::Request, Sender::Server, revision).is_none() {
             let text = format!("{method} (servers cannot ask it in revision {revision})");
             return Err(RpcError::method_not_found(&text));
         }
@@ -276,7 +281,7 @@ impl<T, U> ServerConversation<T, U> {
 
 /// How far a call is.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Progress<'a> {
+pub struct CallProgress<'a> {
     /// Must rise with each notification.
     pub progress: f64,
     /// The value at the end, if known.
@@ -292,20 +297,14 @@ struct ProgressParams<'a> {
     #[serde(rename = "progressToken")]
     progress_token: &'a RequestId,
     #[serde(flatten)]
-    progress: Progress<'a>,
+    progress: CallProgress<'a>,
 }
 
 #[derive(Deserialize)]
-struct Cancelled<'a> {
+struct CancelledParams<'a> {
     #[serde(borrow, rename = "requestId")]
     request_id: &'a serde_json::value::RawValue,
     reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ProgressOf<'a> {
-    #[serde(borrow, rename = "progressToken")]
-    progress_token: &'a serde_json::value::RawValue,
 }
 
 fn read<'a, P: Deserialize<'a>>(notification: &'a Notification) -> Option<P> {

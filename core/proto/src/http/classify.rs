@@ -3,7 +3,7 @@
 use super::rejection::Rejection;
 use crate::engine::Claim;
 use crate::protocol::{
-    Era, Feature, Revision, RpcError,
+    Era, Revision, RevisionFeature, RpcError,
     envelope::{Frame, Message, NoResult, Request, Response},
     meta::RequestMeta,
     method,
@@ -102,7 +102,7 @@ pub fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> Result<R
 
 /// Returns whether a revision takes arrays (RPC-14).
 pub fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
-    if revision.is_some_and(|revision| revision.supports(Feature::Batches)) {
+    if revision.is_some_and(|revision| revision.supports(RevisionFeature::Batches)) {
         return Ok(());
     }
     let error = RpcError::invalid_request("Batches exist only in revision 2025-03-26");

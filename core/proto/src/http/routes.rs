@@ -2,7 +2,7 @@
 
 /// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Purpose {
     /// The endpoint of Streamable HTTP.
     Endpoint,
     /// The stream of HTTP+SSE.
@@ -52,7 +52,7 @@ impl Routes {
 
     /// The purpose of a request. `in_session`: it names a session of Streamable HTTP; `addressed`:
     /// its query names one of HTTP+SSE.
-    pub fn find(&self, path: &str, gets: bool, in_session: bool, addressed: bool) -> Place {
+    pub fn find(&self, path: &str, gets: bool, in_session: bool, addressed: bool) -> Purpose {
         let path = path.strip_suffix('/').unwrap_or(path);
         if let Some(sse) = &self.sse {
             let (stream, messages) = if sse.shared {
@@ -67,13 +67,13 @@ impl Routes {
             // name.
             let certain = !sse.shared && self.endpoint.as_ref().is_some_and(|endpoint| !is_same(path, endpoint));
             if stream && (certain || (gets && !in_session)) {
-                return Place::SseStream;
+                return Purpose::SseStream;
             }
             if messages && (certain || (!gets && addressed)) {
-                return Place::SseMessages;
+                return Purpose::SseMessages;
             }
         }
-        if self.is_endpoint(path) { Place::Endpoint } else { Place::Nowhere }
+        if self.is_endpoint(path) { Purpose::Endpoint } else { Purpose::Nowhere }
     }
 
     /// The path of the endpoint, where no router has chosen it.
@@ -139,16 +139,16 @@ mod tests {
     fn sse_01_sse_05_two_endpoints_beside_the_one() {
         let routes = Routes::new("mcp/", SSE, false);
         for (path, place) in [
-            ("/mcp", Place::Endpoint),
-            ("/mcp/", Place::Endpoint),
-            ("/sse", Place::SseStream),
-            ("/sse/", Place::SseStream),
-            ("/messages", Place::SseMessages),
-            ("/messages/", Place::SseMessages),
-            ("/", Place::Nowhere),
-            ("/mcp/sse", Place::Nowhere),
-            ("/mcp//", Place::Nowhere),
-            ("/MCP", Place::Nowhere),
+            ("/mcp", Purpose::Endpoint),
+            ("/mcp/", Purpose::Endpoint),
+            ("/sse", Purpose::SseStream),
+            ("/sse/", Purpose::SseStream),
+            ("/messages", Purpose::SseMessages),
+            ("/messages/", Purpose::SseMessages),
+            ("/", Purpose::Nowhere),
+            ("/mcp/sse", Purpose::Nowhere),
+            ("/mcp//", Purpose::Nowhere),
+            ("/MCP", Purpose::Nowhere),
         ] {
             for (gets, in_session, addressed) in [(true, false, false), (false, true, true), (true, true, false)] {
                 assert_eq!(routes.find(path, gets, in_session, addressed), place, "{path}");
@@ -157,31 +157,31 @@ mod tests {
         assert_eq!(routes.messages_uri("x"), "/messages?sessionId=x");
         // A path that was chosen for the endpoint is the endpoint's.
         let routes = Routes::new("/messages", SSE, false);
-        assert_eq!(routes.find("/messages", false, false, false), Place::Endpoint);
-        assert_eq!(routes.find("/messages", false, false, true), Place::SseMessages);
+        assert_eq!(routes.find("/messages", false, false, false), Purpose::Endpoint);
+        assert_eq!(routes.find("/messages", false, false, true), Purpose::SseMessages);
         let root = Routes::new("/", None, false);
-        assert_eq!(root.find("/", true, false, false), Place::Endpoint);
-        assert_eq!(root.find("/sse", true, false, false), Place::Nowhere);
+        assert_eq!(root.find("/", true, false, false), Purpose::Endpoint);
+        assert_eq!(root.find("/sse", true, false, false), Purpose::Nowhere);
     }
 
     #[test]
     fn sse_02_below_a_router_messages_are_posted_relative_to_the_stream() {
         let routes = Routes::new("/mcp", SSE, false).below();
         assert_eq!(routes.messages_uri("x"), "messages?sessionId=x");
-        assert_eq!(routes.find("/messages", false, false, true), Place::SseMessages);
-        assert_eq!(routes.find("/sse/messages", false, false, true), Place::SseMessages);
-        assert_eq!(routes.find("/sse/messages", false, false, false), Place::Nowhere);
-        assert_eq!(routes.find("/sse/", true, false, false), Place::SseStream);
+        assert_eq!(routes.find("/messages", false, false, true), Purpose::SseMessages);
+        assert_eq!(routes.find("/sse/messages", false, false, true), Purpose::SseMessages);
+        assert_eq!(routes.find("/sse/messages", false, false, false), Purpose::Nowhere);
+        assert_eq!(routes.find("/sse/", true, false, false), Purpose::SseStream);
     }
 
     #[test]
     fn a_shared_path_is_told_by_sessions() {
         for mounted in [false, true] {
             let routes = Routes::new("/mcp", Some(("/mcp/", "/messages")), mounted);
-            assert_eq!(routes.find("/mcp", true, false, false), Place::SseStream);
-            assert_eq!(routes.find("/mcp/", true, true, false), Place::Endpoint);
-            assert_eq!(routes.find("/mcp", false, false, true), Place::SseMessages);
-            assert_eq!(routes.find("/mcp", false, false, false), Place::Endpoint);
+            assert_eq!(routes.find("/mcp", true, false, false), Purpose::SseStream);
+            assert_eq!(routes.find("/mcp/", true, true, false), Purpose::Endpoint);
+            assert_eq!(routes.find("/mcp", false, false, true), Purpose::SseMessages);
+            assert_eq!(routes.find("/mcp", false, false, false), Purpose::Endpoint);
             let uri = if mounted { "?sessionId=x" } else { "/mcp?sessionId=x" };
             assert_eq!(routes.messages_uri("x"), uri);
         }
@@ -190,14 +190,14 @@ mod tests {
     #[test]
     fn a_mounted_service_knows_only_how_paths_end() {
         let routes = Routes::new("/mcp", SSE, true);
-        assert_eq!(routes.find("/", false, false, false), Place::Endpoint);
-        assert_eq!(routes.find("/any/where", true, false, false), Place::Endpoint);
-        assert_eq!(routes.find("/any/sse/", true, false, false), Place::SseStream);
-        assert_eq!(routes.find("/any/sse", true, true, false), Place::Endpoint);
-        assert_eq!(routes.find("/any/sse", false, false, false), Place::Endpoint);
-        assert_eq!(routes.find("/any/messages", false, false, true), Place::SseMessages);
-        assert_eq!(routes.find("/any/messages", false, false, false), Place::Endpoint);
-        assert_eq!(routes.find("/any/other-sse", true, false, false), Place::Endpoint);
+        assert_eq!(routes.find("/", false, false, false), Purpose::Endpoint);
+        assert_eq!(routes.find("/any/where", true, false, false), Purpose::Endpoint);
+        assert_eq!(routes.find("/any/sse/", true, false, false), Purpose::SseStream);
+        assert_eq!(routes.find("/any/sse", true, true, false), Purpose::Endpoint);
+        assert_eq!(routes.find("/any/sse", false, false, false), Purpose::Endpoint);
+        assert_eq!(routes.find("/any/messages", false, false, true), Purpose::SseMessages);
+        assert_eq!(routes.find("/any/messages", false, false, false), Purpose::Endpoint);
+        assert_eq!(routes.find("/any/other-sse", true, false, false), Purpose::Endpoint);
         assert_eq!(routes.messages_uri("x"), "messages?sessionId=x");
         let deep = Routes::new("/mcp", Some(("/old/sse", "/old/messages")), true);
         assert_eq!(deep.messages_uri("x"), "../old/messages?sessionId=x");

@@ -52,7 +52,11 @@ impl<S: Clone> Sessions<S> {
     ///
     /// # Errors
     /// All of them are busy.
-    pub fn make_room(&mut self, owner: Option<&Arc<str>>, busy: impl Fn(&S) -> bool) -> Result<Option<S>, Full> {
+    pub fn make_room(
+        &mut self,
+        owner: Option<&Arc<str>>,
+        busy: impl Fn(&S) -> bool,
+    ) -> Result<Option<S>, SessionsFull> {
         let share = owner.map_or(0, |owner| self.of.get(owner).copied().unwrap_or_default());
         let given_way = if share >= self.bounds.max_per_client {
             self.idlest(&busy, |entry| entry.owner.as_ref() == owner)
@@ -61,7 +65,7 @@ impl<S: Clone> Sessions<S> {
         } else {
             return Ok(None);
         };
-        let id = given_way.ok_or(Full)?;
+        let id = given_way.ok_or(SessionsFull)?;
         Ok(self.remove(&id))
     }
 
@@ -134,7 +138,7 @@ impl<S: Clone> Sessions<S> {
 
 /// There is no room, and no session that could give way.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Full;
+pub struct SessionsFull;
 
 fn leave(of: &mut HashMap<Arc<str>, usize>, owner: Option<&Arc<str>>) {
     let Some(owner) = owner else { return };
@@ -171,7 +175,7 @@ mod tests {
         assert_eq!(sessions.make_room(Some(&alice), |_| false), Ok(Some(2)), "nothing has used it");
         assert_eq!(sessions.make_room(Some(&alice), |_| false), Ok(None), "it has left");
         open(&mut sessions, now, 4, Some("alice"));
-        assert_eq!(sessions.make_room(Some(&alice), |_| true), Err(Full));
+        assert_eq!(sessions.make_room(Some(&alice), |_| true), Err(SessionsFull));
         assert_eq!(sessions.make_room(None, |_| true), Ok(None), "a share is for principals");
     }
 

@@ -43,14 +43,14 @@ pub enum Type {
     /// One of a few strings.
     Values(&'static Values),
     /// An object with known members.
-    Model(&'static Object),
+    Model(&'static ObjectDescription),
     /// One of several objects.
     Union(&'static Union),
 }
 
 /// An object with known members.
 #[derive(Debug)]
-pub struct Object {
+pub struct ObjectDescription {
     /// The name of the Rust type.
     pub name: &'static str,
     /// The documentation, a line each.
@@ -58,12 +58,12 @@ pub struct Object {
     /// The constant member `type`, if it has one.
     pub tag: Option<&'static str>,
     /// The members.
-    pub fields: &'static [Field],
+    pub fields: &'static [FieldDescription],
 }
 
 /// A member of an object.
 #[derive(Debug)]
-pub struct Field {
+pub struct FieldDescription {
     /// The name in Rust.
     pub name: &'static str,
     /// The name in JSON.

@@ -6,7 +6,7 @@ use Revision::*;
 
 /// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum Sender {
     /// The side that connects.
     Client,
     /// The side that offers.
@@ -19,9 +19,9 @@ pub struct Method {
     /// The name on the wire.
     pub name: &'static str,
     /// Request or notification.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// The roles that may send it.
-    pub senders: &'static [Role],
+    pub senders: &'static [Sender],
     /// The first and last revision that has it.
     pub span: (Revision, Revision),
     /// The parameter that HTTP mirrors in `Mcp-Name` (H26-03, TKX-23).
@@ -39,7 +39,7 @@ pub struct Method {
 
 /// Request or notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageKind {
     /// Carries an id and is answered.
     Request,
     /// Is never answered.
@@ -51,7 +51,7 @@ impl Method {
     ///
     /// A row with an [`Method::extension`] exists only where that extension was negotiated, which
     /// is for the caller to check.
-    pub fn find(name: &str, kind: Kind, sender: Role, revision: Revision) -> Option<&'static Method> {
+    pub fn find(name: &str, kind: MessageKind, sender: Sender, revision: Revision) -> Option<&'static Method> {
         METHODS.iter().find(|method| {
             method.name == name
                 && method.kind == kind
@@ -69,9 +69,9 @@ impl Method {
 
     /// The revisions that have a request which `sender` may send: the first and the last of each
     /// row.
-    pub fn spans(name: &str, sender: Role) -> impl Iterator<Item = (Revision, Revision)> {
+    pub fn spans(name: &str, sender: Sender) -> impl Iterator<Item = (Revision, Revision)> {
         let rows = METHODS.iter().filter(move |method| method.name == name && method.senders.contains(&sender));
-        rows.filter(|method| method.kind == Kind::Request).map(|method| method.span)
+        rows.filter(|method| method.kind == MessageKind::Request).map(|method| method.span)
     }
 
     /// The member that holds a page of the list that a method gives, if it gives one.
@@ -132,15 +132,15 @@ names! {
     RESOURCES_DIRECTORY_READ = "resources/directory/read",
 }
 
-const CLIENT: &[Role] = &[Role::Client];
-const SERVER: &[Role] = &[Role::Server];
-const BOTH: &[Role] = &[Role::Client, Role::Server];
+const CLIENT: &[Sender] = &[Sender::Client];
+const SERVER: &[Sender] = &[Sender::Server];
+const BOTH: &[Sender] = &[Sender::Client, Sender::Server];
 const LEGACY: (Revision, Revision) = (V2024_11_05, Revision::LATEST_LEGACY);
 const ALL: (Revision, Revision) = (V2024_11_05, Revision::LATEST);
 const MODERN: (Revision, Revision) = (V2026_07_28, Revision::LATEST);
 const CORE_TASKS: (Revision, Revision) = (V2025_11_25, V2025_11_25);
 
-const fn row(name: &'static str, kind: Kind, senders: &'static [Role], span: (Revision, Revision)) -> Method {
+const fn row(name: &'static str, kind: MessageKind, senders: &'static [Sender], span: (Revision, Revision)) -> Method {
     Method {
         name,
         kind,
@@ -153,11 +153,11 @@ const fn row(name: &'static str, kind: Kind, senders: &'static [Role], span: (Re
         list_member: None,
     }
 }
-const fn request(name: &'static str, senders: &'static [Role], span: (Revision, Revision)) -> Method {
-    row(name, Kind::Request, senders, span)
+const fn request(name: &'static str, senders: &'static [Sender], span: (Revision, Revision)) -> Method {
+    row(name, MessageKind::Request, senders, span)
 }
-const fn notification(name: &'static str, senders: &'static [Role], span: (Revision, Revision)) -> Method {
-    row(name, Kind::Notification, senders, span)
+const fn notification(name: &'static str, senders: &'static [Sender], span: (Revision, Revision)) -> Method {
+    row(name, MessageKind::Notification, senders, span)
 }
 
 impl Method {
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     fn client(name: &str, revision: Revision) -> Option<&'static Method> {
-        Method::find(name, Kind::Request, Role::Client, revision)
+        Method::find(name, MessageKind::Request, Sender::Client, revision)
     }
 
     #[test]
@@ -239,17 +239,18 @@ mod tests {
 
     #[test]
     fn rpc_31_root_08_smp_20_eli_32_modern_servers_have_no_requests() {
-        assert!(!METHODS.iter().any(|method| method.kind == Kind::Request
-            && method.senders.contains(&Role::Server)
+        assert!(!METHODS.iter().any(|method| method.kind == MessageKind::Request
+            && method.senders.contains(&Sender::Server)
             && method.span.1 == Revision::LATEST));
         for method in INPUT_REQUESTS {
-            assert!(Method::find(method, Kind::Request, Role::Server, V2025_11_25).is_some());
+            assert!(Method::find(method, MessageKind::Request, Sender::Server, V2025_11_25).is_some());
         }
     }
 
     #[test]
     fn eli_33_there_is_no_completion_notice_on_2026_07_28() {
-        let complete = |revision| Method::find(ELICITATION_COMPLETE, Kind::Notification, Role::Server, revision);
+        let complete =
+            |revision| Method::find(ELICITATION_COMPLETE, MessageKind::Notification, Sender::Server, revision);
         assert!(complete(V2025_11_25).is_some());
         assert!(complete(V2025_06_18).is_none());
         assert!(complete(V2026_07_28).is_none());
@@ -258,8 +259,8 @@ mod tests {
     #[test]
     fn tkx_46_tasks_of_2025_11_25_are_core_and_those_of_2026_07_28_an_extension() {
         for name in [TASKS_GET, TASKS_RESULT, TASKS_CANCEL, TASKS_LIST] {
-            for sender in [Role::Client, Role::Server] {
-                let core = Method::find(name, Kind::Request, sender, V2025_11_25).unwrap();
+            for sender in [Sender::Client, Sender::Server] {
+                let core = Method::find(name, MessageKind::Request, sender, V2025_11_25).unwrap();
                 assert_eq!((core.extension, core.name_parameter), (None, None));
             }
             assert!(client(name, V2025_06_18).is_none());

@@ -27,4 +27,4 @@ pub use annotations::check_annotations;
 pub use error::RpcError;
 pub use id::RequestId;
 pub use raw::RawJson;
-pub use revision::{Era, Feature, Revision};
+pub use revision::{Era, Revision, RevisionFeature};

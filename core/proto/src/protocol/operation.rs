@@ -6,8 +6,8 @@
 
 use super::{
     Revision,
-    describe::{Described, Field, Presence, Type},
-    method::{self, Method, Role},
+    describe::{Described, FieldDescription, Presence, Type},
+    method::{self, Method, Sender},
     model::*,
 };
 use serde_json::Value;
@@ -21,13 +21,13 @@ pub struct Operation {
     /// The documentation, a line each.
     pub doc: &'static [&'static str],
     /// The side that makes the request.
-    pub caller: Role,
+    pub caller: Sender,
     /// The method on the wire.
     pub method: &'static str,
     /// The method that takes its place on revisions that do not have it.
     pub instead: Option<&'static str>,
     /// The parameters.
-    pub params: Params,
+    pub params: OperationParams,
     /// Members of the parameters that never differ.
     pub fixed: &'static [(&'static str, &'static str)],
     /// The result; `None`: it says nothing.
@@ -40,9 +40,9 @@ pub struct Operation {
 
 /// The parameters of an operation.
 #[derive(Debug)]
-pub enum Params {
+pub enum OperationParams {
     /// One by one.
-    Each(&'static [Field]),
+    Each(&'static [FieldDescription]),
     /// The members of an object of the model.
     Of(Type),
 }
@@ -76,9 +76,10 @@ impl Operation {
 ///
 /// A row is `list name name_of_page = METHOD() -> Result of member: Item;` for a list that comes in
 /// pages, `call name name_with_options = METHOD(parameters) -> Result;` for a request with a
-/// result, and `liveness name = METHOD(parameters) or METHOD;` for one whose result says nothing. The second
-/// name is the variant that only Rust needs. A parameter is `required` or `optional`, and has its
-/// name in Rust, its name in JSON and its type. `with progress` says that it is worth asking for.
+/// result, and `liveness name = METHOD(parameters) or METHOD;` for one whose result says nothing.
+/// The second name is the variant that only Rust needs. A parameter is `required` or `optional`,
+/// and has its name in Rust, its name in JSON and its type. `with progress` says that it is worth
+/// asking for.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! client_operations {
@@ -158,10 +159,10 @@ macro_rules! described_operations {
         pub static CLIENT: &[Operation] = &[$(Operation {
             name: stringify!($name),
             doc: &[$($doc),*],
-            caller: Role::Client,
+            caller: Sender::Client,
             method: method::$method,
             instead: described_operations!(@option $(method::$instead)?),
-            params: Params::Each(&[$(Field {
+            params: OperationParams::Each(&[$(FieldDescription {
                 name: stringify!($param),
                 json: $json,
                 doc: &[$($param_doc),*],
@@ -250,9 +251,9 @@ pub static HANDLER: &[Operation] = &[
     Operation {
         name: "elicit",
         doc: &[" Asks the client's user to fill in a form."],
-        params: Params::Each(&[
+        params: OperationParams::Each(&[
             MESSAGE,
-            Field {
+            FieldDescription {
                 name: "requested_schema",
                 json: "requestedSchema",
                 doc: &[" The fields of the form: a flat object of strings, numbers, booleans and choices."],
@@ -267,9 +268,9 @@ pub static HANDLER: &[Operation] = &[
     Operation {
         name: "elicit_url",
         doc: &[" Asks the client's user to open a page; what happens there does not pass through the client."],
-        params: Params::Each(&[
+        params: OperationParams::Each(&[
             MESSAGE,
-            Field {
+            FieldDescription {
                 name: "url",
                 json: "url",
                 doc: &[" The page: https, and without secrets or personal data."],
@@ -278,7 +279,7 @@ pub static HANDLER: &[Operation] = &[
                 unit: None,
                 default: None,
             },
-            Field {
+            FieldDescription {
                 name: "elicitation_id",
                 json: "elicitationId",
                 doc: &[" The id in the notification of completion (2025-11-25). Default: one that nobody can guess."],
@@ -294,7 +295,7 @@ pub static HANDLER: &[Operation] = &[
     Operation {
         name: "sample",
         doc: &[" Asks the client's model to continue a conversation."],
-        params: Params::Of(CreateMessageParams::TYPE),
+        params: OperationParams::Of(CreateMessageParams::TYPE),
         ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
     },
     Operation {
@@ -320,7 +321,7 @@ pub static HOST: &[HostOperation] = &[
         operation: Operation {
             name: "elicit",
             doc: &[" A server asks the user to fill in a form."],
-            params: Params::Of(ElicitFormParams::TYPE),
+            params: OperationParams::Of(ElicitFormParams::TYPE),
             ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
         },
         capability: &["elicitation", "form"],
@@ -329,7 +330,7 @@ pub static HOST: &[HostOperation] = &[
         operation: Operation {
             name: "elicit_url",
             doc: &[" A server asks the user to open a page; nobody may open it without the user's consent."],
-            params: Params::Of(ElicitUrlParams::TYPE),
+            params: OperationParams::Of(ElicitUrlParams::TYPE),
             ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
         },
         capability: &["elicitation", "url"],
@@ -338,7 +339,7 @@ pub static HOST: &[HostOperation] = &[
         operation: Operation {
             name: "sample",
             doc: &[" A server asks the model to continue a conversation."],
-            params: Params::Of(CreateMessageParams::TYPE),
+            params: OperationParams::Of(CreateMessageParams::TYPE),
             ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
         },
         capability: &["sampling"],
@@ -347,7 +348,7 @@ pub static HOST: &[HostOperation] = &[
         operation: Operation {
             name: "sample_with_tools",
             doc: &[" A server asks the model to continue a conversation in which it may use tools."],
-            params: Params::Of(CreateMessageParams::TYPE),
+            params: OperationParams::Of(CreateMessageParams::TYPE),
             ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
         },
         capability: &["sampling", "tools"],
@@ -373,7 +374,7 @@ impl HostOperation {
     }
 }
 
-const MESSAGE: Field = Field {
+const MESSAGE: FieldDescription = FieldDescription {
     name: "message",
     json: "message",
     doc: &[" Why the user is asked, in words for the user."],
@@ -387,10 +388,10 @@ const fn client_request(method: &'static str, result: Type) -> Operation {
     Operation {
         name: "",
         doc: &[],
-        caller: Role::Server,
+        caller: Sender::Server,
         method,
         instead: None,
-        params: Params::Each(&[]),
+        params: OperationParams::Each(&[]),
         fixed: &[],
         result: Some(result),
         item: None,
@@ -401,7 +402,7 @@ const fn client_request(method: &'static str, result: Type) -> Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::method::Kind;
+    use crate::protocol::method::MessageKind;
     use Revision::*;
 
     fn operation(name: &str) -> &'static Operation {
@@ -419,7 +420,8 @@ mod tests {
     #[test]
     fn every_notification_is_one_that_servers_send() {
         for notification in NOTIFICATIONS {
-            let sent = |revision| Method::find(notification.method, Kind::Notification, Role::Server, revision);
+            let sent =
+                |revision| Method::find(notification.method, MessageKind::Notification, Sender::Server, revision);
             assert!(Revision::ALL.into_iter().any(|revision| sent(revision).is_some()), "{}", notification.name);
         }
     }

@@ -3,7 +3,7 @@
 //! `options!` writes the struct, its default, its reading from JSON and its description. A member
 //! that is absent or `null` has its default; an unknown member is an error.
 
-use super::describe::{Described, Field, Object, Type, Unit};
+use super::describe::{Described, FieldDescription, ObjectDescription, Type, Unit};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{DeserializeOwned, Error, MapAccess, Visitor},
@@ -14,10 +14,10 @@ use std::{fmt, marker::PhantomData, time::Duration};
 /// A struct of options.
 pub trait Options: Default {
     /// The description, without the members of flattened structs.
-    const OBJECT: &'static Object;
+    const OBJECT: &'static ObjectDescription;
 
     /// The descriptions of the structs whose members stand among the others in JSON.
-    const FLATTENED: &'static [&'static Object];
+    const FLATTENED: &'static [&'static ObjectDescription];
 
     /// Takes the next value of a map as the option of that name; `false`: there is no such option,
     /// and nothing was taken.
@@ -62,12 +62,12 @@ pub fn unknown<T: Options, E: Error>(name: &str) -> E {
 }
 
 /// The options of a struct and of those that are flattened into it.
-pub fn fields<T: Options>() -> impl Iterator<Item = &'static Field> {
+pub fn fields<T: Options>() -> impl Iterator<Item = &'static FieldDescription> {
     T::OBJECT.fields.iter().chain(T::FLATTENED.iter().flat_map(|object| object.fields))
 }
 
 /// A form that a value of a type has in JSON.
-pub trait Form<T> {
+pub trait JsonForm<T> {
     /// The type in JSON.
     const TYPE: Type;
     /// The unit.
@@ -86,7 +86,7 @@ pub trait Form<T> {
 /// The form that the type itself has.
 pub struct Plain;
 
-impl<T: Described + DeserializeOwned + Serialize> Form<T> for Plain {
+impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Plain {
     const TYPE: Type = T::TYPE;
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
@@ -104,7 +104,7 @@ pub struct Millis;
 /// The longest duration that hosts can give.
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-impl Form<Duration> for Millis {
+impl JsonForm<Duration> for Millis {
     const TYPE: Type = Type::Duration;
     const UNIT: Option<Unit> = Some(Unit::Milliseconds);
 
@@ -117,23 +117,23 @@ impl Form<Duration> for Millis {
     }
 }
 
-impl Form<Option<Duration>> for Millis {
+impl JsonForm<Option<Duration>> for Millis {
     const TYPE: Type = Type::Duration;
     const UNIT: Option<Unit> = Some(Unit::Milliseconds);
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-        <Self as Form<Duration>>::read(deserializer).map(Some)
+        <Self as JsonForm<Duration>>::read(deserializer).map(Some)
     }
 
     fn write(value: &Option<Duration>) -> Value {
-        value.as_ref().map(<Self as Form<Duration>>::write).unwrap_or_default()
+        value.as_ref().map(<Self as JsonForm<Duration>>::write).unwrap_or_default()
     }
 }
 
 /// A number of bytes.
 pub struct Bytes;
 
-impl Form<usize> for Bytes {
+impl JsonForm<usize> for Bytes {
     const TYPE: Type = Type::Integer;
     const UNIT: Option<Unit> = Some(Unit::Bytes);
 
@@ -149,7 +149,7 @@ impl Form<usize> for Bytes {
 /// A text, or `false` for none. `true` is the default.
 pub struct OrFalse;
 
-impl Form<Option<String>> for OrFalse {
+impl JsonForm<Option<String>> for OrFalse {
     const TYPE: Type = Type::OrFalse(&Type::String);
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
@@ -168,7 +168,7 @@ impl Form<Option<String>> for OrFalse {
 /// The permissions of a file in octal digits, such as `"660"`.
 pub struct Permissions;
 
-impl Form<u32> for Permissions {
+impl JsonForm<u32> for Permissions {
     const TYPE: Type = Type::String;
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
@@ -185,9 +185,9 @@ impl Form<u32> for Permissions {
 }
 
 /// The number of a port.
-pub struct Port;
+pub struct PortNumber;
 
-impl Form<u16> for Port {
+impl JsonForm<u16> for PortNumber {
     const TYPE: Type = Type::Integer;
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
@@ -204,7 +204,7 @@ impl Form<u16> for Port {
 #[doc(hidden)]
 pub struct Formed<T, F>(pub T, PhantomData<F>);
 
-impl<'de, T, F: Form<T>> Deserialize<'de> for Formed<T, F> {
+impl<'de, T, F: JsonForm<T>> Deserialize<'de> for Formed<T, F> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         F::read(deserializer).map(|value| Self(value, PhantomData))
     }
@@ -213,8 +213,8 @@ impl<'de, T, F: Form<T>> Deserialize<'de> for Formed<T, F> {
 /// Declares a struct of options.
 ///
 /// A row is `name: Type => "nameInJson" = default,`. `as Form` behind the name gives it another
-/// form in JSON than its own ([`Form`]); a row without `=>` is for Rust alone. Rows `name: Type,`
-/// behind a `;` take the options of another such struct among these. The struct is
+/// form in JSON than its own ([`JsonForm`]); a row without `=>` is for Rust alone. Rows of
+/// `name: Type,` behind a `;` take the options of another such struct among these. The struct is
 /// `non_exhaustive`: the macro `setters!` writes its setters.
 #[macro_export]
 macro_rules! options {
@@ -241,8 +241,8 @@ macro_rules! options {
         }
 
         impl $crate::protocol::options::Options for $name {
-            const OBJECT: &'static $crate::protocol::describe::Object = {
-                static OBJECT: $crate::protocol::describe::Object = $crate::protocol::describe::Object {
+            const OBJECT: &'static $crate::protocol::describe::ObjectDescription = {
+                static OBJECT: $crate::protocol::describe::ObjectDescription = $crate::protocol::describe::ObjectDescription {
                     name: stringify!($name),
                     doc: &[$($doc),*],
                     tag: None,
@@ -250,7 +250,7 @@ macro_rules! options {
                 };
                 &OBJECT
             };
-            const FLATTENED: &'static [&'static $crate::protocol::describe::Object] =
+            const FLATTENED: &'static [&'static $crate::protocol::describe::ObjectDescription] =
                 &[$($(<$flat_ty as $crate::protocol::options::Options>::OBJECT),*)?];
 
             fn set<'de, A: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
@@ -288,16 +288,16 @@ macro_rules! options {
         $crate::options!(@rows [$($done,)*] $($rest)*)
     };
     (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [$json:literal $(as $form:path)?] [$default:expr]; $($rest:tt)*) => {
-        $crate::options!(@rows [$($done,)* $crate::protocol::describe::Field {
+        $crate::options!(@rows [$($done,)* $crate::protocol::describe::FieldDescription {
             name: stringify!($field),
             json: $json,
             doc: &[$($doc),*],
             presence: $crate::protocol::describe::Presence::Optional,
-            ty: <$crate::options!(@form $($form)?) as $crate::protocol::options::Form<$ty>>::TYPE,
-            unit: <$crate::options!(@form $($form)?) as $crate::protocol::options::Form<$ty>>::UNIT,
+            ty: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::TYPE,
+            unit: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::UNIT,
             default: Some(|| {
                 let default: $ty = $default;
-                <$crate::options!(@form $($form)?) as $crate::protocol::options::Form<$ty>>::write(&default)
+                <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::write(&default)
             }),
         },] $($rest)*)
     };

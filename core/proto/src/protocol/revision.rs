@@ -65,7 +65,7 @@ impl Revision {
     }
 
     /// Returns whether this revision has a feature.
-    pub fn supports(self, feature: Feature) -> bool {
+    pub fn supports(self, feature: RevisionFeature) -> bool {
         let (since, until) = feature.span();
         since <= self && self <= until
     }
@@ -99,7 +99,7 @@ impl fmt::Display for Revision {
 /// the methods nor one of the fields that projection removes says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Feature {
+pub enum RevisionFeature {
     /// JSON-RPC batch arrays.
     Batches,
     /// Audio content blocks.
@@ -146,7 +146,7 @@ pub enum Feature {
     SkillsExtension,
 }
 
-impl Feature {
+impl RevisionFeature {
     fn span(self) -> (Revision, Revision) {
         use Revision::*;
         match self {
@@ -198,9 +198,9 @@ mod tests {
 
     #[test]
     fn features_follow_the_changelogs() {
-        assert!(Revision::V2025_03_26.supports(Feature::Batches));
-        assert!(!Revision::V2025_06_18.supports(Feature::Batches));
-        assert!(Revision::V2026_07_28.supports(Feature::ResultType));
-        assert!(!Revision::LATEST_LEGACY.supports(Feature::ResultType));
+        assert!(Revision::V2025_03_26.supports(RevisionFeature::Batches));
+        assert!(!Revision::V2025_06_18.supports(RevisionFeature::Batches));
+        assert!(Revision::V2026_07_28.supports(RevisionFeature::ResultType));
+        assert!(!Revision::LATEST_LEGACY.supports(RevisionFeature::ResultType));
     }
 }

@@ -28,7 +28,7 @@ fn parts(headers: &[(&str, &str)]) -> Parts {
     builder.body(()).unwrap().into_parts().0
 }
 
-fn read(authorization: &Authorization, headers: &[(&str, &str)], now: u64) -> Result<Judged, Refused> {
+fn read(authorization: &Authorization, headers: &[(&str, &str)], now: u64) -> Result<Judged, AuthorizationRefused> {
     let runtime: Arc<dyn Runtime> = Arc::new(TestRuntime);
     authorization.read(&parts(headers), now, &runtime).map(|candidate| candidate.split().1)
 }
@@ -47,7 +47,7 @@ fn proof(key: &Key, token: &str, id: &str, nonce: Option<&str>) -> String {
     key.sign(&header, &claims)
 }
 
-fn code(refused: &Refused) -> (u16, Option<&'static str>) {
+fn code(refused: &AuthorizationRefused) -> (u16, Option<&'static str>) {
     (refused.refusal.status().as_u16(), refused.refusal.code())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
-    runtime::Task,
+    runtime::BoxedTask,
 };
 use std::{
     future::{Future, ready},
@@ -26,7 +26,7 @@ pub struct AccessToken(Source);
 #[derive(Clone)]
 enum Source {
     Fixed(String),
-    Asked(Arc<dyn Fn(TokenRequest) -> Task<Result<String, AuthError>> + Send + Sync>),
+    Asked(Arc<dyn Fn(TokenRequest) -> BoxedTask<Result<String, AuthError>> + Send + Sync>),
 }
 
 /// The request that a token is for.
@@ -55,7 +55,7 @@ impl AccessToken {
 }
 
 impl ClientAuth for AccessToken {
-    fn headers(&self, request: &OutgoingRequest) -> Task<Result<Vec<(String, String)>, AuthError>> {
+    fn headers(&self, request: &OutgoingRequest) -> BoxedTask<Result<Vec<(String, String)>, AuthError>> {
         let header = |token: String| vec![("authorization".to_owned(), format!("Bearer {token}"))];
         match &self.0 {
             Source::Fixed(token) => Box::pin(ready(Ok(header(token.clone())))),
@@ -66,7 +66,7 @@ impl ClientAuth for AccessToken {
         }
     }
 
-    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> Task<Result<bool, AuthError>> {
+    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> BoxedTask<Result<bool, AuthError>> {
         match &self.0 {
             Source::Asked(ask) if denial.status == 401 && denial.round == 0 => {
                 let token = ask(TokenRequest { url: request.url.clone(), refused: true });

@@ -6,7 +6,7 @@ const MAX_HEADER: usize = 16 * 1024;
 
 /// The demand of a refusal, over all of its challenges.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Demand {
+pub(super) struct Demands {
     pub(super) resource_metadata: Option<String>,
     /// The scopes that the operation needs (AUC-41).
     pub(super) scopes: Vec<String>,
@@ -17,7 +17,7 @@ pub(super) struct Demand {
     pub(super) dpop: bool,
 }
 
-impl Demand {
+impl Demands {
     /// Reads the values of all headers. Schemes other than Bearer and DPoP are passed over.
     pub(super) fn read(values: &[String]) -> Self {
         let mut demand = Self::default();
@@ -100,8 +100,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(values: &[&str]) -> Demand {
-        Demand::read(&values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>())
+    fn read(values: &[&str]) -> Demands {
+        Demands::read(&values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>())
     }
 
     #[test]
@@ -118,14 +118,14 @@ mod tests {
         let demand = read(&["DPoP algs=\"ES256\"", &format!("bearer resource_metadata={url},scope=a")]);
         assert_eq!(demand.resource_metadata.as_deref(), Some(url));
         assert!(demand.bearer && demand.dpop);
-        assert_eq!(read(&["Bearer"]), Demand { bearer: true, ..Demand::default() });
+        assert_eq!(read(&["Bearer"]), Demands { bearer: true, ..Demands::default() });
         assert_eq!(read(&["Negotiate abc==", "", "=\"", "Bearer scope=\"open"]).scopes, Vec::<String>::new());
     }
 
     proptest! {
         #[test]
         fn no_header_breaks_the_reader(text in ".{0,200}") {
-            Demand::read(&[text]);
+            Demands::read(&[text]);
         }
     }
 }

@@ -44,7 +44,7 @@ impl AuthMethod {
 
 /// A client as an authorization server knows it.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Registration {
+pub(super) struct ClientRegistration {
     pub(super) client_id: String,
     pub(super) client_secret: Option<String>,
     pub(super) method: AuthMethod,
@@ -65,7 +65,7 @@ pub(super) struct GivenClient {
 }
 
 impl GivenClient {
-    pub(super) fn registration(&self, server: Option<&ServerMetadata>) -> Result<Registration, AuthError> {
+    pub(super) fn registration(&self, server: Option<&ServerMetadata>) -> Result<ClientRegistration, AuthError> {
         let possible: &[AuthMethod] = match (self.has_key, &self.secret) {
             // XAU-06: an assertion rather than a secret.
             (true, Some(_)) => &[AuthMethod::PrivateKeyJwt, AuthMethod::Basic, AuthMethod::Post],
@@ -82,7 +82,7 @@ impl GivenClient {
             })?,
         };
         let (client_id, client_secret) = (self.id.clone(), self.secret.clone());
-        Ok(Registration { client_id, client_secret, method, redirect_uri: None, secret_expires_at: None })
+        Ok(ClientRegistration { client_id, client_secret, method, redirect_uri: None, secret_expires_at: None })
     }
 }
 

@@ -7,15 +7,15 @@ use super::{
     pkce,
     proofs::Proofs,
     registration, shown,
-    token_endpoint::Credentials,
-    tokens::Endpoint,
+    token_endpoint::ClientAuthentication,
+    tokens::TokenContext,
 };
 use crate::{auth::jwt::within, client_auth::AuthError};
 use std::borrow::Cow;
 use url::form_urlencoded;
 
 /// The values of one authorization that its redirect must match (AUC-36).
-struct Expected<'a> {
+struct ExpectedRedirect<'a> {
     issuer: &'a str,
     iss_required: bool,
     state: &'a str,
@@ -56,7 +56,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: &[Stri
     if let Some(thumbprint) = parts.proofs.and_then(Proofs::thumbprint) {
         query.push(("dpop_jkt", thumbprint));
     }
-    let expected = Expected {
+    let expected = ExpectedRedirect {
         issuer: &server.issuer,
         iss_required: server.authorization_response_iss_parameter_supported,
         state: &state,
@@ -76,8 +76,8 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: &[Stri
     let url = token_endpoint(server)?;
     // The time of the person has passed.
     let now = parts.runtime.unix_time().as_secs();
-    let endpoint = Endpoint { surroundings: parts.surroundings, url, issuer: &server.issuer, now };
-    let credentials = Credentials { client: &client, key: parts.settings.key.as_deref() };
+    let endpoint = TokenContext { surroundings: parts.surroundings, url, issuer: &server.issuer, now };
+    let credentials = ClientAuthentication { client: &client, key: parts.settings.key.as_deref() };
     match endpoint.ask(&form, Some(credentials), parts.proofs).await {
         Ok(answer) => Ok(Obtained { answer, client: Some(client) }),
         Err(refused) => {
@@ -113,7 +113,7 @@ fn with_query(url: &str, parameters: &[(&str, String)]) -> String {
     }
 }
 
-impl Expected<'_> {
+impl ExpectedRedirect<'_> {
     /// The code of a redirect. Nothing of one that another server or nobody has sent is used or
     /// shown (AUC-34, AUC-37 to AUC-39).
     fn code(&self, redirected: &str) -> Result<String, AuthError> {
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn auc_34_and_auc_37_to_39_only_the_redirect_that_was_asked_for_counts() {
         let code = |redirected: &str, iss_required| {
-            Expected { issuer: "https://a.example", iss_required, state: "s" }.code(redirected)
+            ExpectedRedirect { issuer: "https://a.example", iss_required, state: "s" }.code(redirected)
         };
         let iss = "iss=https%3A%2F%2Fa.example";
         for (redirected, required) in [

@@ -1,8 +1,8 @@
 //! Enterprise-managed authorization: the identity provider of an organization grants access
 //! (extension of that name, with an Identity Assertion Authorization Grant).
 
-use super::client_identity::{AuthMethod, Registration};
-use crate::{client_auth::AuthError, runtime::Task};
+use super::client_identity::{AuthMethod, ClientRegistration};
+use crate::{client_auth::AuthError, runtime::BoxedTask};
 use std::future::Future;
 
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
@@ -10,8 +10,8 @@ const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 /// The identity provider, and the user's assertion of it.
 pub struct EnterpriseManaged {
     pub(super) token_endpoint: String,
-    pub(super) client: Registration,
-    pub(super) assertion: Box<dyn Fn() -> Task<Result<String, AuthError>> + Send + Sync>,
+    pub(super) client: ClientRegistration,
+    pub(super) assertion: Box<dyn Fn() -> BoxedTask<Result<String, AuthError>> + Send + Sync>,
     pub(super) subject_token_type: String,
 }
 
@@ -28,7 +28,7 @@ impl EnterpriseManaged {
     {
         Self {
             token_endpoint: token_endpoint.into(),
-            client: Registration {
+            client: ClientRegistration {
                 client_id: client_id.into(),
                 client_secret: None,
                 method: AuthMethod::None,

@@ -1,15 +1,15 @@
 //! The exchange of a grant for a token, which all grants have in common.
 
 use super::{
-    client_identity::{AuthMethod, Registration},
+    client_identity::{AuthMethod, ClientRegistration},
     discovery::{Discovered, ServerMetadata},
     network::Surroundings,
     proofs::Proofs,
     registration,
     settings::Settings,
     shown,
-    token_endpoint::Credentials,
-    tokens::{Endpoint, TokenAnswer},
+    token_endpoint::ClientAuthentication,
+    tokens::{TokenAnswer, TokenContext},
 };
 use crate::{client_auth::AuthError, runtime::Runtime};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct Parts<'a> {
 /// A token, and the client that has got it.
 pub(super) struct Obtained {
     pub(super) answer: TokenAnswer,
-    pub(super) client: Option<Registration>,
+    pub(super) client: Option<ClientRegistration>,
 }
 
 pub(super) fn token_endpoint(server: &ServerMetadata) -> Result<&str, AuthError> {
@@ -43,7 +43,7 @@ pub(super) async fn jwt_bearer(
     found: &Discovered,
     assertion: &str,
     scopes: &[String],
-    client: Option<Registration>,
+    client: Option<ClientRegistration>,
 ) -> Result<Obtained, AuthError> {
     if found.server.grant_types_supported.as_ref().is_some_and(|grants| !grants.iter().any(|it| it == JWT_BEARER)) {
         // XAU-40
@@ -62,11 +62,11 @@ pub(super) async fn ask(
     parts: &Parts<'_>,
     found: &Discovered,
     form: &[(&str, &str)],
-    client: Option<Registration>,
+    client: Option<ClientRegistration>,
 ) -> Result<Obtained, AuthError> {
     let url = token_endpoint(&found.server)?;
-    let endpoint = Endpoint { surroundings: parts.surroundings, url, issuer: &found.server.issuer, now: parts.now };
-    let credentials = client.as_ref().map(|client| Credentials { client, key: parts.settings.key.as_deref() });
+    let endpoint = TokenContext { surroundings: parts.surroundings, url, issuer: &found.server.issuer, now: parts.now };
+    let credentials = client.as_ref().map(|client| ClientAuthentication { client, key: parts.settings.key.as_deref() });
     if client.as_ref().is_some_and(|client| client.method == AuthMethod::PrivateKeyJwt) {
         check_algorithm(parts.settings, &found.server)?;
     }
@@ -89,7 +89,7 @@ pub(super) fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> R
 
 /// The client that was registered beforehand, or its metadata document: no grant without a person
 /// registers one (XAU-08, XAU-23).
-pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<Registration, AuthError> {
+pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<ClientRegistration, AuthError> {
     registration::unregistered(parts.settings, server)?.ok_or_else(|| {
         AuthError(format!("{} needs a client id that was registered there beforehand", shown(&server.issuer)))
     })

@@ -1,12 +1,12 @@
 //! The user's part: a page to visit, and the redirect that comes back.
 
-use crate::{client_auth::AuthError, runtime::Task};
+use crate::{client_auth::AuthError, runtime::BoxedTask};
 use std::{future::Future, sync::Arc};
 
 /// Lets a user authorize the client in a browser.
 pub trait AuthorizationHandler: Send + Sync + 'static {
     /// Prepares one authorization, for example by listening for its redirect.
-    fn begin(&self) -> Task<Result<Box<dyn Authorizing>, AuthError>>;
+    fn begin(&self) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>>;
 }
 
 /// One authorization under way. Dropping it ends it.
@@ -14,10 +14,10 @@ pub trait Authorizing: Send + Sync {
     /// The redirect URI: https, or http of this machine (AUC-35).
     fn redirect_uri(&self) -> String;
     /// Lets the user visit a URL, and gives the redirect that follows: its URL, or the query of it.
-    fn visit(self: Box<Self>, url: String) -> Task<Result<String, AuthError>>;
+    fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>>;
 }
 
-type Visit = Arc<dyn Fn(String) -> Task<Result<String, AuthError>> + Send + Sync>;
+type Visit = Arc<dyn Fn(String) -> BoxedTask<Result<String, AuthError>> + Send + Sync>;
 
 /// An [`AuthorizationHandler`] of one function, for programs whose redirect URI is their own: they
 /// show the URL and give the redirect that they received.
@@ -38,7 +38,7 @@ impl RedirectHandler {
 }
 
 impl AuthorizationHandler for RedirectHandler {
-    fn begin(&self) -> Task<Result<Box<dyn Authorizing>, AuthError>> {
+    fn begin(&self) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
         let authorizing: Box<dyn Authorizing> = Box::new(self.clone());
         Box::pin(std::future::ready(Ok(authorizing)))
     }
@@ -49,7 +49,7 @@ impl Authorizing for RedirectHandler {
         self.redirect_uri.clone()
     }
 
-    fn visit(self: Box<Self>, url: String) -> Task<Result<String, AuthError>> {
+    fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>> {
         (self.visit)(url)
     }
 }

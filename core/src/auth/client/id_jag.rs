@@ -7,8 +7,8 @@ use super::{
     exchange::{Obtained, Parts, given_or_document, jwt_bearer},
     network::Reach,
     shown,
-    token_endpoint::Credentials,
-    tokens::Endpoint,
+    token_endpoint::ClientAuthentication,
+    tokens::TokenContext,
 };
 use crate::client_auth::AuthError;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ pub(super) async fn obtain(
     let mut surroundings = parts.surroundings.clone();
     surroundings.reach = Reach::Anywhere;
     let url = provider.token_endpoint.as_str();
-    let endpoint = Endpoint { surroundings: &surroundings, url, issuer: url, now: parts.now };
-    let credentials = Credentials { client: &provider.client, key: None };
+    let endpoint = TokenContext { surroundings: &surroundings, url, issuer: url, now: parts.now };
+    let credentials = ClientAuthentication { client: &provider.client, key: None };
     let exchanged = endpoint.ask(&form, Some(credentials), None).await.map_err(|refused| {
         // XAU-31
         let sign_on = matches!(refused.code.as_deref(), Some("invalid_grant" | "invalid_request"));

@@ -3,7 +3,7 @@
 use crate::{
     auth::{FetchError, resource::is_safe},
     client_auth::AuthError,
-    runtime::Task,
+    runtime::BoxedTask,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -29,11 +29,11 @@ pub enum Reach {
 /// that they connect to, not only the name (SEC-14).
 pub trait AuthNetwork: Send + Sync + 'static {
     /// Makes a request.
-    fn fetch(&self, request: Request<Bytes>, reach: Reach) -> Task<Result<Response<Bytes>, FetchError>>;
+    fn fetch(&self, request: Request<Bytes>, reach: Reach) -> BoxedTask<Result<Response<Bytes>, FetchError>>;
 
     /// The networks that may be reached on behalf of a server at this URL: everything if it is in a
     /// private network itself.
-    fn reach_of(&self, url: &str) -> Task<Reach>;
+    fn reach_of(&self, url: &str) -> BoxedTask<Reach>;
 }
 
 /// The network on behalf of one server.

@@ -4,12 +4,12 @@ use super::{
     AuthNetwork, AuthorizationHandler, SigningKey, TokenStore,
     client_identity::GivenClient,
     enterprise::EnterpriseManaged,
-    session::Session,
+    session::CredentialSession,
     settings::{AssertionRequest, Grant, Settings},
 };
 use crate::{
     client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
-    runtime::Task,
+    runtime::BoxedTask,
     sync::Mutex,
 };
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub struct OAuth {
     settings: Arc<Settings>,
     /// By the URL of the server.
-    sessions: Arc<Mutex<HashMap<String, Arc<Session>>>>,
+    sessions: Arc<Mutex<HashMap<String, Arc<CredentialSession>>>>,
 }
 
 impl OAuth {
@@ -175,18 +175,18 @@ impl OAuth {
         })
     }
 
-    fn session(&self, url: &str) -> Arc<Session> {
+    fn session(&self, url: &str) -> Arc<CredentialSession> {
         Arc::clone(self.sessions.lock().entry(url.to_owned()).or_default())
     }
 }
 
 impl ClientAuth for OAuth {
-    fn headers(&self, request: &OutgoingRequest) -> Task<Result<Vec<(String, String)>, AuthError>> {
+    fn headers(&self, request: &OutgoingRequest) -> BoxedTask<Result<Vec<(String, String)>, AuthError>> {
         let (settings, session, request) = (Arc::clone(&self.settings), self.session(&request.url), request.clone());
         Box::pin(async move { session.headers(&settings, &request).await })
     }
 
-    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> Task<Result<bool, AuthError>> {
+    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> BoxedTask<Result<bool, AuthError>> {
         let (settings, session, request) = (Arc::clone(&self.settings), self.session(&request.url), request.clone());
         Box::pin(async move { session.refused(&settings, &request, &denial).await })
     }

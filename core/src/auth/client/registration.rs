@@ -2,7 +2,7 @@
 //! registered (RFC 7591), in the order of the specification's page "Client Registration" (AUC-14).
 
 use super::{
-    client_identity::{AuthMethod, Registration},
+    client_identity::{AuthMethod, ClientRegistration},
     discovery::ServerMetadata,
     network::{Surroundings, check},
     settings::Settings,
@@ -21,15 +21,15 @@ pub(super) fn key(issuer: &str) -> String {
 }
 
 /// The client that has got these tokens, to renew them. `None`: it is not known any more.
-pub(super) async fn of_tokens(settings: &Settings, tokens: &Tokens) -> Result<Option<Registration>, AuthError> {
+pub(super) async fn of_tokens(settings: &Settings, tokens: &Tokens) -> Result<Option<ClientRegistration>, AuthError> {
     let client = match (&settings.client, &settings.client_metadata_url) {
         (Some(client), _) => Some(client.registration(None)?),
         (None, Some(url)) if tokens.client_id.as_ref() == Some(url) => Some(document_client(settings, url)),
         (None, _) => store::read(&*settings.store, &key(&tokens.issuer)).await?,
     };
     Ok(client
-        .filter(|client: &Registration| tokens.client_id.as_ref() == Some(&client.client_id))
-        .map(|client| Registration { method: tokens.method, ..client }))
+        .filter(|client: &ClientRegistration| tokens.client_id.as_ref() == Some(&client.client_id))
+        .map(|client| ClientRegistration { method: tokens.method, ..client }))
 }
 
 /// The client for a new authorization at this server.
@@ -40,12 +40,12 @@ pub(super) async fn client(
     redirect_uri: &str,
     scopes: &[String],
     now: u64,
-) -> Result<Registration, AuthError> {
+) -> Result<ClientRegistration, AuthError> {
     if let Some(client) = unregistered(settings, server)? {
         return Ok(client);
     }
-    let kept: Option<Registration> = store::read(&*settings.store, &key(&server.issuer)).await?;
-    let fits = |kept: &Registration| {
+    let kept: Option<ClientRegistration> = store::read(&*settings.store, &key(&server.issuer)).await?;
+    let fits = |kept: &ClientRegistration| {
         kept.redirect_uri.as_deref() == Some(redirect_uri) && kept.secret_expires_at.is_none_or(|end| end > now)
     };
     if let Some(kept) = kept.filter(fits) {
@@ -58,7 +58,10 @@ pub(super) async fn client(
 
 /// The client that needs no registration: given beforehand, or by its metadata document where the
 /// server reads those (AUC-17).
-pub(super) fn unregistered(settings: &Settings, server: &ServerMetadata) -> Result<Option<Registration>, AuthError> {
+pub(super) fn unregistered(
+    settings: &Settings,
+    server: &ServerMetadata,
+) -> Result<Option<ClientRegistration>, AuthError> {
     if let Some(client) = &settings.client {
         return client.registration(Some(server)).map(Some);
     }
@@ -66,9 +69,15 @@ pub(super) fn unregistered(settings: &Settings, server: &ServerMetadata) -> Resu
     Ok(url.map(|url| document_client(settings, url)))
 }
 
-fn document_client(settings: &Settings, url: &str) -> Registration {
+fn document_client(settings: &Settings, url: &str) -> ClientRegistration {
     let method = if settings.key.is_some() { AuthMethod::PrivateKeyJwt } else { AuthMethod::None };
-    Registration { client_id: url.to_owned(), client_secret: None, method, redirect_uri: None, secret_expires_at: None }
+    ClientRegistration {
+        client_id: url.to_owned(),
+        client_secret: None,
+        method,
+        redirect_uri: None,
+        secret_expires_at: None,
+    }
 }
 
 /// Registers the client (RFC 7591 section 3).
@@ -78,7 +87,7 @@ async fn register(
     server: &ServerMetadata,
     redirect_uri: &str,
     scopes: &[String],
-) -> Result<Registration, AuthError> {
+) -> Result<ClientRegistration, AuthError> {
     let issuer = shown(&server.issuer);
     let endpoint = server.registration_endpoint.as_deref().ok_or_else(|| {
         AuthError(format!(
@@ -131,7 +140,7 @@ async fn register(
         }
     };
     let secret_expires_at = answer["client_secret_expires_at"].as_u64().filter(|end| *end > 0);
-    Ok(Registration {
+    Ok(ClientRegistration {
         client_id,
         client_secret,
         method,

@@ -1,7 +1,7 @@
 //! The credentials of one server: kept, renewed, and got anew, by one task at a time.
 
 use super::{
-    challenge::Demand,
+    challenge::Demands,
     discovery::{self, Discovered},
     exchange::Parts,
     grants,
@@ -11,8 +11,8 @@ use super::{
     scopes::Wanted,
     settings::{Grant, Settings},
     shown, store,
-    token_endpoint::Credentials,
-    tokens::{Endpoint, LastIssuer, Tokens},
+    token_endpoint::ClientAuthentication,
+    tokens::{LastIssuer, TokenContext, Tokens},
     turn::Turns,
 };
 use crate::{
@@ -27,7 +27,7 @@ const MAX_ROUNDS: usize = 3;
 
 /// The credentials of one server.
 #[derive(Default)]
-pub(super) struct Session {
+pub(super) struct CredentialSession {
     /// Held while credentials are read, renewed or got: everybody else waits and uses them (single
     /// flight).
     turns: Turns,
@@ -46,7 +46,7 @@ struct CredentialState {
     failure: Option<AuthError>,
 }
 
-impl Session {
+impl CredentialSession {
     /// The headers of a request; none before the server has asked for credentials.
     pub(super) async fn headers(
         &self,
@@ -84,7 +84,7 @@ impl Session {
         request: &OutgoingRequest,
         denial: &Denial,
     ) -> Result<bool, AuthError> {
-        let demand = Demand::read(&denial.challenges);
+        let demand = Demands::read(&denial.challenges);
         let header = |name: &str| denial.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         // XAU-51, XAU-53: repeated with the nonce, if that was not done already.
         if demand.error.as_deref() == Some("use_dpop_nonce") {
@@ -222,10 +222,10 @@ impl Session {
             return Ok(false);
         };
         let proofs = self.state.lock().proofs.clone().filter(|_| tokens.dpop_key.is_some());
-        let endpoint = Endpoint { surroundings, url: &tokens.token_endpoint, issuer: &tokens.issuer, now };
+        let endpoint = TokenContext { surroundings, url: &tokens.token_endpoint, issuer: &tokens.issuer, now };
         let form =
             [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", tokens.resource.as_str())];
-        let credentials = Credentials { client: &client, key: settings.key.as_deref() };
+        let credentials = ClientAuthentication { client: &client, key: settings.key.as_deref() };
         let answer = match endpoint.ask(&form, Some(credentials), proofs.as_deref()).await {
             Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
             // Only this tells that the refresh token is void: any other error may pass.
@@ -253,7 +253,7 @@ impl Session {
         settings: &Settings,
         request: &OutgoingRequest,
         denial: &Denial,
-        demand: &Demand,
+        demand: &Demands,
         steps_up: bool,
     ) -> Result<bool, AuthError> {
         if demand.dpop && !demand.bearer && !settings.dpop {

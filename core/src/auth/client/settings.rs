@@ -4,7 +4,7 @@ use super::{
     AuthNetwork, AuthorizationHandler, SigningKey, TokenStore, client_identity::GivenClient,
     enterprise::EnterpriseManaged,
 };
-use crate::{client_auth::AuthError, runtime::Task};
+use crate::{client_auth::AuthError, runtime::BoxedTask};
 use std::{sync::Arc, time::Duration};
 
 /// How tokens are got.
@@ -22,7 +22,7 @@ pub(super) enum Grant {
 }
 
 /// Gives a JWT: asked anew for every request (XAU-37).
-pub type AssertionSource = Arc<dyn Fn(AssertionRequest) -> Task<Result<String, AuthError>> + Send + Sync>;
+pub type AssertionSource = Arc<dyn Fn(AssertionRequest) -> BoxedTask<Result<String, AuthError>> + Send + Sync>;
 
 /// The facts that an assertion is made for.
 #[derive(Debug, Clone)]

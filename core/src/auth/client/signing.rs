@@ -20,10 +20,10 @@ use std::fmt;
 pub struct SigningKey {
     algorithm: Algorithm,
     id: Option<String>,
-    material: Material,
+    material: SigningMaterial,
 }
 
-enum Material {
+enum SigningMaterial {
     Ec(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
     Rsa(rsa::KeyPair),
@@ -61,20 +61,20 @@ impl SigningKey {
     pub(super) fn generate() -> Result<Self, AuthError> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)
             .map_err(|_| AuthError("No key could be made".to_owned()))?;
-        Ok(Self { algorithm: Algorithm::Es256, id: None, material: Material::Ec(pair) })
+        Ok(Self { algorithm: Algorithm::Es256, id: None, material: SigningMaterial::Ec(pair) })
     }
 
     pub(super) fn from_pkcs8(der: &[u8], algorithm: Algorithm) -> Result<Self, AuthError> {
         let bad = |reason: &dyn fmt::Display| {
             AuthError(format!("The private key is no key for {}: {reason}", algorithm.as_str()))
         };
-        let ec = |curve| EcdsaKeyPair::from_pkcs8(curve, der).map(Material::Ec).map_err(|error| bad(&error));
+        let ec = |curve| EcdsaKeyPair::from_pkcs8(curve, der).map(SigningMaterial::Ec).map_err(|error| bad(&error));
         let material = match algorithm {
             Algorithm::Es256 => ec(&ECDSA_P256_SHA256_FIXED_SIGNING)?,
             Algorithm::Es384 => ec(&ECDSA_P384_SHA384_FIXED_SIGNING)?,
             Algorithm::Es512 => ec(&ECDSA_P521_SHA512_FIXED_SIGNING)?,
-            Algorithm::EdDsa => Material::Ed25519(Ed25519KeyPair::from_pkcs8(der).map_err(|error| bad(&error))?),
-            _ => Material::Rsa(rsa::KeyPair::from_pkcs8(der).map_err(|error| bad(&error))?),
+            Algorithm::EdDsa => SigningMaterial::Ed25519(Ed25519KeyPair::from_pkcs8(der).map_err(|error| bad(&error))?),
+            _ => SigningMaterial::Rsa(rsa::KeyPair::from_pkcs8(der).map_err(|error| bad(&error))?),
         };
         Ok(Self { algorithm, id: None, material })
     }
@@ -82,11 +82,11 @@ impl SigningKey {
     /// The private key of [`SigningKey::generate`], to be kept.
     pub(super) fn to_pkcs8(&self) -> Option<Vec<u8>> {
         match &self.material {
-            Material::Ec(pair) => {
+            SigningMaterial::Ec(pair) => {
                 let document = pair.to_pkcs8v1().ok()?;
                 Some(document.as_ref().to_vec())
             }
-            Material::Ed25519(_) | Material::Rsa(_) => None,
+            SigningMaterial::Ed25519(_) | SigningMaterial::Rsa(_) => None,
         }
     }
 
@@ -96,7 +96,7 @@ impl SigningKey {
 
     /// The public key of a P-256 key, as JWK.
     pub(super) fn public_jwk(&self) -> Option<Value> {
-        let Material::Ec(pair) = &self.material else { return None };
+        let SigningMaterial::Ec(pair) = &self.material else { return None };
         let point = pair.public_key().as_ref();
         let (x, y) = point.get(1..)?.split_at_checked(32)?;
         let encode = |bytes| URL_SAFE_NO_PAD.encode(bytes);
@@ -118,9 +118,9 @@ impl SigningKey {
     fn signature(&self, text: &[u8]) -> Option<Vec<u8>> {
         let random = SystemRandom::new();
         match &self.material {
-            Material::Ec(pair) => Some(pair.sign(&random, text).ok()?.as_ref().to_vec()),
-            Material::Ed25519(pair) => Some(pair.sign(text).as_ref().to_vec()),
-            Material::Rsa(pair) => {
+            SigningMaterial::Ec(pair) => Some(pair.sign(&random, text).ok()?.as_ref().to_vec()),
+            SigningMaterial::Ed25519(pair) => Some(pair.sign(text).as_ref().to_vec()),
+            SigningMaterial::Rsa(pair) => {
                 let padding: &'static dyn signature::RsaEncoding = match self.algorithm {
                     Algorithm::Rs256 => &signature::RSA_PKCS1_SHA256,
                     Algorithm::Rs384 => &signature::RSA_PKCS1_SHA384,

@@ -1,6 +1,6 @@
 //! Storage of what authorization servers gave: registrations and tokens.
 
-use crate::{client_auth::AuthError, runtime::Task, sync::Mutex};
+use crate::{client_auth::AuthError, runtime::BoxedTask, sync::Mutex};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{any::Any, collections::HashMap, future::ready, sync::Arc};
 
@@ -10,14 +10,14 @@ use std::{any::Any, collections::HashMap, future::ready, sync::Arc};
 /// A store on disk must be readable by its user only (AUC-46).
 pub trait TokenStore: Send + Sync + 'static {
     /// The value of a key.
-    fn get(&self, key: &str) -> Task<Result<Option<String>, AuthError>>;
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>>;
     /// Sets the value of a key.
-    fn set(&self, key: &str, value: &str) -> Task<Result<(), AuthError>>;
+    fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>>;
     /// Removes a key, if it is there.
-    fn remove(&self, key: &str) -> Task<Result<(), AuthError>>;
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>>;
     /// Waits until no other process refreshes what this key holds. Dropping the lock ends it. A
     /// store that no other process uses needs none.
-    fn lock(&self, key: &str) -> Task<Result<StoreLock, AuthError>> {
+    fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
         let _ = key;
         Box::pin(ready(Ok(StoreLock::default())))
     }
@@ -51,16 +51,16 @@ impl MemoryStore {
 }
 
 impl TokenStore for MemoryStore {
-    fn get(&self, key: &str) -> Task<Result<Option<String>, AuthError>> {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>> {
         Box::pin(ready(Ok(self.values.lock().get(key).cloned())))
     }
 
-    fn set(&self, key: &str, value: &str) -> Task<Result<(), AuthError>> {
+    fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>> {
         self.values.lock().insert(key.to_owned(), value.to_owned());
         Box::pin(ready(Ok(())))
     }
 
-    fn remove(&self, key: &str) -> Task<Result<(), AuthError>> {
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>> {
         self.values.lock().remove(key);
         Box::pin(ready(Ok(())))
     }

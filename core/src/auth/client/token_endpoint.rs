@@ -1,12 +1,12 @@
 //! Requests for tokens (RFC 6749 section 3.2), with the authentication of the client.
 
 use super::{
-    client_identity::{AuthMethod, Registration},
+    client_identity::{AuthMethod, ClientRegistration},
     pkce,
     proofs::Proofs,
     shown,
     signing::SigningKey,
-    tokens::{Endpoint, TokenAnswer},
+    tokens::{TokenAnswer, TokenContext},
 };
 use crate::client_auth::AuthError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -21,8 +21,8 @@ const ASSERTION_LIFE: u64 = 60;
 
 /// The client as it shows itself to the token endpoint.
 #[derive(Clone, Copy)]
-pub(super) struct Credentials<'a> {
-    pub(super) client: &'a Registration,
+pub(super) struct ClientAuthentication<'a> {
+    pub(super) client: &'a ClientRegistration,
     pub(super) key: Option<&'a SigningKey>,
 }
 
@@ -46,13 +46,13 @@ impl From<TokenError> for AuthError {
     }
 }
 
-impl Endpoint<'_> {
+impl TokenContext<'_> {
     /// Asks for a token by the grant in `form`. Repeated once if the server wants a nonce in the
     /// proof (XAU-50), and never for another reason.
     pub(super) async fn ask(
         &self,
         form: &[(&str, &str)],
-        credentials: Option<Credentials<'_>>,
+        credentials: Option<ClientAuthentication<'_>>,
         proofs: Option<&Proofs>,
     ) -> Result<TokenAnswer, TokenError> {
         let mut response = self.send(form, credentials, proofs).await?;
@@ -81,7 +81,7 @@ impl Endpoint<'_> {
     async fn send(
         &self,
         form: &[(&str, &str)],
-        credentials: Option<Credentials<'_>>,
+        credentials: Option<ClientAuthentication<'_>>,
         proofs: Option<&Proofs>,
     ) -> Result<Response<Bytes>, AuthError> {
         let request = self.request(form, credentials, proofs)?;
@@ -91,7 +91,7 @@ impl Endpoint<'_> {
     fn request(
         &self,
         form: &[(&str, &str)],
-        credentials: Option<Credentials<'_>>,
+        credentials: Option<ClientAuthentication<'_>>,
         proofs: Option<&Proofs>,
     ) -> Result<Request<Bytes>, AuthError> {
         let mut body = form_urlencoded::Serializer::new(String::new());
@@ -103,7 +103,7 @@ impl Endpoint<'_> {
             request = request.header("dpop", proofs.proof("POST", self.url, None, self.now)?);
         }
         if let Some(credentials) = credentials {
-            let Registration { client_id, client_secret, method, .. } = credentials.client;
+            let ClientRegistration { client_id, client_secret, method, .. } = credentials.client;
             let secret = client_secret.as_deref().unwrap_or_default();
             match method {
                 AuthMethod::None => drop(body.append_pair("client_id", client_id)),
@@ -135,7 +135,7 @@ impl Endpoint<'_> {
     }
 
     fn refused(&self, response: &Response<Bytes>) -> TokenError {
-        let Refusal { error, error_description } = refusal(response);
+        let TokenErrorBody { error, error_description } = refusal(response);
         let what = match (&error, error_description) {
             (Some(code), Some(text)) => format!("{}: {}", shown(code), shown(&text)),
             (Some(code), None) => shown(code),
@@ -152,12 +152,12 @@ fn basic(id: &str, secret: &str) -> String {
 }
 
 #[derive(Default, Deserialize)]
-struct Refusal {
+struct TokenErrorBody {
     error: Option<String>,
     error_description: Option<String>,
 }
 
-fn refusal(response: &Response<Bytes>) -> Refusal {
+fn refusal(response: &Response<Bytes>) -> TokenErrorBody {
     let refused = !response.status().is_success();
     refused.then(|| serde_json::from_slice(response.body()).ok()).flatten().unwrap_or_default()
 }

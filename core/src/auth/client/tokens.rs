@@ -111,7 +111,7 @@ impl TokenAnswer {
 }
 
 /// The facts that every request for tokens of one server has in common.
-pub(super) struct Endpoint<'a> {
+pub(super) struct TokenContext<'a> {
     pub(super) surroundings: &'a Surroundings,
     pub(super) url: &'a str,
     /// Of the authorization server: the audience of assertions.

@@ -16,14 +16,14 @@ struct TurnState {
 }
 
 /// The turn of one task, until it is dropped.
-pub(super) struct Turn<'a>(&'a Turns);
+pub(super) struct RefreshTurn<'a>(&'a Turns);
 
 impl Turns {
-    pub(super) async fn take(&self) -> Turn<'_> {
+    pub(super) async fn take(&self) -> RefreshTurn<'_> {
         poll_fn(|context| {
             let mut state = self.0.lock();
             if !std::mem::replace(&mut state.taken, true) {
-                return Poll::Ready(Turn(self));
+                return Poll::Ready(RefreshTurn(self));
             }
             if !state.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
                 state.waiting.push(context.waker().clone());
@@ -34,7 +34,7 @@ impl Turns {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for RefreshTurn<'_> {
     fn drop(&mut self) {
         let waiting = {
             let mut state = self.0.0.lock();

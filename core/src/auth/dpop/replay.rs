@@ -33,7 +33,7 @@ struct Minute {
 
 /// The judgement of a proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::auth) enum Use {
+pub(in crate::auth) enum ProofUse {
     First,
     Again,
     /// Nobody can know.
@@ -47,23 +47,23 @@ impl Replays {
     }
 
     /// Notes a proof. `now`: in seconds since 1970.
-    pub(in crate::auth) fn note(&mut self, now: u64, proof: &Proof) -> Use {
+    pub(in crate::auth) fn note(&mut self, now: u64, proof: &Proof) -> ProofUse {
         self.forget_old(now);
         let minute = proof.issued.saturating_add(WINDOW) / MINUTE;
         let key = short(&[proof.key.as_bytes()]);
         let digest = short(&[proof.key.as_bytes(), b".", proof.id.as_bytes()]);
         if self.minutes.get(&minute).is_some_and(|minute| minute.seen.contains(&digest)) {
-            return Use::Again;
+            return ProofUse::Again;
         }
         let of_key: usize = self.minutes.values().filter_map(|minute| minute.of_key.get(&key)).sum();
         if self.count >= self.max || of_key >= self.max.div_ceil(SHARES) {
-            return Use::NoRoom;
+            return ProofUse::NoRoom;
         }
         self.count += 1;
         let minute = self.minutes.entry(minute).or_default();
         minute.seen.insert(digest);
         *minute.of_key.entry(key).or_default() += 1;
-        Use::First
+        ProofUse::First
     }
 
     /// Forgets the proofs that their date refuses.
@@ -95,21 +95,23 @@ mod tests {
     #[test]
     fn xau_70_a_proof_is_good_once() {
         let mut replays = Replays::new(DEFAULT_MAX);
-        assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), Use::First);
-        assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), Use::Again);
-        assert_eq!(replays.note(NOW, &proof("k", "2", NOW)), Use::First);
-        assert_eq!(replays.note(NOW, &proof("l", "1", NOW)), Use::First);
+        assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), ProofUse::First);
+        assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), ProofUse::Again);
+        assert_eq!(replays.note(NOW, &proof("k", "2", NOW)), ProofUse::First);
+        assert_eq!(replays.note(NOW, &proof("l", "1", NOW)), ProofUse::First);
         // For as long as its date may be accepted.
         for now in [NOW + 1, NOW + WINDOW - 1, NOW + WINDOW] {
-            assert_eq!(replays.note(now, &proof("k", "1", NOW)), Use::Again, "{now}");
+            assert_eq!(replays.note(now, &proof("k", "1", NOW)), ProofUse::Again, "{now}");
         }
         // One of a client whose clock is ahead may be accepted for longer.
         let ahead = proof("k", "ahead", NOW + WINDOW);
-        for (now, expected) in [(NOW, Use::First), (NOW + WINDOW + 1, Use::Again), (NOW + 2 * WINDOW, Use::Again)] {
+        for (now, expected) in
+            [(NOW, ProofUse::First), (NOW + WINDOW + 1, ProofUse::Again), (NOW + 2 * WINDOW, ProofUse::Again)]
+        {
             assert_eq!(replays.note(now, &ahead), expected, "{now}");
         }
         // After that its date refuses it, and its room is free.
-        assert_eq!(replays.note(NOW + 10 * WINDOW, &proof("k", "3", NOW + 10 * WINDOW)), Use::First);
+        assert_eq!(replays.note(NOW + 10 * WINDOW, &proof("k", "3", NOW + 10 * WINDOW)), ProofUse::First);
         assert_eq!((replays.count, replays.minutes.len()), (1, 1));
     }
 
@@ -117,19 +119,19 @@ mod tests {
     fn xau_70_no_flood_makes_the_proof_of_another_key_good_again() {
         let mut replays = Replays::new(100);
         let captured = proof("victim", "1", NOW);
-        assert_eq!(replays.note(NOW, &captured), Use::First);
+        assert_eq!(replays.note(NOW, &captured), ProofUse::First);
         let mut flood = |key: &str, count: usize| {
             let uses = (0..count).map(|id| replays.note(NOW + 1, &proof(key, &id.to_string(), NOW + 1)));
-            uses.filter(|given| *given == Use::First).count()
+            uses.filter(|given| *given == ProofUse::First).count()
         };
         assert_eq!(flood("thief", 500), 20, "a fifth of the memory");
         let others: usize = (0..10).map(|number| flood(&format!("thief {number}"), 500)).sum();
         assert_eq!(others, 79, "the memory is bounded");
         for now in [NOW + 2, NOW + WINDOW] {
-            assert_eq!(replays.note(now, &captured), Use::Again);
-            assert_eq!(replays.note(now, &proof("victim", "2", now)), Use::NoRoom);
+            assert_eq!(replays.note(now, &captured), ProofUse::Again);
+            assert_eq!(replays.note(now, &proof("victim", "2", now)), ProofUse::NoRoom);
         }
         let later = NOW + 2 * WINDOW;
-        assert_eq!(replays.note(later, &proof("victim", "3", later)), Use::First);
+        assert_eq!(replays.note(later, &proof("victim", "3", later)), ProofUse::First);
     }
 }

@@ -42,7 +42,7 @@ impl Web {
 }
 
 impl Fetch for Arc<Web> {
-    fn fetch(&self, request: Request<Bytes>) -> Task<Result<Response<Bytes>, FetchError>> {
+    fn fetch(&self, request: Request<Bytes>) -> BoxedTask<Result<Response<Bytes>, FetchError>> {
         let web = Arc::clone(self);
         Box::pin(async move {
             let url = request.uri().to_string();

@@ -1,7 +1,7 @@
 //! One server of a configuration.
 
 use super::{
-    place::{ConfigError, Place},
+    place::{ConfigError, ConfigPlace},
     placeholders,
 };
 use serde_json::Value;
@@ -47,11 +47,11 @@ const STDIO: &str = "stdio";
 impl ServerEntry {
     pub(super) fn read(
         entry: &Value,
-        place: &Place,
+        place: &ConfigPlace,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
         let members = place.object(entry)?;
-        let reader = Reader { place, members, variable };
+        let reader = EntryReader { place, members, variable };
         let kind = members.get("type").map(|kind| place.member("type").text(kind)).transpose()?;
         if let Some(kind) = kind.filter(|kind| *kind != STDIO && !HTTP_TYPES.contains(kind)) {
             let known = "stdio, http, streamable-http and sse";
@@ -110,13 +110,13 @@ impl fmt::Debug for ServerEntry {
 }
 
 /// Reads the members of an entry.
-struct Reader<'a> {
-    place: &'a Place,
+struct EntryReader<'a> {
+    place: &'a ConfigPlace,
     members: &'a serde_json::Map<String, Value>,
     variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Reader<'_> {
+impl EntryReader<'_> {
     fn text(&self, name: &str) -> Result<Option<String>, ConfigError> {
         self.given(name).map(|value| self.replaced(value, &self.place.member(name))).transpose()
     }
@@ -146,7 +146,7 @@ impl Reader<'_> {
         self.members.get(name).filter(|value| !value.is_null())
     }
 
-    fn replaced(&self, value: &Value, place: &Place) -> Result<String, ConfigError> {
+    fn replaced(&self, value: &Value, place: &ConfigPlace) -> Result<String, ConfigError> {
         placeholders::replace(place.text(value)?, self.variable).map_err(|problem| place.error(&problem))
     }
 }

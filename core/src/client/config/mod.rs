@@ -9,7 +9,7 @@ pub use entry::ServerEntry;
 pub use place::ConfigError;
 
 use indexmap::IndexMap;
-use place::Place;
+use place::ConfigPlace;
 use serde_json::Value;
 
 /// The names of the object of servers: the usual one, and that of VS Code.
@@ -48,7 +48,7 @@ impl ServersConfig {
     /// # Errors
     /// If there is no object of servers.
     pub fn read(config: &Value, source: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let root = Place::root(source);
+        let root = ConfigPlace::root(source);
         let config = root.object(config)?;
         let (name, servers) = SERVERS
             .iter()
@@ -74,13 +74,13 @@ impl ServersConfig {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<ServerEntry, ConfigError> {
         if config.is_object() && SERVERS.iter().all(|name| config.get(*name).is_none()) {
-            return ServerEntry::read(config, &Place::root(source), variable);
+            return ServerEntry::read(config, &ConfigPlace::root(source), variable);
         }
         let mut servers = Self::read(config, source, variable)?.servers;
         match (servers.pop(), servers.pop()) {
             (Some((_, entry)), None) => entry,
-            (None, _) => Err(Place::root(source).error("has no server that is not disabled")),
-            (Some((last, _)), Some(_)) => Err(Place::root(source).error(&format!(
+            (None, _) => Err(ConfigPlace::root(source).error("has no server that is not disabled")),
+            (Some((last, _)), Some(_)) => Err(ConfigPlace::root(source).error(&format!(
                 "has several servers ({last:?} among them), and a client connects to one: use a client group, or give the entry"
             ))),
         }

@@ -25,12 +25,12 @@ impl From<ConfigError> for ClientError {
 
 /// A place in a configuration.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct ConfigPlace {
     source: String,
     pointer: String,
 }
 
-impl Place {
+impl ConfigPlace {
     pub(super) fn root(source: &str) -> Self {
         Self { source: source.to_owned(), pointer: String::new() }
     }

@@ -10,13 +10,13 @@ use crate::{
 use std::sync::Arc;
 
 /// Takes what the servers send by themselves to the client of the group.
-pub(super) struct Changes {
+pub(super) struct GroupChanges {
     pub(super) runtime: Arc<dyn Runtime>,
     /// The client of the group, while it is open.
     inbox: Mutex<Option<Arc<dyn Inbox>>>,
 }
 
-impl Changes {
+impl GroupChanges {
     pub(super) fn new(runtime: Arc<dyn Runtime>) -> Arc<Self> {
         Arc::new(Self { runtime, inbox: Mutex::default() })
     }

@@ -1,7 +1,7 @@
 //! The link of a group: its client sends requests as to one server, and each goes to the server
 //! that it is for.
 
-use super::{member::Member, members::Members, rewriting};
+use super::{member::Member, members::GroupMembers, rewriting};
 use crate::{
     client::{ClientError, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions, race::unless},
     protocol::{
@@ -12,7 +12,7 @@ use crate::{
         method,
         model::Implementation,
     },
-    runtime::{Promise, Task},
+    runtime::{BoxedTask, Promise},
     sync::Mutex,
     wire_log::Transport,
 };
@@ -25,10 +25,10 @@ use std::{
 };
 
 /// Opens a group: connects to all of its servers.
-pub(super) struct GroupConnector(pub(super) Arc<Members>);
+pub(super) struct GroupConnector(pub(super) Arc<GroupMembers>);
 
 impl Connector for GroupConnector {
-    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         let members = Arc::clone(&self.0);
         Box::pin(async move {
             members.connect_all().await;
@@ -54,7 +54,7 @@ impl Connector for GroupConnector {
 
 struct GroupLink {
     link: Weak<Self>,
-    members: Arc<Members>,
+    members: Arc<GroupMembers>,
     inbox: Arc<dyn Inbox>,
     /// Requests that are with a server; keeping the promise ends one.
     in_flight: Mutex<HashMap<RequestId, Arc<Promise<()>>>>,
@@ -82,7 +82,7 @@ impl Link for GroupLink {
         "The group of servers".to_owned()
     }
 
-    fn close(&self, deadline: Duration) -> Task {
+    fn close(&self, deadline: Duration) -> BoxedTask {
         let members = Arc::clone(&self.members);
         // A task of its own: it continues if its caller stops waiting.
         let end = Arc::new(Promise::default());
@@ -115,10 +115,12 @@ impl GroupLink {
     async fn answer(&self, Request { id, method, params }: Request) -> Result<RawJson, ClientError> {
         let params = params.unwrap_or_else(RawJson::empty_object);
         let read = |error: serde_json::Error| ClientError::Invalid(error.to_string());
-        let mut params: rewriting::Object = params.parse().map_err(read)?;
+        let mut params: rewriting::ObjectMembers = params.parse().map_err(read)?;
         // The token is the group's: each server gets one of its own.
         let meta = params.shift_remove("_meta");
-        let token = meta.and_then(|meta| serde_json::from_str::<Token>(meta.get()).ok()).and_then(|meta| meta.token);
+        let token = meta
+            .and_then(|meta| serde_json::from_str::<ProgressTokenMeta>(meta.get()).ok())
+            .and_then(|meta| meta.token);
         let progress = token.map(|token| (token, Arc::clone(&self.inbox)));
         match &*method {
             method::INITIALIZE => RawJson::from_value(&description()).map_err(read),
@@ -154,7 +156,7 @@ impl GroupLink {
         &self,
         member: &Arc<Member>,
         method: &str,
-        params: &rewriting::Object,
+        params: &rewriting::ObjectMembers,
         progress: Option<(Box<RawValue>, Arc<dyn Inbox>)>,
     ) -> Result<RawJson, ClientError> {
         let client = member.client(self.members.changes()).await?;
@@ -163,7 +165,7 @@ impl GroupLink {
         let mut options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
         options.on_progress = progress.map(|(token, inbox)| -> crate::client::ProgressHook {
             Arc::new(move |params: &RawJson| {
-                let Ok(mut params) = params.parse::<rewriting::Object>() else { return };
+                let Ok(mut params) = params.parse::<rewriting::ObjectMembers>() else { return };
                 params.insert("progressToken".to_owned(), token.clone());
                 if let Ok(params) = RawJson::from_value(&params) {
                     inbox.message(encode_notification(method::PROGRESS, Some(params.as_bytes())));
@@ -175,8 +177,9 @@ impl GroupLink {
     }
 
     /// The server that a completion is asked of; its parameters get the server's own name.
-    async fn of_reference(&self, params: &mut rewriting::Object) -> Result<Arc<Member>, ClientError> {
-        let reference = params.get("ref").and_then(|raw| serde_json::from_str::<rewriting::Object>(raw.get()).ok());
+    async fn of_reference(&self, params: &mut rewriting::ObjectMembers) -> Result<Arc<Member>, ClientError> {
+        let reference =
+            params.get("ref").and_then(|raw| serde_json::from_str::<rewriting::ObjectMembers>(raw.get()).ok());
         let mut reference =
             reference.ok_or_else(|| ClientError::Invalid("A completion needs the object \"ref\"".to_owned()))?;
         let member = if let Some(uri) = rewriting::text(&reference, "uri") {
@@ -194,7 +197,7 @@ impl GroupLink {
     }
 
     /// The level of log messages goes to all servers that have them.
-    async fn set_level(&self, params: &rewriting::Object) -> Result<RawJson, ClientError> {
+    async fn set_level(&self, params: &rewriting::ObjectMembers) -> Result<RawJson, ClientError> {
         let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
         for client in self.members.all().iter().filter_map(|member| member.connected()) {
             if client.server_capabilities().logging.is_some() {
@@ -237,7 +240,7 @@ impl GroupLink {
 }
 
 #[derive(serde::Deserialize)]
-struct Token {
+struct ProgressTokenMeta {
     #[serde(rename = "progressToken")]
     token: Option<Box<RawValue>>,
 }

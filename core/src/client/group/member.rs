@@ -1,6 +1,6 @@
 //! One server of a group: its connection, made once for all who wait for it, and again on demand.
 
-use super::{changes::Changes, names};
+use super::{changes::GroupChanges, names};
 use crate::{
     client::{Client, ClientError, ClientEvents, ClientOptions, Connector},
     protocol::RawJson,
@@ -47,7 +47,7 @@ impl Member {
     }
 
     /// The connection; one that failed or ended is made anew.
-    pub(super) async fn client(self: &Arc<Self>, changes: &Arc<Changes>) -> Result<Client, ClientError> {
+    pub(super) async fn client(self: &Arc<Self>, changes: &Arc<GroupChanges>) -> Result<Client, ClientError> {
         let mut tried = false;
         loop {
             let promise = Arc::new(Promise::default());
@@ -76,7 +76,7 @@ impl Member {
             };
             if start {
                 // A task of its own: others may wait for it when the caller does not any more.
-                let connecting = Connecting { member: Arc::clone(self), outcome: None };
+                let connecting = PendingConnect { member: Arc::clone(self), outcome: None };
                 changes.runtime.spawn(Box::pin(connecting.run(Arc::clone(changes))));
             }
             promise.kept().await;
@@ -134,13 +134,13 @@ impl Member {
 }
 
 /// A connection that is being made. However the task ends, those who wait are woken.
-struct Connecting {
+struct PendingConnect {
     member: Arc<Member>,
     outcome: Option<Result<Client, ClientError>>,
 }
 
-impl Connecting {
-    async fn run(mut self, changes: Arc<Changes>) {
+impl PendingConnect {
+    async fn run(mut self, changes: Arc<GroupChanges>) {
         let events = Arc::new(MemberEvents { changes: Arc::downgrade(&changes), member: Arc::downgrade(&self.member) });
         let opened = match &self.member.place {
             Ok(connector) => {
@@ -161,7 +161,7 @@ impl Connecting {
     }
 }
 
-impl Drop for Connecting {
+impl Drop for PendingConnect {
     fn drop(&mut self) {
         let cut = || Err(ClientError::Invalid("The connecting was cut short inside".to_owned()));
         let outcome = self.outcome.take().unwrap_or_else(cut);
@@ -187,7 +187,7 @@ impl Drop for Connecting {
 
 /// Takes what a server sends by itself to the group.
 struct MemberEvents {
-    changes: Weak<Changes>,
+    changes: Weak<GroupChanges>,
     member: Weak<Member>,
 }
 

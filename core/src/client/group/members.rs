@@ -1,10 +1,10 @@
 //! The servers of a group.
 
-use super::{changes::Changes, member::Member, names, rewriting};
+use super::{changes::GroupChanges, member::Member, names, rewriting};
 use crate::{
     client::{Client, ClientError, RequestOptions},
     protocol::{RawJson, method::Method},
-    runtime::{Promise, Runtime, Task},
+    runtime::{BoxedTask, Promise, Runtime},
     sync::Mutex,
 };
 use indexmap::IndexMap;
@@ -15,17 +15,17 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 const AT_ONCE: usize = 16;
 
 /// The servers of a group, by their prefix.
-pub(super) struct Members {
+pub(super) struct GroupMembers {
     table: Mutex<IndexMap<String, Arc<Member>>>,
-    changes: Arc<Changes>,
+    changes: Arc<GroupChanges>,
 }
 
-impl Members {
+impl GroupMembers {
     pub(super) fn new(runtime: Arc<dyn Runtime>) -> Arc<Self> {
-        Arc::new(Self { table: Mutex::default(), changes: Changes::new(runtime) })
+        Arc::new(Self { table: Mutex::default(), changes: GroupChanges::new(runtime) })
     }
 
-    pub(super) fn changes(&self) -> &Arc<Changes> {
+    pub(super) fn changes(&self) -> &Arc<GroupChanges> {
         &self.changes
     }
 
@@ -144,7 +144,7 @@ impl Members {
         ClientError::Invalid(format!("The group has {problem}. Its servers: {servers}"))
     }
 
-    async fn each<T: Send + 'static>(&self, items: Vec<T>, work: impl Fn(T) -> Task + Send + Sync + 'static) {
+    async fn each<T: Send + 'static>(&self, items: Vec<T>, work: impl Fn(T) -> BoxedTask + Send + Sync + 'static) {
         self.each_of(items, AT_ONCE, work).await;
     }
 
@@ -153,7 +153,7 @@ impl Members {
         &self,
         items: Vec<T>,
         at_once: usize,
-        work: impl Fn(T) -> Task + Send + Sync + 'static,
+        work: impl Fn(T) -> BoxedTask + Send + Sync + 'static,
     ) {
         let workers = items.len().min(at_once);
         let (queue, work) = (Arc::new(Mutex::new(VecDeque::from(items))), Arc::new(work));
@@ -184,13 +184,14 @@ impl Drop for KeepOnDrop {
 }
 
 /// The list of one server, under the names of the group; a server that is not connected has none.
-async fn list_of(member: &Member, method: &str) -> Result<Vec<rewriting::Object>, ClientError> {
+async fn list_of(member: &Member, method: &str) -> Result<Vec<rewriting::ObjectMembers>, ClientError> {
     let Some(client) = member.connected().filter(|client| offers(client, method)) else { return Ok(Vec::new()) };
     let list = client.list_all(method, None, &RequestOptions::default()).await?;
     let unreadable = |error: serde_json::Error| ClientError::InvalidResponse(error.to_string());
     let mut list: IndexMap<String, &RawValue> = list.parse().map_err(unreadable)?;
     let items = Method::list_member(method).and_then(|member| list.shift_remove(member));
-    let items: Vec<rewriting::Object> = serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(unreadable)?;
+    let items: Vec<rewriting::ObjectMembers> =
+        serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(unreadable)?;
     let renamed = items.into_iter().map(|item| {
         let (item, alias) = rewriting::descriptor(method, &member.prefix, item)?;
         if let Some((alias, own)) = alias {

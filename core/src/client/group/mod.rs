@@ -16,7 +16,7 @@ use crate::{
 };
 use link::GroupConnector;
 use member::Member;
-use members::Members;
+use members::GroupMembers;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use unrecorded::Unrecorded;
 
@@ -53,7 +53,7 @@ use unrecorded::Unrecorded;
 #[derive(Clone)]
 pub struct ClientGroup {
     client: Client,
-    members: Arc<Members>,
+    members: Arc<GroupMembers>,
     options: ClientOptions,
 }
 
@@ -89,7 +89,7 @@ impl ClientGroup {
         options: ClientOptions,
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
-        let members = Members::new(Arc::clone(&runtime));
+        let members = GroupMembers::new(Arc::clone(&runtime));
         for (name, place) in servers {
             members.insert(Member::new(name, place, options.clone()))?;
         }

@@ -12,18 +12,18 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 /// The members of an object, in order.
-pub(super) type Object = IndexMap<String, Box<RawValue>>;
+pub(super) type ObjectMembers = IndexMap<String, Box<RawValue>>;
 
 const NAME: &str = "name";
 const URI: &str = "uri";
 const META: &str = "_meta";
 
-pub(super) fn text(object: &Object, member: &str) -> Option<String> {
+pub(super) fn text(object: &ObjectMembers, member: &str) -> Option<String> {
     serde_json::from_str(object.get(member)?.get()).ok()
 }
 
 /// Sets a member; one that was there keeps its place.
-pub(super) fn set(object: &mut Object, member: &str, value: &impl Serialize) -> Result<(), ClientError> {
+pub(super) fn set(object: &mut ObjectMembers, member: &str, value: &impl Serialize) -> Result<(), ClientError> {
     let value = to_raw_value(value).map_err(|error| ClientError::Invalid(error.to_string()))?;
     object.insert(member.to_owned(), value);
     Ok(())
@@ -34,8 +34,8 @@ pub(super) fn set(object: &mut Object, member: &str, value: &impl Serialize) -> 
 pub(super) fn descriptor(
     method: &str,
     prefix: &str,
-    mut item: Object,
-) -> Result<(Object, Option<(String, String)>), ClientError> {
+    mut item: ObjectMembers,
+) -> Result<(ObjectMembers, Option<(String, String)>), ClientError> {
     let member = match method {
         method::RESOURCES_LIST => URI,
         method::RESOURCES_TEMPLATES_LIST => "uriTemplate",
@@ -62,7 +62,7 @@ pub(super) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     let rewritten = match method {
         method::TOOLS_CALL => in_list(&result, "content", |block| in_block(block, prefix)),
         method::PROMPTS_GET => in_list(&result, "messages", |message| {
-            let mut block: Object = serde_json::from_str(message.get("content")?.get()).ok()?;
+            let mut block: ObjectMembers = serde_json::from_str(message.get("content")?.get()).ok()?;
             in_block(&mut block, prefix)?;
             set(message, "content", &block).ok()
         }),
@@ -80,12 +80,12 @@ pub(super) fn notified(prefix: &str, method: &str, params: &RawJson) -> Option<R
     if !is_update && memmem::find(params.as_bytes(), meta::SUBSCRIPTION_ID.as_bytes()).is_none() {
         return Some(params.clone());
     }
-    let mut params: Object = params.parse().ok()?;
+    let mut params: ObjectMembers = params.parse().ok()?;
     if is_update {
         in_contents(&mut params, prefix)?;
     }
     if let Some(given) = params.get(META) {
-        let mut given: Object = serde_json::from_str(given.get()).ok()?;
+        let mut given: ObjectMembers = serde_json::from_str(given.get()).ok()?;
         given.shift_remove(meta::SUBSCRIPTION_ID);
         if given.is_empty() {
             params.shift_remove(META);
@@ -96,9 +96,13 @@ pub(super) fn notified(prefix: &str, method: &str, params: &RawJson) -> Option<R
     RawJson::from_value(&params).ok()
 }
 
-fn in_list(result: &RawJson, member: &str, mut rewrite: impl FnMut(&mut Object) -> Option<()>) -> Option<RawJson> {
-    let mut object: Object = result.parse().ok()?;
-    let mut items: Vec<Object> = serde_json::from_str(object.get(member)?.get()).ok()?;
+fn in_list(
+    result: &RawJson,
+    member: &str,
+    mut rewrite: impl FnMut(&mut ObjectMembers) -> Option<()>,
+) -> Option<RawJson> {
+    let mut object: ObjectMembers = result.parse().ok()?;
+    let mut items: Vec<ObjectMembers> = serde_json::from_str(object.get(member)?.get()).ok()?;
     for item in &mut items {
         // Nothing to rewrite in this one.
         let _ = rewrite(item);
@@ -107,11 +111,11 @@ fn in_list(result: &RawJson, member: &str, mut rewrite: impl FnMut(&mut Object) 
     RawJson::from_value(&object).ok()
 }
 
-fn in_block(block: &mut Object, prefix: &str) -> Option<()> {
+fn in_block(block: &mut ObjectMembers, prefix: &str) -> Option<()> {
     match text(block, "type")?.as_str() {
         "resource_link" => in_contents(block, prefix),
         "resource" => {
-            let mut resource: Object = serde_json::from_str(block.get("resource")?.get()).ok()?;
+            let mut resource: ObjectMembers = serde_json::from_str(block.get("resource")?.get()).ok()?;
             in_contents(&mut resource, prefix)?;
             set(block, "resource", &resource).ok()
         }
@@ -119,7 +123,7 @@ fn in_block(block: &mut Object, prefix: &str) -> Option<()> {
     }
 }
 
-fn in_contents(object: &mut Object, prefix: &str) -> Option<()> {
+fn in_contents(object: &mut ObjectMembers, prefix: &str) -> Option<()> {
     let uri = text(object, URI)?;
     set(object, URI, &names::public_uri(prefix, &uri)).ok()
 }
@@ -160,8 +164,8 @@ mod tests {
 
     #[test]
     fn descriptors_say_which_name_they_stand_for() {
-        let item = |value: Value| serde_json::from_value::<Object>(value).ok();
-        let read = |text: &str| serde_json::from_str::<Object>(text).unwrap();
+        let item = |value: Value| serde_json::from_value::<ObjectMembers>(value).ok();
+        let read = |text: &str| serde_json::from_str::<ObjectMembers>(text).unwrap();
         assert!(item(json!(5)).is_none());
         let (tool, alias) = descriptor(method::TOOLS_LIST, "a", read(r#"{"name": "b", "title": "B"}"#)).unwrap();
         assert_eq!((text(&tool, "name").as_deref(), alias), (Some("a__b"), None));

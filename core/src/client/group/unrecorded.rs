@@ -1,7 +1,7 @@
 //! The runtime of a conversation that never leaves the process.
 
 use crate::{
-    runtime::{Runtime, Task},
+    runtime::{BoxedTask, Runtime},
     wire_log::WireLog,
 };
 use std::{
@@ -14,7 +14,7 @@ use std::{
 pub(super) struct Unrecorded(pub(super) Arc<dyn Runtime>);
 
 impl Runtime for Unrecorded {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: BoxedTask) {
         self.0.spawn(task);
     }
 
@@ -26,7 +26,7 @@ impl Runtime for Unrecorded {
         self.0.unix_time()
     }
 
-    fn sleep_until(&self, at: Instant) -> Task {
+    fn sleep_until(&self, at: Instant) -> BoxedTask {
         self.0.sleep_until(at)
     }
 

@@ -23,11 +23,11 @@ pub(super) struct Changes(Mutex<PendingChanges>);
 struct PendingChanges {
     changes: VecDeque<(Change, usize)>,
     bytes: usize,
-    end: Option<End>,
+    end: Option<SubscriptionEnd>,
     waker: Option<Waker>,
 }
 
-enum End {
+enum SubscriptionEnd {
     /// Given to the program once.
     Failed(ClientError),
     Over,
@@ -73,7 +73,7 @@ impl Changes {
         let waker = {
             let mut waiting = self.0.lock();
             if waiting.end.is_none() {
-                waiting.end = Some(error.map_or(End::Over, End::Failed));
+                waiting.end = Some(error.map_or(SubscriptionEnd::Over, SubscriptionEnd::Failed));
             }
             waiting.waker.take()
         };
@@ -90,10 +90,10 @@ impl Changes {
         }
         match waiting.end.take() {
             Some(end) => {
-                waiting.end = Some(End::Over);
+                waiting.end = Some(SubscriptionEnd::Over);
                 Poll::Ready(match end {
-                    End::Failed(error) => Some(Err(error)),
-                    End::Over => None,
+                    SubscriptionEnd::Failed(error) => Some(Err(error)),
+                    SubscriptionEnd::Over => None,
                 })
             }
             None => {

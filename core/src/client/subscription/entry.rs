@@ -26,21 +26,21 @@ const MAX_SUBSCRIPTIONS: usize = 1_024;
 /// The subscriptions of a connection.
 #[derive(Default)]
 pub(in crate::client) struct Subscriptions {
-    open: Mutex<BTreeMap<u64, Arc<Entry>>>,
+    open: Mutex<BTreeMap<u64, Arc<SubscriptionEntry>>>,
     next: AtomicU64,
     pub(super) uses: Mutex<Uses>,
 }
 
 /// One open subscription.
-pub(super) struct Entry {
+pub(super) struct SubscriptionEntry {
     number: u64,
     pub(super) filter: SubscriptionFilter,
-    pub(super) receiver: Receiver,
-    pub(super) listening: Mutex<Listening>,
+    pub(super) receiver: ChangeReceiver,
+    pub(super) listening: Mutex<ListenRequest>,
 }
 
 /// The taker of the changes.
-pub(super) enum Receiver {
+pub(super) enum ChangeReceiver {
     /// A stream of the program.
     Stream(Changes),
     /// The events of the connection (`ClientOptions::listen`).
@@ -49,7 +49,7 @@ pub(super) enum Receiver {
 
 /// The `subscriptions/listen` of an entry (the modern era).
 #[derive(Default)]
-pub(super) struct Listening {
+pub(super) struct ListenRequest {
     pub(super) closed: bool,
     pub(super) in_flight: Option<InFlight>,
     /// Attempts since a stream lived for longer than the longest pause.
@@ -57,11 +57,11 @@ pub(super) struct Listening {
 }
 
 /// The URIs that subscriptions name (the legacy era).
-pub(super) type Uses = HashMap<String, Use>;
+pub(super) type Uses = HashMap<String, SubscriptionUse>;
 
 /// The subscriptions that name one URI, and what the server knows of them.
 #[derive(Default)]
-pub(super) struct Use {
+pub(super) struct SubscriptionUse {
     pub(super) holders: usize,
     /// The server has taken the subscription.
     pub(super) subscribed: bool,
@@ -72,19 +72,23 @@ pub(super) struct Use {
 }
 
 impl Subscriptions {
-    pub(super) fn add(&self, filter: SubscriptionFilter, receiver: Receiver) -> Result<Arc<Entry>, ClientError> {
+    pub(super) fn add(
+        &self,
+        filter: SubscriptionFilter,
+        receiver: ChangeReceiver,
+    ) -> Result<Arc<SubscriptionEntry>, ClientError> {
         let mut open = self.open.lock();
         if open.len() >= MAX_SUBSCRIPTIONS {
             return Err(ClientError::Busy(format!("{MAX_SUBSCRIPTIONS} subscriptions are open")));
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let entry = Arc::new(Entry { number, filter, receiver, listening: Mutex::default() });
+        let entry = Arc::new(SubscriptionEntry { number, filter, receiver, listening: Mutex::default() });
         open.insert(number, Arc::clone(&entry));
         Ok(entry)
     }
 
     /// Forgets one. `false`: it was forgotten already, or the connection has ended.
-    pub(super) fn remove(&self, entry: &Entry) -> bool {
+    pub(super) fn remove(&self, entry: &SubscriptionEntry) -> bool {
         let removed = self.open.lock().remove(&entry.number);
         removed.is_some()
     }
@@ -94,7 +98,7 @@ impl Subscriptions {
     }
 
     /// The open ones, for use with no lock held.
-    pub(super) fn all(&self) -> Vec<Arc<Entry>> {
+    pub(super) fn all(&self) -> Vec<Arc<SubscriptionEntry>> {
         self.open.lock().values().cloned().collect()
     }
 
@@ -107,7 +111,7 @@ impl Subscriptions {
         }
         let Some(change) = change(notification) else { return };
         for entry in all {
-            if let Receiver::Stream(changes) = &entry.receiver
+            if let ChangeReceiver::Stream(changes) = &entry.receiver
                 && entry.wants(&change)
             {
                 changes.push(change.clone());
@@ -129,12 +133,12 @@ impl Subscriptions {
     }
 }
 
-impl Entry {
+impl SubscriptionEntry {
     /// Takes a notification of its own stream.
     pub(super) fn take(&self, notification: &Notification) {
         match &self.receiver {
-            Receiver::Events(events) => events.notification(&notification.method, notification.params.as_ref()),
-            Receiver::Stream(changes) => {
+            ChangeReceiver::Events(events) => events.notification(&notification.method, notification.params.as_ref()),
+            ChangeReceiver::Stream(changes) => {
                 if let Some(change) = change(notification).filter(|change| self.has_kind(change.kind)) {
                     changes.push(change);
                 }
@@ -145,8 +149,8 @@ impl Entry {
     /// Changes may have been missed.
     pub(super) fn missed(&self) {
         match &self.receiver {
-            Receiver::Stream(changes) => changes.push(ChangeKind::Missed.into()),
-            Receiver::Events(events) => {
+            ChangeReceiver::Stream(changes) => changes.push(ChangeKind::Missed.into()),
+            ChangeReceiver::Events(events) => {
                 for (_, method) in LISTS.iter().filter(|(kind, _)| self.has_kind(*kind)) {
                     events.notification(method, None);
                 }
@@ -156,11 +160,11 @@ impl Entry {
 
     pub(super) fn end(&self, error: Option<ClientError>) {
         match (&self.receiver, error) {
-            (Receiver::Stream(changes), error) => changes.end(error),
-            (Receiver::Events(_), Some(error)) => {
+            (ChangeReceiver::Stream(changes), error) => changes.end(error),
+            (ChangeReceiver::Events(_), Some(error)) => {
                 tracing::warn!(target: "trunkline", "the stream of change notifications ended: {error}");
             }
-            (Receiver::Events(_), None) => {}
+            (ChangeReceiver::Events(_), None) => {}
         }
     }
 

@@ -1,13 +1,13 @@
 //! `subscriptions/listen` (the modern era): one stream per subscription, opened again when it is
 //! lost.
 
-use super::entry::{Entry, Receiver};
+use super::entry::{ChangeReceiver, SubscriptionEntry};
 use crate::{
     client::{
         client::Client,
         error::{ClientError, ErrorKind},
         flight::InFlight,
-        inner::Inner,
+        inner::ClientInner,
         options::RequestOptions,
         race::until,
         reply::ReplyTo,
@@ -35,12 +35,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// connection is open without it.
 const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 
-impl Inner {
+impl ClientInner {
     /// Opens the stream of an entry and waits until the server has acknowledged it. Gives what the
     /// server honours (SUB-04).
     pub(super) async fn open_stream(
         self: &Arc<Self>,
-        entry: &Arc<Entry>,
+        entry: &Arc<SubscriptionEntry>,
         within: Duration,
     ) -> Result<SubscriptionFilter, ClientError> {
         let mut options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
@@ -48,7 +48,7 @@ impl Inner {
         options.as_task = !entry.filter.tasks().is_empty();
         let params = RawJson::from_value(&json!({"notifications": listen_filter(&entry.filter)}));
         let params = params.map_err(|error| ClientError::Invalid(error.to_string()))?;
-        let stream = Arc::new(Stream {
+        let stream = Arc::new(ListenStream {
             client: Arc::downgrade(self),
             entry: Arc::clone(entry),
             acknowledged: Promise::default(),
@@ -76,7 +76,9 @@ impl Inner {
         if filter.is_empty() {
             return;
         }
-        let Ok(entry) = self.subscriptions.add(filter, Receiver::Events(Arc::clone(&self.events))) else { return };
+        let Ok(entry) = self.subscriptions.add(filter, ChangeReceiver::Events(Arc::clone(&self.events))) else {
+            return;
+        };
         if let Err(error) = self.open_stream(&entry, LISTENS_WITHIN).await {
             tracing::warn!(target: "trunkline", "no stream of change notifications yet: {error}");
             if may_pass(&error) {
@@ -87,7 +89,7 @@ impl Inner {
 
     /// Opens a lost stream again, later and later, until it is open or the longest time of a
     /// request is over.
-    fn open_stream_again(self: &Arc<Self>, entry: &Arc<Entry>) {
+    fn open_stream_again(self: &Arc<Self>, entry: &Arc<SubscriptionEntry>) {
         let (client, entry, runtime) = (Arc::downgrade(self), Arc::clone(entry), Arc::clone(&self.runtime));
         let give_up = later(runtime.now(), self.options.max_timeout);
         self.runtime.spawn(Box::pin(async move {
@@ -110,7 +112,7 @@ impl Inner {
     }
 }
 
-impl Entry {
+impl SubscriptionEntry {
     /// Keeps what is needed to cancel. `false`: the subscription is closed.
     fn note_stream(&self, in_flight: &InFlight) -> bool {
         let mut listening = self.listening.lock();
@@ -143,15 +145,15 @@ impl Entry {
 }
 
 /// One `subscriptions/listen`.
-struct Stream {
-    client: Weak<Inner>,
-    entry: Arc<Entry>,
+struct ListenStream {
+    client: Weak<ClientInner>,
+    entry: Arc<SubscriptionEntry>,
     acknowledged: Promise<Result<SubscriptionFilter, ClientError>>,
     /// The time of the acknowledgement.
     since: OnceLock<Instant>,
 }
 
-impl ReplyTo for Stream {
+impl ReplyTo for ListenStream {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
         let Some(client) = self.client.upgrade() else { return };
         let Some(since) = self.since.get() else {

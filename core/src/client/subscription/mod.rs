@@ -5,14 +5,14 @@ pub(super) mod entry;
 mod listening;
 mod resources;
 
-use super::{client::Client, error::ClientError, inner::Inner};
+use super::{client::Client, error::ClientError, inner::ClientInner};
 use crate::protocol::{
     Era, extension,
-    method::{self, Kind, Method, Role},
+    method::{self, MessageKind, Method, Sender},
     model::{Change, SubscriptionFilter},
 };
 use changes::Changes;
-use entry::{Entry, Receiver};
+use entry::{ChangeReceiver, SubscriptionEntry};
 use futures_core::Stream;
 use std::{
     collections::BTreeSet,
@@ -55,7 +55,7 @@ use std::{
 #[must_use = "dropping it ends the subscription"]
 pub struct Subscription {
     client: Client,
-    entry: Arc<Entry>,
+    entry: Arc<SubscriptionEntry>,
     filter: SubscriptionFilter,
 }
 
@@ -75,7 +75,7 @@ impl Client {
         let filter = checked(filter.into())?;
         self.inner.check_open()?;
         self.inner.check_announced(&filter)?;
-        let entry = self.inner.subscriptions.add(filter.clone(), Receiver::Stream(Changes::default()))?;
+        let entry = self.inner.subscriptions.add(filter.clone(), ChangeReceiver::Stream(Changes::default()))?;
         // From here on, dropping it gives everything back.
         let mut subscription = Subscription { client: self.clone(), entry, filter };
         // The end of the connection ends what it finds; what came too late for it is refused here.
@@ -127,7 +127,7 @@ impl Subscription {
     /// Gives a change back that could not be handed on: it is the next one again.
     #[doc(hidden)]
     pub fn put_back(&self, change: Change) {
-        if let Receiver::Stream(changes) = &self.entry.receiver {
+        if let ChangeReceiver::Stream(changes) = &self.entry.receiver {
             changes.put_back(change);
         }
     }
@@ -135,8 +135,8 @@ impl Subscription {
     #[doc(hidden)]
     pub fn poll_change(&self, context: &Context<'_>) -> Poll<Option<Result<Change, ClientError>>> {
         match &self.entry.receiver {
-            Receiver::Stream(changes) => changes.poll_next(context),
-            Receiver::Events(_) => Poll::Ready(None),
+            ChangeReceiver::Stream(changes) => changes.poll_next(context),
+            ChangeReceiver::Events(_) => Poll::Ready(None),
         }
     }
 }
@@ -161,7 +161,7 @@ impl Debug for Subscription {
     }
 }
 
-impl Inner {
+impl ClientInner {
     /// The lists whose changes `ClientOptions::listen` asks for; none where the server sends them
     /// anyway.
     fn announced_lists(&self) -> SubscriptionFilter {
@@ -184,7 +184,7 @@ impl Inner {
         let (tools, prompts) = (declared.tools.unwrap_or_default(), declared.prompts.unwrap_or_default());
         let resources = declared.resources.unwrap_or_default();
         let tasks = if server.revision.era() == Era::Legacy {
-            let sends = Method::find(method::TASKS_STATUS, Kind::Notification, Role::Server, server.revision);
+            let sends = Method::find(method::TASKS_STATUS, MessageKind::Notification, Sender::Server, server.revision);
             sends.is_some() && declared.tasks.is_some()
         } else {
             declared.extensions.is_some_and(|extensions| extensions.contains_key(extension::TASKS.id))

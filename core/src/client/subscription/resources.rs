@@ -1,18 +1,18 @@
 //! `resources/subscribe` and `resources/unsubscribe` (the legacy era): one of each per URI, however
 //! many subscriptions name it.
 
-use super::entry::Entry;
+use super::entry::SubscriptionEntry;
 use crate::{
-    client::{client::Client, error::ClientError, inner::Inner, options::RequestOptions, reply::ReplyTo},
+    client::{client::Client, error::ClientError, inner::ClientInner, options::RequestOptions, reply::ReplyTo},
     protocol::{RawJson, method},
     runtime::Promise,
 };
 use serde_json::json;
 use std::sync::{Arc, Weak};
 
-impl Inner {
+impl ClientInner {
     /// Subscribes to the resources of an entry, and waits until the server has taken all of them.
-    pub(super) async fn subscribe_to_resources(self: &Arc<Self>, entry: &Entry) -> Result<(), ClientError> {
+    pub(super) async fn subscribe_to_resources(self: &Arc<Self>, entry: &SubscriptionEntry) -> Result<(), ClientError> {
         let taken: Vec<_> = entry.filter.resources().iter().map(|uri| self.hold(uri)).collect();
         for promise in taken {
             promise.kept().await?;
@@ -33,7 +33,7 @@ impl Inner {
     }
 
     /// Ends the part of an entry in the subscriptions to its resources.
-    pub(super) fn release_resources(self: &Arc<Self>, entry: &Entry) {
+    pub(super) fn release_resources(self: &Arc<Self>, entry: &SubscriptionEntry) {
         for uri in entry.filter.resources() {
             let unused = self.subscriptions.uses.lock().get_mut(uri).is_some_and(|in_use| {
                 in_use.holders -= 1;
@@ -100,7 +100,7 @@ impl Inner {
 
 /// Takes the answer of a request about a URI.
 struct Reconciled {
-    client: Weak<Inner>,
+    client: Weak<ClientInner>,
     uri: String,
     method: &'static str,
 }

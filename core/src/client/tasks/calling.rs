@@ -4,7 +4,7 @@
 use super::{
     following::Following,
     form::{created_task, read_task},
-    state::TaskState,
+    state::ClientTaskState,
     support::{Support, TaskForm, needs_task},
     task::ClientTask,
 };
@@ -13,7 +13,7 @@ use crate::{
         client::Client,
         error::ClientError,
         flight::{Flight, InFlight},
-        inner::Inner,
+        inner::ClientInner,
         options::{ProgressHook, RequestOptions},
         race::unless,
         reply::ReplyTo,
@@ -33,7 +33,7 @@ use std::{
 
 /// Gets the answer of a call of a tool first, where it may be a task.
 struct TaskCall {
-    client: Weak<Inner>,
+    client: Weak<ClientInner>,
     call: RepeatedCall,
     reply: Arc<dyn ReplyTo>,
     /// Takes the task; without it, the caller waits for the result.
@@ -47,11 +47,11 @@ struct TaskCall {
 /// The reply of a call that is started for its task.
 pub(super) struct Starting {
     on_progress: Option<ProgressHook>,
-    started: Promise<Result<Started, ClientError>>,
+    started: Promise<Result<StartedTask, ClientError>>,
 }
 
 /// The start of a call.
-pub(super) enum Started {
+pub(super) enum StartedTask {
     Task(ClientTask),
     /// The server answered at once.
     Result(RawJson),
@@ -201,7 +201,7 @@ impl TaskCall {
         if let Some(token) = &of_progress {
             client.inner.conversation.lock().follow(token.clone(), Arc::clone(&self.reply));
         }
-        let state = Arc::new(TaskState::new(task.clone()));
+        let state = Arc::new(ClientTaskState::new(task.clone()));
         Following::start(&client, &task, &state, self.form, self.call.options.input, of_progress);
         let task = ClientTask::new(&client, state);
         let stop = Arc::new(Promise::default());
@@ -215,7 +215,7 @@ impl TaskCall {
             *flight = Flight::Walking(Arc::clone(&stop));
         }
         match &self.taker {
-            Some(starting) => starting.started.keep(Ok(Started::Task(task))),
+            Some(starting) => starting.started.keep(Ok(StartedTask::Task(task))),
             None => self.wait(client, task, stop),
         }
     }
@@ -236,7 +236,7 @@ impl TaskCall {
     }
 }
 
-impl Inner {
+impl ClientInner {
     /// Cancels a task of which nobody waits for the end (CAN-04, TKX-19).
     pub(in crate::client) fn cancel_task(self: &Arc<Self>, id: &str) {
         let (client, params) = (Client { inner: Arc::clone(self) }, RawJson::from_value(&json!({"taskId": id})));
@@ -261,14 +261,14 @@ impl Starting {
         Arc::new(Self { on_progress, started: Promise::default() })
     }
 
-    pub(super) async fn started(&self) -> Result<Started, ClientError> {
+    pub(super) async fn started(&self) -> Result<StartedTask, ClientError> {
         self.started.kept().await
     }
 }
 
 impl ReplyTo for Starting {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        self.started.keep(outcome.map(Started::Result));
+        self.started.keep(outcome.map(StartedTask::Result));
     }
 
     fn progress(&self, params: RawJson) {

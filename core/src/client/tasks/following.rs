@@ -1,8 +1,8 @@
 //! Follows a task to its end: polls, gives it the input that it asks for, and fetches its result.
 
 use super::{
-    input::{Answering, Answers},
-    state::TaskState,
+    input::{Answering, TaskAnswers},
+    state::ClientTaskState,
     support::TaskForm,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
         method,
         model::{SubscriptionFilter, Task, TaskStatus},
     },
-    runtime::Task as Work,
+    runtime::BoxedTask,
 };
 use serde_json::{Value, json};
 use std::{
@@ -42,7 +42,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The loop of one task.
 pub(super) struct Following {
     client: Client,
-    state: Arc<TaskState>,
+    state: Arc<ClientTaskState>,
     id: String,
     form: TaskForm,
     input: InputMode,
@@ -55,7 +55,7 @@ pub(super) struct Following {
     /// Since when polls fail, and how many did.
     failing: Option<(Instant, u32)>,
     /// `tasks/result` in flight (2025-11-25): servers send their requests for input meanwhile.
-    fetching: Option<Work<Result<RawJson, ClientError>>>,
+    fetching: Option<BoxedTask<Result<RawJson, ClientError>>>,
     answering: Answering,
 }
 
@@ -64,14 +64,14 @@ enum Woken {
     Due,
     Nudged,
     Fetched(Result<RawJson, ClientError>),
-    Answered(Result<Answers, ClientError>),
+    Answered(Result<TaskAnswers, ClientError>),
 }
 
 impl Following {
     pub(super) fn start(
         client: &Client,
         task: &Task,
-        state: &Arc<TaskState>,
+        state: &Arc<ClientTaskState>,
         form: TaskForm,
         input: InputMode,
         progress: Option<RequestId>,
@@ -294,7 +294,7 @@ async fn fetch(client: &Client, id: &str, within: Duration) -> Result<RawJson, C
 }
 
 /// Opens the stream of the task's notifications (TKX-41). Without it, polling alone finds the end.
-fn open_stream(client: &Client, id: &str, state: &Arc<TaskState>) {
+fn open_stream(client: &Client, id: &str, state: &Arc<ClientTaskState>) {
     let (client, state, id) = (client.clone(), Arc::downgrade(state), id.to_owned());
     let runtime = Arc::clone(&client.inner.runtime);
     runtime.spawn(Box::pin(async move {

@@ -3,13 +3,13 @@
 use crate::{
     client::{
         error::ClientError,
-        inner::Inner,
+        inner::ClientInner,
         input_required::InputRequired,
         race::all,
         rounds::{check, no_input},
     },
     protocol::{RawJson, model::JsonObject},
-    runtime::Task as Work,
+    runtime::BoxedTask,
 };
 use std::{
     collections::{BTreeMap, HashSet},
@@ -21,14 +21,14 @@ use std::{
 const MAX_REQUESTS: usize = 1_024;
 
 /// Answers by the keys of their requests.
-pub(super) type Answers = Vec<(String, RawJson)>;
+pub(super) type TaskAnswers = Vec<(String, RawJson)>;
 
 /// The requests of one task, while they are answered.
 #[derive(Default)]
 pub(super) struct Answering {
     /// The keys that a handler got: never again (TKX-14).
     begun: HashSet<String>,
-    running: Option<Work<Result<Answers, ClientError>>>,
+    running: Option<BoxedTask<Result<TaskAnswers, ClientError>>>,
     /// The answers that the server does not have yet.
     ready: BTreeMap<String, RawJson>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Answering {
 impl Answering {
     /// Starts the handlers of the requests that are new, all at once. They get the treatment of
     /// direct requests (TKX-13).
-    pub(super) fn begin(&mut self, client: &Arc<Inner>, mut required: InputRequired) -> Result<(), ClientError> {
+    pub(super) fn begin(&mut self, client: &Arc<ClientInner>, mut required: InputRequired) -> Result<(), ClientError> {
         if self.running.is_some() {
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl Answering {
         Ok(())
     }
 
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Answers, ClientError>> {
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<TaskAnswers, ClientError>> {
         let Some(running) = &mut self.running else { return Poll::Pending };
         let polled = running.as_mut().poll(context);
         if polled.is_ready() {
@@ -70,7 +70,7 @@ impl Answering {
         polled
     }
 
-    pub(super) fn keep(&mut self, answers: Answers) {
+    pub(super) fn keep(&mut self, answers: TaskAnswers) {
         self.ready.extend(answers);
     }
 

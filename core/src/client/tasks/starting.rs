@@ -1,8 +1,8 @@
 //! Starting a call of a tool as a task.
 
 use super::{
-    calling::{Started, Starting},
-    state::TaskState,
+    calling::{StartedTask, Starting},
+    state::ClientTaskState,
     support::{Support, TaskForm},
     task::ClientTask,
 };
@@ -45,8 +45,8 @@ impl Client {
         let started = starting.started().await;
         guard.disarm();
         Ok(match started? {
-            Started::Task(task) => task,
-            Started::Result(result) => ClientTask::new(self, Arc::new(TaskState::answered(result))),
+            StartedTask::Task(task) => task,
+            StartedTask::Result(result) => ClientTask::new(self, Arc::new(ClientTaskState::answered(result))),
         })
     }
 }

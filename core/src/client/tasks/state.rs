@@ -18,8 +18,8 @@ use std::{
 
 /// The state of one task, shared by its handle, by the loop that polls for it, and by the receiver
 /// of notifications.
-pub(in crate::client) struct TaskState {
-    known: Mutex<Known>,
+pub(in crate::client) struct ClientTaskState {
+    known: Mutex<KnownTask>,
     /// Kept when a notification brought something new.
     pub(super) nudge: Promise<()>,
     /// Kept when nobody wants the task any more.
@@ -27,19 +27,19 @@ pub(in crate::client) struct TaskState {
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownTask {
     /// `None`: the server answered at once, and there is no task.
     task: Option<Task>,
     /// Counts the changes.
     version: u64,
     outcome: Option<Result<RawJson, ClientError>>,
     /// The notifications of the task (the extension).
-    subscription: Option<Held>,
+    subscription: Option<HeldTask>,
     wakers: Vec<Waker>,
 }
 
 /// Something that ends when it is dropped.
-type Held = Box<dyn Any + Send + Sync>;
+type HeldTask = Box<dyn Any + Send + Sync>;
 
 /// The place of a reader of states.
 #[derive(Default)]
@@ -49,17 +49,17 @@ pub(super) struct Place {
     ended: bool,
 }
 
-impl TaskState {
+impl ClientTaskState {
     pub(super) fn new(task: Task) -> Self {
-        Self::with(Known { task: Some(task), version: 1, ..Known::default() })
+        Self::with(KnownTask { task: Some(task), version: 1, ..KnownTask::default() })
     }
 
     /// The state of a call that the server answered at once.
     pub(super) fn answered(result: RawJson) -> Self {
-        Self::with(Known { outcome: Some(Ok(result)), ..Known::default() })
+        Self::with(KnownTask { outcome: Some(Ok(result)), ..KnownTask::default() })
     }
 
-    fn with(known: Known) -> Self {
+    fn with(known: KnownTask) -> Self {
         Self { known: Mutex::new(known), nudge: Promise::default(), stop: Promise::default() }
     }
 
@@ -103,7 +103,7 @@ impl TaskState {
     }
 
     /// Keeps the subscription for as long as the task goes on.
-    pub(super) fn hold(&self, subscription: Held) {
+    pub(super) fn hold(&self, subscription: HeldTask) {
         let mut too_late = Some(subscription);
         let mut known = self.known.lock();
         if known.outcome.is_none() {
@@ -160,7 +160,7 @@ impl TaskState {
     }
 
     /// Wakes those who wait, with no lock held, if something changed.
-    fn change(&self, change: impl FnOnce(&mut Known) -> bool) {
+    fn change(&self, change: impl FnOnce(&mut KnownTask) -> bool) {
         let wakers = {
             let mut known = self.known.lock();
             if change(&mut known) { std::mem::take(&mut known.wakers) } else { Vec::new() }
@@ -169,7 +169,7 @@ impl TaskState {
     }
 }
 
-impl Known {
+impl KnownTask {
     fn wait(&mut self, waker: &Waker) {
         if !self.wakers.iter().any(|other| other.will_wake(waker)) {
             self.wakers.push(waker.clone());
@@ -178,7 +178,7 @@ impl Known {
 }
 
 /// Ends the task on this side when its handle is gone.
-pub(super) struct Handle(pub(super) Arc<TaskState>);
+pub(super) struct Handle(pub(super) Arc<ClientTaskState>);
 
 impl Drop for Handle {
     fn drop(&mut self) {

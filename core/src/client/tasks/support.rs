@@ -2,7 +2,7 @@
 
 use crate::{
     client::server_description::ServerDescription,
-    protocol::{Feature, RawJson, RpcError, error::code, extension, model::ServerCapabilities},
+    protocol::{RawJson, RevisionFeature, RpcError, error::code, extension, model::ServerCapabilities},
     sync::Mutex,
 };
 use serde::Deserialize;
@@ -20,7 +20,7 @@ pub(in crate::client) enum TaskForm {
 
 /// The tools of 2025-11-25 that may be, or must be, called as tasks: from the most recent lists.
 #[derive(Default)]
-pub(in crate::client) struct TaskSupport {
+pub(in crate::client) struct ServerTaskSupport {
     form: OnceLock<Option<TaskForm>>,
     tools: Mutex<HashMap<String, Support>>,
 }
@@ -33,16 +33,16 @@ pub(in crate::client) enum Support {
     Required,
 }
 
-impl TaskSupport {
+impl ServerTaskSupport {
     /// The form of tasks of a server; `None`: calls of its tools cannot be tasks (TSK-03).
     pub(in crate::client) fn form(&self, server: &ServerDescription) -> Option<TaskForm> {
         *self.form.get_or_init(|| {
-            if server.revision.supports(Feature::TasksExtension) {
+            if server.revision.supports(RevisionFeature::TasksExtension) {
                 return Some(TaskForm::Extension);
             }
             let declared: ServerCapabilities = server.capabilities.parse().unwrap_or_default();
             let call = declared.tasks.as_ref().and_then(|tasks| tasks.pointer("/requests/tools/call"));
-            let offered = server.revision.supports(Feature::CoreTasks) && call.is_some_and(Value::is_object);
+            let offered = server.revision.supports(RevisionFeature::CoreTasks) && call.is_some_and(Value::is_object);
             offered.then_some(TaskForm::Core)
         })
     }

@@ -1,6 +1,6 @@
 //! The tasks of a connection that somebody waits for.
 
-use super::{form::read_task, state::TaskState};
+use super::{form::read_task, state::ClientTaskState};
 use crate::{
     client::error::ClientError,
     protocol::{RawJson, method},
@@ -17,17 +17,17 @@ const MAX_SUBSCRIBED: usize = 16;
 
 /// The tasks by their ids. Several handles may wait for one task.
 #[derive(Default)]
-pub(in crate::client) struct TaskTable(Mutex<HashMap<String, Vec<Weak<TaskState>>>>);
+pub(in crate::client) struct ClientTaskTable(Mutex<HashMap<String, Vec<Weak<ClientTaskState>>>>);
 
-impl TaskTable {
+impl ClientTaskTable {
     /// Enters a task. `true`: a stream may be opened for its notifications.
-    pub(super) fn add(&self, id: &str, state: &Arc<TaskState>) -> bool {
+    pub(super) fn add(&self, id: &str, state: &Arc<ClientTaskState>) -> bool {
         let mut table = self.0.lock();
         table.entry(id.to_owned()).or_default().push(Arc::downgrade(state));
         table.len() <= MAX_SUBSCRIBED
     }
 
-    pub(super) fn remove(&self, id: &str, state: &Arc<TaskState>) {
+    pub(super) fn remove(&self, id: &str, state: &Arc<ClientTaskState>) {
         let mut table = self.0.lock();
         let Some(states) = table.get_mut(id) else { return };
         states.retain(|other| other.strong_count() > 0 && !std::ptr::eq(other.as_ptr(), Arc::as_ptr(state)));
@@ -56,7 +56,7 @@ impl TaskTable {
         }
     }
 
-    fn of(&self, id: &str) -> Vec<Arc<TaskState>> {
+    fn of(&self, id: &str) -> Vec<Arc<ClientTaskState>> {
         self.0.lock().get(id).map(|states| states.iter().filter_map(Weak::upgrade).collect()).unwrap_or_default()
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     following::{Following, unknown},
     form::read_task,
-    state::{Handle, Place, TaskState},
+    state::{ClientTaskState, Handle, Place},
 };
 use crate::{
     client::{
@@ -15,7 +15,7 @@ use crate::{
     },
     engine::later,
     protocol::{
-        Feature, RawJson, method,
+        RawJson, RevisionFeature, method,
         model::{CallToolResult, Task, TaskStatus},
     },
     sync::Mutex,
@@ -76,7 +76,7 @@ impl Client {
         let state = self.request(method::TASKS_GET, Some(&params), &RequestOptions::default()).await;
         let task = read_task(&state.map_err(unknown)?);
         let task = task.map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
-        let state = Arc::new(TaskState::new(task.clone()));
+        let state = Arc::new(ClientTaskState::new(task.clone()));
         Following::start(self, &task, &state, form, InputMode::Handlers, None);
         Ok(ClientTask::new(self, state))
     }
@@ -92,7 +92,7 @@ impl Client {
 }
 
 impl ClientTask {
-    pub(super) fn new(client: &Client, state: Arc<TaskState>) -> Self {
+    pub(super) fn new(client: &Client, state: Arc<ClientTaskState>) -> Self {
         Self { client: client.clone(), handle: Handle(state), place: Mutex::default() }
     }
 
@@ -199,7 +199,7 @@ impl ClientTask {
     /// [`ClientError::Invalid`] if the server has no such requests; otherwise as for
     /// [`Client::request`].
     pub async fn respond(&self, responses: &InputResponses) -> Result<(), ClientError> {
-        let id = self.id().filter(|_| self.client.revision().supports(Feature::TasksExtension));
+        let id = self.id().filter(|_| self.client.revision().supports(RevisionFeature::TasksExtension));
         let Some(id) = id else {
             return Err(ClientError::Invalid("respond: this task asks for no input by its state".into()));
         };

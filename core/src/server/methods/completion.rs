@@ -15,11 +15,11 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 #[derive(Deserialize)]
-struct CompleteParams {
+struct ReceivedParams {
     #[serde(rename = "ref")]
     reference: Value,
     argument: Argument,
-    context: Option<Context>,
+    context: Option<ReceivedContext>,
 }
 
 #[derive(Deserialize)]
@@ -29,7 +29,7 @@ struct Argument {
 }
 
 #[derive(Deserialize)]
-struct Context {
+struct ReceivedContext {
     arguments: Option<Map<String, Value>>,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn complete(context: &RequestContext, params: Option<&RawJson>) -> Re
     }
     let wrong = |problem: &dyn std::fmt::Display| RpcError::invalid_params(format!("completion/complete: {problem}"));
     let raw = params.ok_or_else(|| wrong(&"the parameters ref and argument are missing"))?;
-    let params: CompleteParams = raw.read().map_err(|problem| wrong(&problem))?;
+    let params: ReceivedParams = raw.read().map_err(|problem| wrong(&problem))?;
     let reference = CompletionTarget::read(&params.reference).map_err(|problem| wrong(&problem))?;
     let known = params.context.and_then(|context| context.arguments);
     if known.iter().flatten().any(|(_, value)| !value.is_string()) {

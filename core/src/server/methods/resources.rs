@@ -23,7 +23,7 @@ pub(super) fn read(context: &RequestContext, params: Option<&RawJson>) -> Result
     uri::check_traversal(&uri).map_err(|problem| RpcError::invalid_params(format!("resources/read: {problem}")))?;
     let snapshot = &context.snapshot;
     let run = |read: &Arc<ReadInfo>, input: &Value| {
-        let mapper = Reading { uri: uri.to_string(), read: Arc::clone(read), provider: None };
+        let mapper = ResourceRead { uri: uri.to_string(), read: Arc::clone(read), provider: None };
         RawJson::from_value(input).map(|input| Routed::Run(Arc::new(mapper), input)).map_err(|_| RpcError::internal())
     };
     if let Some(resource) = snapshot.resources.get(&uri) {
@@ -40,7 +40,7 @@ pub(super) fn read(context: &RequestContext, params: Option<&RawJson>) -> Result
             return run(&template.read, &json!({"uri": uri, "variables": variables}));
         }
     }
-    let mapper = Reading::provided(0, &uri, snapshot)
+    let mapper = ResourceRead::provided(0, &uri, snapshot)
         .ok_or_else(|| RpcError::resource_not_found(&uri, context.info.revision))?;
     Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?))
 }
@@ -90,14 +90,14 @@ fn uri_of<'a>(context: &RequestContext, params: Option<&'a RawJson>) -> Result<(
 }
 
 /// A resource that is being read.
-struct Reading {
+struct ResourceRead {
     uri: String,
     read: Arc<ReadInfo>,
     /// Which of the providers is asked, if it is one of theirs: it may not know it.
     provider: Option<usize>,
 }
 
-impl Reading {
+impl ResourceRead {
     fn provided(index: usize, uri: &str, snapshot: &Snapshot) -> Option<Self> {
         let provider = snapshot.providers(Category::Resources).nth(index)?;
         let read = ReadInfo { mime_type: None, cache: CacheHints::default(), handler: Arc::clone(&provider.handler) };
@@ -105,7 +105,7 @@ impl Reading {
     }
 }
 
-impl ResultMapper for Reading {
+impl ResultMapper for ResourceRead {
     fn name(&self) -> &str {
         &self.uri
     }

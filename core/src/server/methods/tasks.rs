@@ -1,7 +1,7 @@
 //! The methods of tasks, in both forms.
 
 use crate::{
-    protocol::{Feature, RawJson, RpcError, extension, method},
+    protocol::{RawJson, RevisionFeature, RpcError, extension, method},
     server::request::{RequestContext, Routed, Task},
 };
 use serde::Deserialize;
@@ -25,7 +25,7 @@ pub(super) fn result(context: &RequestContext, params: Option<&RawJson>) -> Resu
 pub(super) fn cancel(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let task = named(context, params)?;
     let cancelled = task.cancel("the client cancelled the task");
-    if context.info.revision.supports(Feature::TasksExtension) {
+    if context.info.revision.supports(RevisionFeature::TasksExtension) {
         // TKX-17, TKX-36: the same acknowledgement, whatever has become of the task.
         return Ok(acknowledged(context));
     }
@@ -123,7 +123,7 @@ fn check_offered(context: &RequestContext) -> Result<(), RpcError> {
     if !context.offers_tasks() {
         return Err(RpcError::method_not_found(context.method));
     }
-    if context.info.revision.supports(Feature::TasksExtension)
+    if context.info.revision.supports(RevisionFeature::TasksExtension)
         && !extension::TASKS.is_in(&context.client_capabilities())
     {
         return Err(RpcError::missing_client_capability(extension::TASKS.required()));

@@ -3,7 +3,7 @@
 use super::lists;
 use crate::{
     engine::RequestInfo,
-    protocol::{Feature, RawJson, RpcError},
+    protocol::{RawJson, RevisionFeature, RpcError},
     server::{
         handlers::{Handler, Outcome, lacking},
         registry::{Category, ListSet, RegisteredProvider, RegisteredTool, Snapshot},
@@ -40,7 +40,7 @@ pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result
                 Mode::Task(ttl) => Routed::RunAsTask(mapper, arguments, ttl),
             })
         }
-        Err(problem) if info.revision.supports(Feature::InputErrorsAsResults) => {
+        Err(problem) if info.revision.supports(RevisionFeature::InputErrorsAsResults) => {
             Ok(Routed::Answer(tool_error(context.results(), info.revision, &problem)))
         }
         Err(problem) => Err(RpcError::invalid_params(problem)),

@@ -46,7 +46,7 @@ pub(in crate::server) fn interface_of(tool: &Value) -> Result<Option<String>, St
 mod tests {
     use super::*;
     use crate::server::{
-        Call, Category, ProviderDefinition, Registration, ResourceDefinition, ResourceTemplateDefinition, Server,
+        Call, Category, ProviderDefinition, RegistryKey, ResourceDefinition, ResourceTemplateDefinition, Server,
         ToolDefinition,
     };
     use serde_json::json;
@@ -73,7 +73,7 @@ mod tests {
         let pages = json!({"uriTemplate": "ui://b/{page}", "name": "b", "mimeType": MIME_TYPE});
         server.add_resource_template(ResourceTemplateDefinition::new(pages, drop::<Call>)).unwrap();
         assert_eq!(server.snapshot().missing_interfaces(), []);
-        server.remove(&Registration::Item(Category::Resources, "ui://a".into()));
+        server.remove(&RegistryKey::Item(Category::Resources, "ui://a".into()));
         assert_eq!(server.snapshot().missing_interfaces(), [("a", "ui://a")]);
         server.add_provider(ProviderDefinition::new(Category::Resources, drop::<Call>)).unwrap();
         assert_eq!(server.snapshot().missing_interfaces(), [], "it may serve anything");

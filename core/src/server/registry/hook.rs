@@ -3,7 +3,7 @@
 use super::{category::Category, error::RegisterError};
 use crate::{
     protocol::Revision,
-    protocol::method::{self, Kind, Method, Role},
+    protocol::method::{self, MessageKind, Method, Sender},
     server::handlers::Handler,
 };
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl MiddlewareDefinition {
         for name in methods.iter().flatten() {
             let known = Revision::ALL
                 .iter()
-                .any(|revision| Method::find(name, Kind::Request, Role::Client, *revision).is_some());
+                .any(|revision| Method::find(name, MessageKind::Request, Sender::Client, *revision).is_some());
             if !known || !may_wrap(name) {
                 return Err(RegisterError(format!(
                     "Middleware cannot wrap {name}: there is no such request of clients, or the core answers it alone"

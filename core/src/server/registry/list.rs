@@ -1,7 +1,7 @@
 //! One list of a server: in the order of registration, by key, and page by page.
 
 use super::error::RegisterError;
-use crate::protocol::{Feature, RawJson, Revision};
+use crate::protocol::{RawJson, Revision, RevisionFeature};
 use serde_json::Value;
 use std::{
     collections::HashMap,
@@ -53,7 +53,7 @@ pub(crate) struct List<T> {
     /// The number of the last registration.
     last: u64,
     /// The first page for each revision: what nearly every list request asks for.
-    first_page: [OnceLock<Page>; Revision::ALL.len()],
+    first_page: [OnceLock<ListedPage>; Revision::ALL.len()],
 }
 
 /// An item and the number of its registration: they count up in this list alone, so that cursors
@@ -71,7 +71,7 @@ impl<T> Clone for Numbered<T> {
 
 /// The items of one page, joined by commas, and where the next begins.
 #[derive(Clone)]
-pub(crate) struct Page {
+pub(crate) struct ListedPage {
     pub(crate) items: Vec<u8>,
     pub(crate) next: Option<u64>,
 }
@@ -115,21 +115,21 @@ impl<T: Listed> List<T> {
     }
 
     /// The page that follows the item with the number `after` (0: the first page).
-    pub(crate) fn page(&self, after: u64, size: usize, revision: Revision) -> Page {
+    pub(crate) fn page(&self, after: u64, size: usize, revision: Revision) -> ListedPage {
         match after {
             0 => self.first_page[revision as usize].get_or_init(|| self.write_page(0, size, revision)).clone(),
             after => self.write_page(after, size, revision),
         }
     }
 
-    fn write_page(&self, after: u64, size: usize, revision: Revision) -> Page {
+    fn write_page(&self, after: u64, size: usize, revision: Revision) -> ListedPage {
         let start = self.items.partition_point(|item| item.number <= after);
         let end = start.saturating_add(size.max(1)).min(self.items.len());
         let page = &self.items[start..end];
         let texts: Vec<_> =
             page.iter().map(|numbered| numbered.item.descriptor().rendered(revision).as_bytes()).collect();
         let next = page.last().filter(|_| end < self.items.len()).map(|last| last.number);
-        Page { items: texts.join(&b","[..]), next }
+        ListedPage { items: texts.join(&b","[..]), next }
     }
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn list_members(member: &str, items: &[u8], next: Option<&str>, hints
         members.extend_from_slice(br#","nextCursor":"#);
         members.extend_from_slice(Value::from(next).to_string().as_bytes());
     }
-    if revision.supports(Feature::CacheHints) {
+    if revision.supports(RevisionFeature::CacheHints) {
         members.push(b',');
         members.extend_from_slice(hints.as_bytes());
     }

@@ -19,7 +19,7 @@ pub use hook::{MiddlewareDefinition, ProviderDefinition};
 pub use prompt::PromptDefinition;
 pub use resource::{ResourceDefinition, ResourceTemplateDefinition};
 pub use skill::{SkillDefinition, SkillFile};
-pub use snapshot::Registration;
+pub use snapshot::RegistryKey;
 pub use tool::{TaskSupport, ToolDefinition};
 
 pub(super) use category::ListSet;

@@ -51,7 +51,7 @@ pub(in crate::server) enum Addition {
 /// Names one thing in the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Registration {
+pub enum RegistryKey {
     /// The thing of that category with that name, URI or URI template.
     Item(Category, String),
     /// The skill with that URI of its `SKILL.md`.
@@ -126,10 +126,10 @@ impl Snapshot {
     }
 
     /// The registry without one thing, and the lists that changed by it. `None`: it is not there.
-    pub(in crate::server) fn without(&self, registration: &Registration) -> Option<(Self, ListSet)> {
+    pub(in crate::server) fn without(&self, registration: &RegistryKey) -> Option<(Self, ListSet)> {
         let mut next = self.clone();
         let changed = match registration {
-            Registration::Item(category, key) => {
+            RegistryKey::Item(category, key) => {
                 match category {
                     Category::Tools => next.tools = Arc::new(self.tools.without(key)?),
                     Category::Resources => next.resources = Arc::new(self.resources.without(key)?),
@@ -138,18 +138,18 @@ impl Snapshot {
                 }
                 category.change()
             }
-            Registration::Skill(uri) => {
+            RegistryKey::Skill(uri) => {
                 next.skills = Arc::new(self.skills.without(uri)?);
                 next.resources = Arc::new(self.resources.without(uri)?);
                 ListSet::RESOURCES
             }
-            Registration::Completion(reference, argument) => {
+            RegistryKey::Completion(reference, argument) => {
                 let mut completions = (*self.completions).clone();
                 completions.remove(&(reference.clone(), argument.clone()))?;
                 next.completions = Arc::new(completions);
                 ListSet::NONE
             }
-            Registration::Hook(number) => {
+            RegistryKey::Hook(number) => {
                 let provider = self.providers.iter().position(|(_, provider)| provider.number == *number);
                 let middleware = self.middlewares.iter().position(|middleware| middleware.number == *number);
                 match (provider, middleware) {

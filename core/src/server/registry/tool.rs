@@ -12,7 +12,7 @@ use crate::{
         project,
         schema::{self, HeaderParameter, Schema},
     },
-    server::{handlers::Handler, result::OutputSchema},
+    server::{handlers::Handler, result::CompiledOutputSchema},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ impl ToolDefinition {
         let input = Schema::compile(input_schema).map_err(|error| wrong("inputSchema", &error))?;
         let mirrored = schema::header_parameters(input_schema).map_err(|error| wrong("inputSchema", &error))?;
         let output = match members.get("outputSchema") {
-            Some(output) => Some(OutputSchema {
+            Some(output) => Some(CompiledOutputSchema {
                 takes_objects: output.get("type").and_then(Value::as_str) == Some("object"),
                 schema: Schema::compile(output).map_err(|error| wrong("outputSchema", &error))?,
                 wrap: wrap_output,
@@ -193,7 +193,7 @@ pub(crate) struct RegisteredTool {
     pub(in crate::server) input: Schema,
     /// Parameters that HTTP headers repeat.
     pub(in crate::server) mirrored: Vec<HeaderParameter>,
-    pub(in crate::server) output: Option<OutputSchema>,
+    pub(in crate::server) output: Option<CompiledOutputSchema>,
     pub(in crate::server) requires: Option<Value>,
     pub(in crate::server) task_support: TaskSupport,
     pub(in crate::server) defers_task: bool,

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     engine::{RequestInfo, RequestTimeout},
-    protocol::{Feature, RawJson, RpcError, model::LoggingLevel},
+    protocol::{RawJson, RevisionFeature, RpcError, model::LoggingLevel},
     runtime::Runtime,
     server::{
         handlers::{
@@ -124,7 +124,7 @@ impl CallBackend for PendingCall {
         })?;
         let request =
             InputRequest::new(method, params.unwrap_or_else(|| json!({}))).map_err(ClientRequestError::Refused)?;
-        let by_rounds = context.info.revision.supports(Feature::InputRequired);
+        let by_rounds = context.info.revision.supports(RevisionFeature::InputRequired);
         let task = context.task();
         if !by_rounds && task.is_none() && !context.reply.can_ask() {
             return Err(ClientRequestError::NotReachable);

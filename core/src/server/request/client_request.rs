@@ -6,7 +6,7 @@ use crate::{
     protocol::{RawJson, RequestId},
     server::{
         handlers::{ClientRequestError, HookId, InputKind, InputRequest, ResponseCallback, read_answer},
-        session::Outgoing,
+        session::OutgoingMessage,
     },
 };
 use serde_json::Value;
@@ -69,7 +69,7 @@ impl RequestContext {
                 self.cancellation.forget(hook);
                 ClientRequestError::Refused(error)
             })?;
-            self.send(Outgoing::Request(message), method);
+            self.send(OutgoingMessage::Request(message), method);
             sent.get_or_init(|| id).clone()
         };
         connection.watch_deadline(id.clone(), later(now, timeout.timeout), Arc::downgrade(&self.reply));

@@ -5,17 +5,17 @@ use super::{
     mapper::ResultMapper,
     request_state::{Binding, Sealer, StateKey},
     resumptions::Resumptions,
-    rounds::Rounds,
-    tasks::{Owner, Task, Tasks},
+    rounds::RequestRounds,
+    tasks::{Task, TaskOwner, Tasks},
 };
 use crate::{
-    engine::{CallKey, Progress, RequestInfo},
-    protocol::{Feature, RawJson, RpcError, envelope, method, model::LoggingLevel},
+    engine::{CallKey, CallProgress, RequestInfo},
+    protocol::{RawJson, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
     server::{
         handlers::Cancellation,
         registry::Snapshot,
         result::ResultWriter,
-        session::{Connection, Outbound, Outgoing, ServerState},
+        session::{Connection, Outbound, OutgoingMessage, ServerState},
     },
 };
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ pub(in crate::server) struct RequestContext {
     pub(in crate::server) snapshot: Arc<Snapshot>,
     pub(in crate::server) reply: Arc<dyn Outbound>,
     pub(super) cancellation: Cancellation,
-    pub(super) rounds: Rounds,
+    pub(super) rounds: RequestRounds,
     /// `true` if the handler may make a task of it.
     pub(super) may_become_task: AtomicBool,
     pub(super) task: OnceLock<Arc<Task>>,
@@ -101,9 +101,9 @@ impl RequestContext {
     /// The owner of the tasks that this request makes or asks for: the verified principal, or else
     /// everyone of this session. The modern era has no sessions, whatever connection its requests
     /// share with one.
-    pub(in crate::server) fn owner(&self) -> Owner {
+    pub(in crate::server) fn owner(&self) -> TaskOwner {
         let session = Task::is_core(self.info.revision).then(|| self.connection.number());
-        Owner { principal: self.info.principal(), session }
+        TaskOwner { principal: self.info.principal(), session }
     }
 
     /// The values that seal the state of this request's rounds.
@@ -151,10 +151,10 @@ impl RequestContext {
                 }
             }
             (None, _) => {
-                let progress = Progress { progress, total, message };
+                let progress = CallProgress { progress, total, message };
                 let message = self.connection.conversation().progress(self.key, &self.info, &progress);
                 if let Some(message) = message {
-                    self.send(Outgoing::Notification(message), method::PROGRESS);
+                    self.send(OutgoingMessage::Notification(message), method::PROGRESS);
                 }
             }
             (Some(_), None) => {}
@@ -164,7 +164,7 @@ impl RequestContext {
     /// Sends a log message on this request's own stream (LOG-05), unless the client wants less or
     /// reads too slowly (LOG-08).
     pub(super) fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
-        let wanted = if self.info.revision.supports(Feature::LogLevelPerRequest) {
+        let wanted = if self.info.revision.supports(RevisionFeature::LogLevelPerRequest) {
             // LOG-04: only clients that ask get any.
             self.info.log_level.is_some_and(|least| level >= least)
         } else {
@@ -195,13 +195,13 @@ impl RequestContext {
             Some(_) => return,
         };
         let params = serde_json::to_vec(&params).unwrap_or_default();
-        let outgoing = Outgoing::Notification(envelope::encode_notification(method, Some(&params)));
+        let outgoing = OutgoingMessage::Notification(envelope::encode_notification(method, Some(&params)));
         self.connection.log_sent(&outgoing, (&self.info).into(), method);
         reply.send(outgoing);
     }
 
     /// Sends a message on the request's own stream.
-    pub(super) fn send(&self, outgoing: Outgoing, method: &str) {
+    pub(super) fn send(&self, outgoing: OutgoingMessage, method: &str) {
         self.connection.log_sent(&outgoing, (&self.info).into(), method);
         self.reply.send(outgoing);
     }

@@ -3,11 +3,11 @@
 use super::{
     context::{RequestContext, Responder},
     mapper::ResultMapper,
-    request_state::Contents,
+    request_state::StateContents,
 };
 use crate::{
     engine::RequestTimeout,
-    protocol::{Feature, RawJson, RpcError},
+    protocol::{RawJson, RevisionFeature, RpcError},
     server::handlers::{Answer, ClientRequestError, InputRequest, Refused, both, check},
     sync::Mutex,
     wire_log::Transport,
@@ -27,7 +27,7 @@ impl RequestContext {
     ) -> bool {
         match self.check_requirement(requests, &user) {
             Err(error) => self.deliver(responder, Err(error)),
-            Ok(requests) if self.info.revision.supports(Feature::InputRequired) && self.task().is_none() => {
+            Ok(requests) if self.info.revision.supports(RevisionFeature::InputRequired) && self.task().is_none() => {
                 let result = self.input_required(&requests, user);
                 self.deliver(responder, result)
             }
@@ -77,7 +77,7 @@ impl RequestContext {
         Ok(self.results().seal_object(result, self.info.revision))
     }
 
-    fn seal_state(&self, contents: &Contents) -> Result<String, RpcError> {
+    fn seal_state(&self, contents: &StateContents) -> Result<String, RpcError> {
         let (sealer, options) = (&self.services.sealer, self.server().options());
         if self.connection.transport() == Transport::Http {
             sealer.warn_of_random_key();

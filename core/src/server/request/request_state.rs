@@ -46,7 +46,7 @@ impl fmt::Debug for StateKey {
 
 /// The state that travels from one round to the next.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Contents {
+pub(super) struct StateContents {
     #[serde(rename = "r")]
     pub(super) round: u32,
     /// The requests of this round: only these can be answered in the next.
@@ -62,7 +62,7 @@ pub(super) struct Contents {
 
 /// The contents with the request that they are bound to.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Sealed {
+struct SealedState {
     /// Names this state among all.
     #[serde(rename = "n")]
     id: String,
@@ -77,15 +77,15 @@ struct Sealed {
     #[serde(rename = "e")]
     expires: u64,
     #[serde(rename = "c")]
-    contents: Contents,
+    contents: StateContents,
 }
 
 /// A state that belongs to the request that it came with.
-pub(super) struct Opened {
+pub(super) struct OpenedState {
     pub(super) id: String,
     /// Since 1970.
     pub(super) expires: Duration,
-    pub(super) contents: Contents,
+    pub(super) contents: StateContents,
 }
 
 /// The request that a state is bound to, and the time.
@@ -137,11 +137,11 @@ impl Sealer {
     /// Seals the contents for the next round of this request.
     pub(super) fn seal(
         &self,
-        contents: &Contents,
+        contents: &StateContents,
         binding: &Binding<'_>,
         lifetime: Duration,
     ) -> Result<String, RpcError> {
-        let sealed = Sealed {
+        let sealed = SealedState {
             id: random::unguessable().ok_or_else(RpcError::internal)?,
             principal: binding.principal.clone(),
             digest: digest_of(binding),
@@ -159,7 +159,7 @@ impl Sealer {
         })
     }
 
-    fn seal_text(&self, sealed: &Sealed) -> Option<String> {
+    fn seal_text(&self, sealed: &SealedState) -> Option<String> {
         let (key, id) = self.keys.first()?;
         let text = serde_json::to_vec(sealed).ok()?;
         if text.len() > MAX_SEALED {
@@ -172,7 +172,7 @@ impl Sealer {
     }
 
     /// Opens what an earlier round sealed, if it belongs to this request.
-    pub(super) fn open(&self, text: &str, binding: &Binding<'_>) -> Result<Opened, RpcError> {
+    pub(super) fn open(&self, text: &str, binding: &Binding<'_>) -> Result<OpenedState, RpcError> {
         let refused = |why: &str| RpcError::invalid_params(format!("{}: requestState {why}", binding.method));
         let sealed = self.open_text(text).ok_or_else(|| refused("was not made by this server, or was changed"))?;
         let now = millis(binding.now);
@@ -183,10 +183,10 @@ impl Sealer {
         if sealed.principal != binding.principal || sealed.digest != digest_of(binding) {
             return Err(refused("belongs to another request"));
         }
-        Ok(Opened { id: sealed.id, expires: Duration::from_millis(sealed.expires), contents: sealed.contents })
+        Ok(OpenedState { id: sealed.id, expires: Duration::from_millis(sealed.expires), contents: sealed.contents })
     }
 
-    fn open_text(&self, text: &str) -> Option<Sealed> {
+    fn open_text(&self, text: &str) -> Option<SealedState> {
         // Base64 needs four letters for three bytes.
         if text.len() > (MAX_SEALED + 64) / 3 * 4 {
             return None;
@@ -226,9 +226,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn sealed() -> Sealed {
-        let contents = Contents { round: 2, user: Some(json!("x")), ..Contents::default() };
-        Sealed { id: "n".into(), principal: "me".into(), digest: "d".into(), issued: 1, expires: 2, contents }
+    fn sealed() -> SealedState {
+        let contents = StateContents { round: 2, user: Some(json!("x")), ..StateContents::default() };
+        SealedState { id: "n".into(), principal: "me".into(), digest: "d".into(), issued: 1, expires: 2, contents }
     }
 
     #[test]

@@ -24,13 +24,13 @@ pub(super) struct Resumptions(Mutex<Records>);
 
 #[derive(Default)]
 struct Records {
-    by_id: HashMap<String, Record>,
+    by_id: HashMap<String, ResumptionRecord>,
     /// The ids by the time of their first resumption.
     order: VecDeque<String>,
     bytes: usize,
 }
 
-struct Record {
+struct ResumptionRecord {
     /// Since 1970.
     expires: Duration,
     /// A request with this state is being served.
@@ -80,7 +80,7 @@ impl Resumptions {
 
 impl Records {
     fn add(&mut self, id: &str, expires: Duration) {
-        let record = Record { expires, is_running: true, kept: BTreeMap::new(), bytes: RECORD_BYTES };
+        let record = ResumptionRecord { expires, is_running: true, kept: BTreeMap::new(), bytes: RECORD_BYTES };
         self.by_id.insert(id.to_owned(), record);
         self.order.push_back(id.to_owned());
         self.bytes += RECORD_BYTES;

@@ -6,7 +6,7 @@
 //! kept here.
 
 use super::{
-    request_state::{Binding, Contents, Sealer},
+    request_state::{Binding, Sealer, StateContents},
     resumptions::{Resumption, Resumptions},
 };
 use crate::{
@@ -21,7 +21,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// The rounds of one request so far.
 #[derive(Default)]
-pub(super) struct Rounds {
+pub(super) struct RequestRounds {
     state: Mutex<RoundsState>,
 }
 
@@ -43,7 +43,7 @@ struct RoundsState {
     resumption: Option<Resumption>,
 }
 
-impl Rounds {
+impl RequestRounds {
     /// Takes up what an earlier round left: the answers and the sealed state in the parameters
     /// (MRTR-05).
     pub(super) fn resume<'a>(
@@ -193,10 +193,10 @@ impl Rounds {
     }
 
     /// The state for the next round.
-    pub(super) fn contents(&self, requests: &BTreeMap<String, InputRequest>, user: Option<Value>) -> Contents {
+    pub(super) fn contents(&self, requests: &BTreeMap<String, InputRequest>, user: Option<Value>) -> StateContents {
         let state = self.state.lock();
         let asked = requests.iter().map(|(key, request)| (key.clone(), request.question())).collect();
-        Contents { round: state.round, asked, answers: state.used.clone(), kept: state.kept.clone(), user }
+        StateContents { round: state.round, asked, answers: state.used.clone(), kept: state.kept.clone(), user }
     }
 
     /// In the legacy era: the answers of a round came.

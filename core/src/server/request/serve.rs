@@ -6,11 +6,11 @@ use super::{
     context::{RequestContext, Responder, Route, Routed, Services},
     mapper::{MiddlewareLink, ResultMapper},
     mirrored,
-    rounds::Rounds,
+    rounds::RequestRounds,
 };
 use crate::{
     engine::{IncomingCall, RequestInfo},
-    protocol::{Feature, RawJson, RpcError, method, project},
+    protocol::{RawJson, RevisionFeature, RpcError, method, project},
     server::{
         handlers::{Call, Cancellation, Handler, Outcome},
         registry::RegisteredMiddleware,
@@ -46,7 +46,7 @@ impl RequestContext {
             snapshot: connection.server().snapshot(),
             reply: Arc::clone(reply),
             cancellation,
-            rounds: Rounds::default(),
+            rounds: RequestRounds::default(),
             may_become_task: AtomicBool::new(false),
             task: OnceLock::new(),
         });
@@ -61,7 +61,7 @@ impl RequestContext {
     /// Takes up the rounds that an earlier request left (MRTR-05).
     fn resume_rounds(&self) -> Result<(), RpcError> {
         match &self.params {
-            Some(params) if self.takes_input && self.info.revision.supports(Feature::InputRequired) => {
+            Some(params) if self.takes_input && self.info.revision.supports(RevisionFeature::InputRequired) => {
                 self.rounds.resume(params, &self.services.sealer, &self.services.resumptions, || self.binding())
             }
             _ => Ok(()),
@@ -181,7 +181,7 @@ impl ResultMapper for Wrapping {
                     |error: serde_json::Error| error_of(results, "a middleware", Outcome::Internal(error.to_string()));
                 let mut result = result.parse().map_err(unread)?;
                 project::project_result(self.method, &mut result, info.revision);
-                if self.cacheable && info.revision.supports(Feature::CacheHints) {
+                if self.cacheable && info.revision.supports(RevisionFeature::CacheHints) {
                     complete_hints(&mut result, results.cache());
                 }
                 Ok(results.seal_object(result, info.revision))

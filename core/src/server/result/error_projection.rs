@@ -1,7 +1,7 @@
 //! Error projection: two codes of handlers' errors exist in some revisions only (RPC-27, ELI-30).
 
 use crate::{
-    protocol::{Feature, Revision, RpcError, error::code, method},
+    protocol::{Revision, RevisionFeature, RpcError, error::code, method},
     server::handlers::{InputRequest, Outcome},
 };
 use serde_json::Value;
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 pub(in crate::server) fn project_errors(outcome: Outcome, revision: Revision, takes_input: bool) -> Outcome {
     let Outcome::Protocol(error) = outcome else { return outcome };
     match error.code {
-        code::RESOURCE_NOT_FOUND if revision.supports(Feature::ResultType) => {
+        code::RESOURCE_NOT_FOUND if revision.supports(RevisionFeature::ResultType) => {
             Outcome::Protocol(RpcError { code: code::INVALID_PARAMS, ..error })
         }
-        code::URL_ELICITATION_REQUIRED if !revision.supports(Feature::ElicitationIds) => {
-            match required_pages(&error).filter(|_| takes_input && revision.supports(Feature::InputRequired)) {
+        code::URL_ELICITATION_REQUIRED if !revision.supports(RevisionFeature::ElicitationIds) => {
+            match required_pages(&error).filter(|_| takes_input && revision.supports(RevisionFeature::InputRequired)) {
                 Some(requests) => Outcome::InputRequired { requests, state: None },
                 None => Outcome::Protocol(RpcError::invalid_request(error.message)),
             }

@@ -15,7 +15,7 @@ pub use cache_hints::{CacheHints, CacheScope};
 pub(super) use completion::render_completion;
 pub(super) use error_projection::project_errors;
 pub(super) use failure::error_of;
-pub(super) use output_schema::OutputSchema;
+pub(super) use output_schema::CompiledOutputSchema;
 pub(super) use prompt::render_prompt;
 pub(super) use resource::{ReadOf, render_read};
 pub(super) use tool::{ToolOf, invalid_arguments, render_tool, tool_error};

@@ -4,14 +4,14 @@ use crate::protocol::schema::Schema;
 use serde_json::Value;
 
 /// An output schema, ready to validate.
-pub(in crate::server) struct OutputSchema {
+pub(in crate::server) struct CompiledOutputSchema {
     pub(in crate::server) schema: Schema,
     /// The schema describes `{"result": value}`, not the value.
     pub(in crate::server) wrap: bool,
     pub(in crate::server) takes_objects: bool,
 }
 
-impl OutputSchema {
+impl CompiledOutputSchema {
     /// Why the schema refuses a value.
     pub(in crate::server) fn problem(&self, structured: &Value) -> Option<String> {
         self.schema.validate(structured).err().map(|problem| problem.to_string())

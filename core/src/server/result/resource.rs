@@ -6,7 +6,7 @@ use super::{
     writer::ResultWriter,
 };
 use crate::{
-    protocol::{Feature, RawJson, Revision, RpcError, project},
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, project},
     server::handlers::Outcome,
 };
 use serde_json::{Map, Value, json};
@@ -55,7 +55,7 @@ pub(in crate::server) fn render_read(
         }
     }
     project::project_read_result(&mut result, revision);
-    if revision.supports(Feature::CacheHints) {
+    if revision.supports(RevisionFeature::CacheHints) {
         let members = result.as_object_mut().ok_or_else(RpcError::internal)?;
         members.entry("ttlMs").or_insert_with(|| of.cache.ttl_ms().into());
         members.entry("cacheScope").or_insert_with(|| of.cache.scope.as_str().into());

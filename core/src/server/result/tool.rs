@@ -2,11 +2,11 @@
 
 use super::{
     failure::{self, lossy},
-    output_schema::OutputSchema,
+    output_schema::CompiledOutputSchema,
     writer::ResultWriter,
 };
 use crate::{
-    protocol::{Feature, RawJson, Revision, RpcError, project},
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, project},
     server::handlers::Outcome,
 };
 use serde::{Deserialize, Deserializer};
@@ -18,7 +18,7 @@ const GENERIC_FAILURE: &str = "The tool failed because of an internal error.";
 /// The definition that a tool's result has to fit.
 pub(in crate::server) struct ToolOf<'a> {
     pub(in crate::server) name: &'a str,
-    pub(in crate::server) output: Option<&'a OutputSchema>,
+    pub(in crate::server) output: Option<&'a CompiledOutputSchema>,
 }
 
 impl ToolOf<'_> {
@@ -53,7 +53,7 @@ pub(in crate::server) fn render_tool(
         Outcome::ToolError(message) => finish(results, tool, revision, text_block(&message), None, true),
         Outcome::InvalidArguments(problem) => {
             let message = invalid_arguments(tool.name, &problem);
-            if revision.supports(Feature::InputErrorsAsResults) {
+            if revision.supports(RevisionFeature::InputErrorsAsResults) {
                 finish(results, tool, revision, text_block(&message), None, true)
             } else {
                 Err(RpcError::invalid_params(message))
@@ -167,8 +167,8 @@ fn finish(
 
 /// TOOL-16, TOOL-17: objects from 2025-06-18, anything from 2026-07-28.
 fn may_carry(revision: Revision, structured: &Value) -> bool {
-    revision.supports(Feature::AnyStructuredContent)
-        || (structured.is_object() && revision.supports(Feature::StructuredContent))
+    revision.supports(RevisionFeature::AnyStructuredContent)
+        || (structured.is_object() && revision.supports(RevisionFeature::StructuredContent))
 }
 
 /// TOOL-13: what does not conform to the output schema is not sent.

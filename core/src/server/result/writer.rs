@@ -1,7 +1,7 @@
 //! The end of every result: its type, and the server that gives it.
 
 use super::cache_hints::CacheHints;
-use crate::protocol::{Feature, RawJson, Revision, meta, project};
+use crate::protocol::{RawJson, Revision, RevisionFeature, meta, project};
 use serde_json::{Value, json};
 
 /// Finishes results, as the options of one server say.
@@ -46,7 +46,7 @@ impl ResultWriter {
 
     /// Closes the object `members` (without its braces) as a result of `revision`.
     pub(in crate::server) fn seal(&self, mut members: Vec<u8>, revision: Revision) -> RawJson {
-        if revision.supports(Feature::ResultType) {
+        if revision.supports(RevisionFeature::ResultType) {
             if !members.is_empty() {
                 members.push(b',');
             }
@@ -61,7 +61,7 @@ impl ResultWriter {
 
     /// The same for an object that may have a `_meta` of its own, which stays.
     pub(in crate::server) fn seal_object(&self, mut result: Value, revision: Revision) -> RawJson {
-        if revision.supports(Feature::ResultType)
+        if revision.supports(RevisionFeature::ResultType)
             && let Some(members) = result.as_object_mut()
         {
             members.entry("resultType").or_insert_with(|| "complete".into());

@@ -1,6 +1,6 @@
 //! Answers to a batch (2025-03-26): one array when every request of it is done.
 
-use super::outbound::{Outbound, Outgoing};
+use super::outbound::{Outbound, OutgoingMessage};
 use crate::{protocol::RawJson, sync::Mutex};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -30,12 +30,12 @@ impl BatchReply {
             (state.missing == 0).then(|| std::mem::take(&mut state.responses))
         };
         match complete {
-            Some(responses) if responses.is_empty() => self.reply.send(Outgoing::Abandoned),
+            Some(responses) if responses.is_empty() => self.reply.send(OutgoingMessage::Abandoned),
             Some(responses) => {
                 let mut text = vec![b'['];
                 text.extend_from_slice(&responses.join(&b","[..]));
                 text.push(b']');
-                self.reply.send(Outgoing::result(text.into()));
+                self.reply.send(OutgoingMessage::result(text.into()));
             }
             None => {}
         }
@@ -43,10 +43,10 @@ impl BatchReply {
 }
 
 impl Outbound for BatchReply {
-    fn send(&self, outgoing: Outgoing) {
+    fn send(&self, outgoing: OutgoingMessage) {
         match outgoing {
-            Outgoing::Response { message, .. } => self.one_done(Some(message)),
-            Outgoing::Abandoned => self.one_done(None),
+            OutgoingMessage::Response { message, .. } => self.one_done(Some(message)),
+            OutgoingMessage::Abandoned => self.one_done(None),
             other => self.reply.send(other),
         }
     }

@@ -1,7 +1,7 @@
 //! The capabilities that a server declares.
 
 use crate::{
-    protocol::{Era, Feature, Revision, extension, project},
+    protocol::{Era, Revision, RevisionFeature, extension, project},
     server::{
         options::ServerOptions,
         registry::{ListSet, Snapshot},
@@ -49,11 +49,11 @@ pub(super) fn capabilities(
             // others.
             declared["tasks"] = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
         }
-        if revision.supports(Feature::TasksExtension) {
+        if revision.supports(RevisionFeature::TasksExtension) {
             declared["extensions"][extension::TASKS.id] = json!({});
         }
     }
-    if snapshot.has_skills && revision.supports(Feature::SkillsExtension) {
+    if snapshot.has_skills && revision.supports(RevisionFeature::SkillsExtension) {
         declared["extensions"][extension::SKILLS.id] = json!({"directoryRead": true});
     }
     for (name, settings) in &options.extensions {

@@ -2,7 +2,7 @@
 
 use super::{
     connection::{Connection, LogContext},
-    outbound::{Outbound, Outgoing},
+    outbound::{Outbound, OutgoingMessage},
 };
 use crate::{protocol::RequestId, server::handlers::ClientRequestError};
 use std::{
@@ -56,7 +56,7 @@ impl Connection {
             let cancelled = self.conversation().cancel_client_request(id, reason);
             cancelled.map(|(on_response, notification)| {
                 if let Some(reply) = reply {
-                    let outgoing = Outgoing::Notification(notification);
+                    let outgoing = OutgoingMessage::Notification(notification);
                     self.log_sent(&outgoing, LogContext::default(), "");
                     reply.send(outgoing);
                 }

@@ -4,15 +4,15 @@ use super::{
     batch::BatchReply,
     listeners::ChangeListener,
     log_level::SessionLevel,
-    outbound::{Outbound, Outgoing},
+    outbound::{Outbound, OutgoingMessage},
     pending::SessionNotifications,
     server_state::ServerState,
-    subscriptions::Subscription,
+    subscriptions::OpenSubscription,
 };
 use crate::{
-    engine::{CallKey, Claim, IncomingCall, Mirror, Received, Refusal, RequestInfo, ServerConversation},
+    engine::{CallKey, Claim, IncomingCall, Mirror, Received, RefusedRequest, RequestInfo, ServerConversation},
     protocol::{
-        Feature, RawJson, RequestId, Revision, RpcError,
+        RawJson, RequestId, Revision, RevisionFeature, RpcError,
         envelope::{self, Frame, Malformed, Message},
         meta::RequestMeta,
         method,
@@ -23,7 +23,7 @@ use crate::{
         registry::ListSet,
     },
     sync::Mutex,
-    wire_log::{Direction, Exchange, Side, Transport},
+    wire_log::{Direction, Side, Transport, WireFacts},
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -37,7 +37,7 @@ use std::{
 
 /// How a conversation begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opening {
+pub(crate) enum ConversationStart {
     /// With `initialize`, or with modern requests that need no opening.
     Session,
     /// With any request: the transport knows the revision, and there is no session.
@@ -92,7 +92,7 @@ pub(crate) struct Connection {
     /// before the other, and both before the call that they belong to is over.
     pub(in crate::server) client_requests: Mutex<()>,
     calls: Mutex<HashMap<CallKey, Started>>,
-    subscriptions: Mutex<HashMap<CallKey, Subscription>>,
+    subscriptions: Mutex<HashMap<CallKey, OpenSubscription>>,
     idle: Mutex<Vec<Waker>>,
     initialized: AtomicBool,
     /// The lists that `initialize` declared.
@@ -114,7 +114,7 @@ struct Started {
 impl Started {
     fn cancel(self, reason: &str) {
         self.cancellation.cancel(reason);
-        self.reply.send(Outgoing::Abandoned);
+        self.reply.send(OutgoingMessage::Abandoned);
     }
 }
 
@@ -125,13 +125,13 @@ impl Connection {
         runtime: Arc<dyn Runtime>,
         transport: Transport,
         unrelated: Reply,
-        opening: Opening,
+        opening: ConversationStart,
         origin: Origin,
     ) -> Arc<Self> {
         let limits = &server.options().limits;
         let conversation = match opening {
-            Opening::Session => ServerConversation::new(limits),
-            Opening::Stateless(revision) => ServerConversation::stateless(limits, revision),
+            ConversationStart::Session => ServerConversation::new(limits),
+            ConversationStart::Stateless(revision) => ServerConversation::stateless(limits, revision),
         };
         Arc::new(Self {
             number: server.next_number(),
@@ -141,7 +141,7 @@ impl Connection {
             dispatch,
             runtime,
             transport,
-            stateless: matches!(opening, Opening::Stateless(_)),
+            stateless: matches!(opening, ConversationStart::Stateless(_)),
             origin,
             unrelated,
             calls: Mutex::default(),
@@ -228,7 +228,7 @@ impl Connection {
     }
 
     /// Takes a frame in; answers go to `reply`. Gives how many responses (or
-    /// [`Outgoing::Abandoned`]) `reply` gets in all; a batch counts as one.
+    /// [`OutgoingMessage::Abandoned`]) `reply` gets in all; a batch counts as one.
     ///
     /// # Errors
     /// If the frame as a whole is refused; the refusal is not sent yet.
@@ -237,7 +237,7 @@ impl Connection {
         frame: Frame,
         mirror: Option<&Mirror>,
         reply: &Reply,
-    ) -> Result<usize, Refusal> {
+    ) -> Result<usize, RefusedRequest> {
         if self.closed.load(Ordering::Acquire) {
             return Ok(0);
         }
@@ -247,14 +247,18 @@ impl Connection {
                 self.message(message, mirror, reply);
                 Ok(expected)
             }
-            Frame::Single(Err(Malformed { id, error })) => Err(Refusal { id, error }),
+            Frame::Single(Err(Malformed { id, error })) => Err(RefusedRequest { id, error }),
             Frame::Batch(elements) => self.batch(elements, reply),
         }
     }
 
-    fn batch(self: &Arc<Self>, elements: Vec<Result<Message, Malformed>>, reply: &Reply) -> Result<usize, Refusal> {
-        let legal = self.revision().is_some_and(|revision| revision.supports(Feature::Batches));
-        let refuse = |message: &str| Err(Refusal { id: None, error: RpcError::invalid_request(message) });
+    fn batch(
+        self: &Arc<Self>,
+        elements: Vec<Result<Message, Malformed>>,
+        reply: &Reply,
+    ) -> Result<usize, RefusedRequest> {
+        let legal = self.revision().is_some_and(|revision| revision.supports(RevisionFeature::Batches));
+        let refuse = |message: &str| Err(RefusedRequest { id: None, error: RpcError::invalid_request(message) });
         if !legal {
             return refuse("Batches exist only in revision 2025-03-26");
         }
@@ -274,7 +278,7 @@ impl Connection {
         for element in elements {
             match element {
                 Ok(message) => self.message(message, None, &batch),
-                Err(Malformed { id, error }) => batch.send(Outgoing::error(id.as_ref(), &error, true)),
+                Err(Malformed { id, error }) => batch.send(OutgoingMessage::error(id.as_ref(), &error, true)),
             }
         }
         Ok(usize::from(expected > 0))
@@ -296,7 +300,7 @@ impl Connection {
             // Answers that wait to be read count as calls that wait; pings and cancellations pass.
             Message::Request(request) if reply.is_congested() && &*request.method != method::PING => {
                 let error = RpcError::busy("too many answers wait to be read");
-                Received::Refuse(Refusal { id: Some(request.id.clone()), error })
+                Received::Refuse(RefusedRequest { id: Some(request.id.clone()), error })
             }
             _ => self.conversation.lock().receive(self.runtime.now(), message, mirror, Arc::clone(reply)),
         };
@@ -313,7 +317,7 @@ impl Connection {
             let refused = matches!(received, Received::Refuse(_));
             let (side, direction, transport) = (Side::Server, Direction::Received, self.transport);
             log.message(
-                &Exchange { side, direction, transport, revision, client_capabilities, method: None, refused },
+                &WireFacts { side, direction, transport, revision, client_capabilities, method: None, refused },
                 &message,
             );
         }
@@ -331,8 +335,8 @@ impl Connection {
                 self.respond(reply, &id, Ok(RawJson::empty_object()), revision.into(), method::PING);
             }
             Received::Call(call, reply) => self.start(call, &reply),
-            Received::Refuse(Refusal { id, error }) => {
-                let outgoing = Outgoing::error(id.as_ref(), &error, true);
+            Received::Refuse(RefusedRequest { id, error }) => {
+                let outgoing = OutgoingMessage::error(id.as_ref(), &error, true);
                 self.log_sent(&outgoing, LogContext::default(), "");
                 reply.send(outgoing);
             }
@@ -342,7 +346,7 @@ impl Connection {
                 tracing::debug!(target: "trunkline", "the client cancelled a request: {reason:?}");
                 self.cancel(key, reason);
                 if let Some(reply) = waiting {
-                    reply.send(Outgoing::Abandoned);
+                    reply.send(OutgoingMessage::Abandoned);
                 }
                 self.start_next(next);
             }
@@ -385,7 +389,7 @@ impl Connection {
             // (SUB-02).
             let mut subscriptions = self.subscriptions.lock();
             let visible_tasks = |ids| self.dispatch.visible_tasks(&call.info, ids);
-            Subscription::open(call.id.clone(), call.params.as_ref(), offered, visible_tasks, Arc::new(logged))
+            OpenSubscription::open(call.id.clone(), call.params.as_ref(), offered, visible_tasks, Arc::new(logged))
                 .map(|subscription| drop(subscriptions.insert(call.key, subscription)))
         };
         if let Err(error) = opened {
@@ -430,8 +434,8 @@ impl Connection {
         method: &str,
     ) {
         let outgoing = match result {
-            Ok(result) => Outgoing::result(envelope::encode_result(id, result.as_bytes())),
-            Err(error) => Outgoing::error(Some(id), &error, false),
+            Ok(result) => OutgoingMessage::result(envelope::encode_result(id, result.as_bytes())),
+            Err(error) => OutgoingMessage::error(Some(id), &error, false),
         };
         self.log_sent(&outgoing, log_context, method);
         reply.send(outgoing);
@@ -454,7 +458,7 @@ impl Connection {
     }
 
     /// Runs `act` on each stream of change notifications.
-    pub(super) fn for_subscriptions(&self, act: impl FnMut(&mut Subscription)) {
+    pub(super) fn for_subscriptions(&self, act: impl FnMut(&mut OpenSubscription)) {
         self.subscriptions.lock().values_mut().for_each(act);
     }
 
@@ -520,18 +524,18 @@ impl Connection {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    pub(in crate::server) fn log_sent(&self, outgoing: &Outgoing, log_context: LogContext<'_>, method: &str) {
+    pub(in crate::server) fn log_sent(&self, outgoing: &OutgoingMessage, log_context: LogContext<'_>, method: &str) {
         let Some(log) = self.runtime.wire_log() else { return };
         let (text, refused) = match outgoing {
-            Outgoing::Response { message, failure } => (message, failure.is_some_and(|failure| failure.refused)),
-            Outgoing::Notification(message) | Outgoing::Request(message) => (message, false),
-            Outgoing::Abandoned => return,
+            OutgoingMessage::Response { message, failure } => (message, failure.is_some_and(|failure| failure.refused)),
+            OutgoingMessage::Notification(message) | OutgoingMessage::Request(message) => (message, false),
+            OutgoingMessage::Abandoned => return,
         };
         let LogContext { revision, client_capabilities } = log_context;
         let revision = revision.or_else(|| self.revision());
         let (side, direction, transport) = (Side::Server, Direction::Sent, self.transport);
         let method = Some(method);
-        log.text(&Exchange { side, direction, transport, revision, client_capabilities, method, refused }, text);
+        log.text(&WireFacts { side, direction, transport, revision, client_capabilities, method, refused }, text);
     }
 }
 
@@ -563,8 +567,8 @@ struct LoggedReply {
 }
 
 impl Outbound for LoggedReply {
-    fn send(&self, outgoing: Outgoing) {
-        if let (Outgoing::Notification(_), Some(connection)) = (&outgoing, self.connection.upgrade()) {
+    fn send(&self, outgoing: OutgoingMessage) {
+        if let (OutgoingMessage::Notification(_), Some(connection)) = (&outgoing, self.connection.upgrade()) {
             let client_capabilities = Some(&self.client_capabilities);
             let log_context = LogContext { revision: Some(Revision::LATEST), client_capabilities };
             connection.log_sent(&outgoing, log_context, "");

@@ -13,9 +13,9 @@ mod pending;
 mod server_state;
 mod subscriptions;
 
-pub use outbound::{Failure, Outbound, Outgoing};
+pub use outbound::{ErrorFacts, Outbound, OutgoingMessage};
 
-pub(crate) use connection::{Connection, Opening, Origin};
+pub(crate) use connection::{Connection, ConversationStart, Origin};
 
 pub(super) use connection::Dispatch;
 pub(super) use listeners::TaskChange;

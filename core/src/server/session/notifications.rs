@@ -4,11 +4,11 @@
 use super::{
     connection::{Connection, LogContext},
     listeners::{ChangeListener, TaskChange},
-    outbound::Outgoing,
+    outbound::OutgoingMessage,
     pending::{PendingNotifications, changed_method},
 };
 use crate::{
-    protocol::{Feature, RpcError, envelope, method},
+    protocol::{RevisionFeature, RpcError, envelope, method},
     server::registry::ListSet,
 };
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ impl ChangeListener for Connection {
                 subscription.send_task_status(change.latest());
             }
         });
-        if let Some(revision) = self.revision().filter(|revision| revision.supports(Feature::CoreTasks))
+        if let Some(revision) = self.revision().filter(|revision| revision.supports(RevisionFeature::CoreTasks))
             && change.session == Some(self.number())
         {
             let params = (change.render)(revision).to_string();
@@ -76,7 +76,7 @@ impl Connection {
     }
 
     fn add_for_session(&self, changes: &PendingNotifications) -> bool {
-        if self.revision().is_none_or(|revision| revision.supports(Feature::ResultType)) {
+        if self.revision().is_none_or(|revision| revision.supports(RevisionFeature::ResultType)) {
             return false;
         }
         let notifications = self.notifications();
@@ -136,7 +136,7 @@ impl Connection {
     }
 
     fn notify_session(&self, method: &str, params: Option<&[u8]>) {
-        let outgoing = Outgoing::Notification(envelope::encode_notification(method, params));
+        let outgoing = OutgoingMessage::Notification(envelope::encode_notification(method, params));
         self.log_sent(&outgoing, LogContext::default(), method);
         self.unrelated().send(outgoing);
     }

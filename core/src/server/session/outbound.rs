@@ -5,13 +5,13 @@ use bytes::Bytes;
 
 /// A message on its way to the client.
 #[derive(Debug, Clone)]
-pub enum Outgoing {
+pub enum OutgoingMessage {
     /// The answer to a request; ends its exchange.
     Response {
         /// The message.
         message: Bytes,
         /// Why the request failed, if it did.
-        failure: Option<Failure>,
+        failure: Option<ErrorFacts>,
     },
     /// A notification.
     Notification(Bytes),
@@ -23,7 +23,7 @@ pub enum Outgoing {
 
 /// Facts about an error response for transports with status codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failure {
+pub struct ErrorFacts {
     /// The JSON-RPC code.
     pub code: i64,
     /// The request was refused before it was served: an envelope, header, version or admission
@@ -33,10 +33,10 @@ pub struct Failure {
     pub busy: bool,
 }
 
-impl Outgoing {
+impl OutgoingMessage {
     /// An error response.
     pub(crate) fn error(id: Option<&crate::protocol::RequestId>, error: &RpcError, refused: bool) -> Self {
-        let failure = Some(Failure { code: error.code, refused, busy: error.is_busy() });
+        let failure = Some(ErrorFacts { code: error.code, refused, busy: error.is_busy() });
         Self::Response { message: envelope::encode_error(id, error), failure }
     }
 
@@ -57,7 +57,7 @@ impl Outgoing {
 /// Takes messages to the client. Never blocks and never calls back into the server.
 pub trait Outbound: Send + Sync + 'static {
     /// Sends a message; one that cannot be delivered any more is dropped.
-    fn send(&self, outgoing: Outgoing);
+    fn send(&self, outgoing: OutgoingMessage);
 
     /// Returns whether so much waits to be read by the client that further calls are refused as
     /// busy.

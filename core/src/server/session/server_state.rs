@@ -5,7 +5,7 @@ use crate::{
     protocol::Revision,
     server::{
         options::ServerOptions,
-        registry::{Addition, Category, RegisterError, Registration, Snapshot},
+        registry::{Addition, Category, RegisterError, RegistryKey, Snapshot},
         result::ResultWriter,
     },
     sync::Mutex,
@@ -86,7 +86,7 @@ impl ServerState {
 
     /// Removes a feature, and notifies clients of lists that change by it. `false`: it is not
     /// there.
-    pub(in crate::server) fn remove(&self, registration: &Registration) -> bool {
+    pub(in crate::server) fn remove(&self, registration: &RegistryKey) -> bool {
         // Handlers in the old snapshot may notify their owner when they are dropped: not under the
         // lock.
         let (changed, _old) = {

@@ -2,7 +2,7 @@
 
 use super::{
     names::Names,
-    outbound::{Outbound, Outgoing},
+    outbound::{Outbound, OutgoingMessage},
     pending::{PendingNotifications, changed_method},
 };
 use crate::{
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// One open stream.
-pub(super) struct Subscription {
+pub(super) struct OpenSubscription {
     id: RequestId,
     lists: ListSet,
     resources: BTreeSet<String>,
@@ -31,7 +31,7 @@ const FILTERS: [(&str, ListSet); 3] = [
     ("promptsListChanged", ListSet::PROMPTS),
 ];
 
-impl Subscription {
+impl OpenSubscription {
     /// Opens a stream and acknowledges it: its first message (SUB-02), naming what of the filter is
     /// honoured.
     pub(super) fn open(
@@ -139,7 +139,7 @@ impl Subscription {
     fn send(&self, method: &str, mut params: Value) {
         params["_meta"] = self.tag();
         let params = serde_json::to_vec(&params).unwrap_or_default();
-        self.reply.send(Outgoing::Notification(envelope::encode_notification(method, Some(&params))));
+        self.reply.send(OutgoingMessage::Notification(envelope::encode_notification(method, Some(&params))));
     }
 
     fn tag(&self) -> Value {

@@ -49,32 +49,32 @@ pub struct ToolError(Reason);
 
 #[derive(Debug)]
 enum Reason {
-    Answer(Answer),
+    Answer(VisibleError),
     Internal(AnyError),
 }
 
 /// The part of a failure that clients see. It stands behind a [`ToolError`] in a chain of sources,
 /// so that it is found where the error around it is transparent.
 #[derive(Debug, Clone)]
-enum Answer {
+enum VisibleError {
     Text(String),
     InvalidArguments(String),
     Protocol(RpcError),
     Input(InputRequired),
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for VisibleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the client is told so")
     }
 }
 
-impl Error for Answer {}
+impl Error for VisibleError {}
 
 impl ToolError {
     /// A failure whose text the client, and usually its model, sees.
     pub fn new(message: impl Into<String>) -> Self {
-        Self::answer(Answer::Text(message.into()))
+        Self::answer(VisibleError::Text(message.into()))
     }
 
     /// A failure that only the log shows, with its causes. The client gets a generic text.
@@ -85,22 +85,22 @@ impl ToolError {
     /// Arguments that pass the schema but not a further check. Clients see the text as they see the
     /// refusal of a schema: begin it with the path of the argument.
     pub fn invalid_arguments(problem: impl Into<String>) -> Self {
-        Self::answer(Answer::InvalidArguments(problem.into()))
+        Self::answer(VisibleError::InvalidArguments(problem.into()))
     }
 
     /// The text that the client sees; `None` for an internal failure.
     pub fn message(&self) -> Option<&str> {
         match &self.0 {
-            Reason::Answer(Answer::Text(text) | Answer::InvalidArguments(text)) => Some(text),
-            Reason::Answer(Answer::Protocol(error)) => Some(&error.message),
-            Reason::Answer(Answer::Input(_)) | Reason::Internal(_) => None,
+            Reason::Answer(VisibleError::Text(text) | VisibleError::InvalidArguments(text)) => Some(text),
+            Reason::Answer(VisibleError::Protocol(error)) => Some(&error.message),
+            Reason::Answer(VisibleError::Input(_)) | Reason::Internal(_) => None,
         }
     }
 
     /// The JSON-RPC error that the client sees, if it is one.
     pub fn rpc(&self) -> Option<&RpcError> {
         match &self.0 {
-            Reason::Answer(Answer::Protocol(error)) => Some(error),
+            Reason::Answer(VisibleError::Protocol(error)) => Some(error),
             _ => None,
         }
     }
@@ -110,16 +110,16 @@ impl ToolError {
         matches!(self.0, Reason::Internal(_))
     }
 
-    fn answer(answer: Answer) -> Self {
+    fn answer(answer: VisibleError) -> Self {
         Self(Reason::Answer(answer))
     }
 
     pub(in crate::server) fn into_outcome(self) -> Outcome {
         match self.0 {
-            Reason::Answer(Answer::Text(text)) => Outcome::ToolError(text),
-            Reason::Answer(Answer::InvalidArguments(problem)) => Outcome::InvalidArguments(problem),
-            Reason::Answer(Answer::Protocol(error)) => Outcome::Protocol(error),
-            Reason::Answer(Answer::Input(InputRequired { requests, state })) => {
+            Reason::Answer(VisibleError::Text(text)) => Outcome::ToolError(text),
+            Reason::Answer(VisibleError::InvalidArguments(problem)) => Outcome::InvalidArguments(problem),
+            Reason::Answer(VisibleError::Protocol(error)) => Outcome::Protocol(error),
+            Reason::Answer(VisibleError::Input(InputRequired { requests, state })) => {
                 Outcome::InputRequired { requests, state }
             }
             Reason::Internal(error) => Outcome::Internal(with_causes(&*error)),
@@ -130,9 +130,9 @@ impl ToolError {
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Reason::Answer(Answer::Text(text) | Answer::InvalidArguments(text)) => f.write_str(text),
-            Reason::Answer(Answer::Protocol(error)) => error.fmt(f),
-            Reason::Answer(Answer::Input(required)) => required.fmt(f),
+            Reason::Answer(VisibleError::Text(text) | VisibleError::InvalidArguments(text)) => f.write_str(text),
+            Reason::Answer(VisibleError::Protocol(error)) => error.fmt(f),
+            Reason::Answer(VisibleError::Input(required)) => required.fmt(f),
             Reason::Internal(error) => error.fmt(f),
         }
     }
@@ -167,14 +167,14 @@ fn with_causes(error: &(dyn Error + 'static)) -> String {
 }
 
 /// The answer for the client that stands in the chain of an error.
-fn answer_in(error: &(dyn Error + 'static)) -> Option<Answer> {
+fn answer_in(error: &(dyn Error + 'static)) -> Option<VisibleError> {
     chain(error).find_map(|error| {
-        if let Some(answer) = error.downcast_ref::<Answer>() {
+        if let Some(answer) = error.downcast_ref::<VisibleError>() {
             Some(answer.clone())
         } else if let Some(required) = error.downcast_ref::<InputRequired>() {
-            Some(Answer::Input(required.clone()))
+            Some(VisibleError::Input(required.clone()))
         } else {
-            error.downcast_ref::<ClientRequestError>().map(|error| Answer::Protocol(error.clone().into_rpc()))
+            error.downcast_ref::<ClientRequestError>().map(|error| VisibleError::Protocol(error.clone().into_rpc()))
         }
     })
 }
@@ -199,19 +199,19 @@ impl From<AnyError> for ToolError {
 
 impl From<RpcError> for ToolError {
     fn from(error: RpcError) -> Self {
-        Self::answer(Answer::Protocol(error))
+        Self::answer(VisibleError::Protocol(error))
     }
 }
 
 impl From<ClientRequestError> for ToolError {
     fn from(error: ClientRequestError) -> Self {
-        Self::answer(Answer::Protocol(error.into_rpc()))
+        Self::answer(VisibleError::Protocol(error.into_rpc()))
     }
 }
 
 impl From<InputRequired> for ToolError {
     fn from(required: InputRequired) -> Self {
-        Self::answer(Answer::Input(required))
+        Self::answer(VisibleError::Input(required))
     }
 }
 

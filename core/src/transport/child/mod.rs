@@ -40,7 +40,7 @@ pub struct CloseDeadlines {
 
 /// How a child process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProcessEnding {
     /// By itself.
     Exited(ExitStatus),
     /// After it was asked to terminate.
@@ -110,7 +110,7 @@ impl ChildProcess {
         let id = child.id();
         let (orders, orders_in) = mpsc::unbounded_channel();
         let (state_out, state) = watch::channel(ProcessState::Running);
-        let group = Group {
+        let group = ProcessGroup {
             child,
             #[cfg(unix)]
             id,
@@ -190,21 +190,21 @@ impl ChildProcess {
     ///
     /// On Windows a job cannot be asked, so the middle step kills. Closing again, or closing what
     /// has ended, is harmless.
-    pub async fn close(&self, deadlines: CloseDeadlines) -> Ending {
+    pub async fn close(&self, deadlines: CloseDeadlines) -> ProcessEnding {
         self.stdin.close();
         let ending = if let Some(status) = self.ended_within(deadlines.after_stdin).await {
-            status.map(Ending::Exited)
+            status.map(ProcessEnding::Exited)
         } else {
             let _ = self.orders.send(Order::Terminate);
             if let Some(status) = self.ended_within(deadlines.after_terminate).await {
-                status.map(Ending::Terminated)
+                status.map(ProcessEnding::Terminated)
             } else {
                 let _ = self.orders.send(Order::Kill);
-                self.ended_within(KILL_DEADLINE).await.flatten().map(Ending::Killed)
+                self.ended_within(KILL_DEADLINE).await.flatten().map(ProcessEnding::Killed)
             }
         };
         let _ = timeout(KILL_DEADLINE, self.reached(|state| matches!(state, ProcessState::Gone(_)))).await;
-        ending.unwrap_or(Ending::Unknown)
+        ending.unwrap_or(ProcessEnding::Unknown)
     }
 
     async fn ended_within(&self, deadline: Duration) -> Option<Option<ExitStatus>> {
@@ -223,7 +223,11 @@ impl ChildProcess {
 
 /// Owns the process: the only place that signals it, so that nothing is sent to an id that has
 /// passed to somebody else.
-async fn supervise(mut group: Group, mut orders: mpsc::UnboundedReceiver<Order>, state: watch::Sender<ProcessState>) {
+async fn supervise(
+    mut group: ProcessGroup,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+    state: watch::Sender<ProcessState>,
+) {
     let status = loop {
         // The process itself is awaited, not the group, which may never end.
         tokio::select! {
@@ -243,7 +247,7 @@ async fn supervise(mut group: Group, mut orders: mpsc::UnboundedReceiver<Order>,
     state.send_replace(ProcessState::Gone(status));
 }
 
-struct Group {
+struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
     /// The id of the group's leader, and so of the group.
     #[cfg(unix)]
@@ -251,7 +255,7 @@ struct Group {
     gone: bool,
 }
 
-impl Group {
+impl ProcessGroup {
     fn kill(&mut self) {
         // It fails only if nobody is left.
         let _ = self.child.start_kill();
@@ -301,7 +305,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if !self.gone {
             self.kill();
@@ -377,7 +381,7 @@ mod tests {
         stdin.write_all(b"a\n").await.unwrap();
         assert_eq!(line(&mut lines).await, "got a");
         let ending = process.close(CloseDeadlines::default()).await;
-        assert_eq!(ending, Ending::Exited(ExitStatus::from_raw(3 << 8)));
+        assert_eq!(ending, ProcessEnding::Exited(ExitStatus::from_raw(3 << 8)));
         assert_eq!(process.close(SHORT).await, ending);
         assert_eq!(stdin.write_all(b"b\n").await.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
     }
@@ -387,7 +391,7 @@ mod tests {
         let (process, _stdin, mut lines) = start("trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done");
         line(&mut lines).await;
         let started = Instant::now();
-        assert_eq!(process.close(SHORT).await, Ending::Terminated(ExitStatus::from_raw(7 << 8)));
+        assert_eq!(process.close(SHORT).await, ProcessEnding::Terminated(ExitStatus::from_raw(7 << 8)));
         assert!((SHORT.after_stdin..Duration::from_secs(2)).contains(&started.elapsed()), "{:?}", started.elapsed());
     }
 
@@ -398,7 +402,7 @@ mod tests {
         );
         let grandchild = line(&mut lines).await;
         let started = Instant::now();
-        assert_eq!(process.close(SHORT).await, Ending::Killed(ExitStatus::from_raw(9)));
+        assert_eq!(process.close(SHORT).await, ProcessEnding::Killed(ExitStatus::from_raw(9)));
         let steps = SHORT.after_stdin + SHORT.after_terminate;
         assert!((steps..steps + Duration::from_secs(1)).contains(&started.elapsed()), "{:?}", started.elapsed());
         assert_gone(&grandchild).await;
@@ -413,7 +417,7 @@ mod tests {
             let (process, _stdin, mut lines) = start(&script);
             let grandchild = line(&mut lines).await;
             assert_eq!(process.ended().await, Some(ExitStatus::from_raw(0)));
-            assert_eq!(process.close(SHORT).await, Ending::Exited(ExitStatus::from_raw(0)));
+            assert_eq!(process.close(SHORT).await, ProcessEnding::Exited(ExitStatus::from_raw(0)));
             assert_gone(&grandchild).await;
         }
     }

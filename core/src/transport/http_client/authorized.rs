@@ -1,6 +1,6 @@
 //! HTTP requests with their credentials, which are asked for anew when the server refuses them.
 
-use super::{failure, link::Shared};
+use super::{failure, link::LinkContext};
 use crate::{
     client::{Inbox, LinkFailure, LinkMessage},
     client_auth::{AuthError, Denial, OutgoingRequest},
@@ -20,7 +20,7 @@ const AUTHORIZED_WITHIN: Duration = Duration::from_secs(15 * 60);
 const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
 /// A request to the server.
-pub(super) struct Outgoing {
+pub(super) struct EndpointRequest {
     method: Method,
     /// The URL, if it is not that of the endpoint.
     target: Option<Url>,
@@ -30,7 +30,7 @@ pub(super) struct Outgoing {
     id: Option<RequestId>,
 }
 
-impl Outgoing {
+impl EndpointRequest {
     pub(super) fn post(headers: HeaderMap, message: &LinkMessage) -> Self {
         let id = message.request.as_ref().map(|request| request.id.clone());
         Self { method: Method::POST, target: None, headers, body: message.bytes.clone(), id }
@@ -55,10 +55,10 @@ impl Outgoing {
     }
 }
 
-impl Shared {
+impl LinkContext {
     /// Makes a request, with credentials if the client has any (AUC-31); once more when new ones
     /// were got.
-    pub(super) async fn send(&self, outgoing: Outgoing) -> Result<Response, LinkFailure> {
+    pub(super) async fn send(&self, outgoing: EndpointRequest) -> Result<Response, LinkFailure> {
         let Some(auth) = &self.auth else { return self.send_once(&outgoing, outgoing.headers.clone()).await };
         let mut request =
             OutgoingRequest::new(outgoing.method.as_str(), self.url.as_str(), TokioRuntime::of(self.runtime.clone()));
@@ -93,7 +93,7 @@ impl Shared {
         }
     }
 
-    async fn send_once(&self, outgoing: &Outgoing, headers: HeaderMap) -> Result<Response, LinkFailure> {
+    async fn send_once(&self, outgoing: &EndpointRequest, headers: HeaderMap) -> Result<Response, LinkFailure> {
         let url = outgoing.target.as_ref().unwrap_or(&self.url);
         let mut request = self.client.request(outgoing.method.clone(), url.clone()).headers(headers);
         if outgoing.method == Method::POST {
@@ -105,7 +105,7 @@ impl Shared {
     /// Waits for credentials. The time of a person who logs in is not the request's.
     async fn paused<T>(
         &self,
-        outgoing: &Outgoing,
+        outgoing: &EndpointRequest,
         credentials: impl Future<Output = Result<T, AuthError>>,
     ) -> Result<T, LinkFailure> {
         let _pause = outgoing.id.as_ref().map(|id| Pause::begin(&*self.inbox, id));

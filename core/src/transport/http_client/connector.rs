@@ -1,17 +1,16 @@
 //! Connections to the server behind a URL.
 
-use super::{endpoint::HttpEndpoint, failure, http_sse::Expectation, link::HttpLink, tls::Security};
+use super::{endpoint::HttpEndpoint, failure, http_sse::SseExpectation, link::HttpLink, redirects, tls::Security};
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure},
     client_auth::ClientAuth,
     engine::Limits,
     http::guard::is_loopback,
-    printable::printable,
     protocol::Era,
-    runtime::Task,
+    runtime::BoxedTask,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use reqwest::{Client, Response, Url, redirect};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url, redirect};
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     path::PathBuf,
@@ -24,7 +23,6 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 /// How long an unused connection is kept: less than servers keep theirs, so that it is not used
 /// just when they close it.
 const POOL_IDLE: Duration = Duration::from_secs(20);
-const MAX_REDIRECTS: usize = 5;
 /// The prefix of URLs of Unix sockets.
 const UNIX: &str = "unix:";
 /// The endpoint behind a Unix socket, if its URL does not name it.
@@ -92,7 +90,7 @@ impl HttpConnector {
     fn client(&self) -> Result<Client, LinkFailure> {
         let client = self.client.get_or_init(|| {
             let mut builder = Client::builder()
-                .redirect(redirect::Policy::custom(follow))
+                .redirect(redirect::Policy::custom(redirects::follow))
                 .connect_timeout(CONNECT_DEADLINE)
                 .pool_idle_timeout(POOL_IDLE)
                 .tcp_nodelay(true);
@@ -137,50 +135,11 @@ fn behind_socket(place: &str) -> Result<(Url, Option<PathBuf>), String> {
     Ok((url, Some(socket.into())))
 }
 
-/// A redirect that keeps method and body is followed within the origin. Any other would lose the
-/// message, or give it (and the caller's headers) to a stranger.
-fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
-    let same_origin = attempt.previous().last().is_some_and(|url| url.origin() == attempt.url().origin());
-    if same_origin && keeps_body(attempt.status()) && attempt.previous().len() <= MAX_REDIRECTS {
-        attempt.follow()
-    } else {
-        attempt.stop()
-    }
-}
-
-/// Where a server sends its clients that are not followed there, and why.
-pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
-    let status = response.status();
-    let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection())?;
-    let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
-    let from = response.url();
-    let target = from.join(&location);
-    let why = match &target {
-        Err(error) => format!("that is no URL: {error}"),
-        Ok(target) if target.origin() != from.origin() => {
-            "a message, with the headers that go with it, is not given to another origin".to_owned()
-        }
-        Ok(_) if !keeps_body(status) => "that status turns a POST into a GET".to_owned(),
-        Ok(_) => format!("it has been redirected {MAX_REDIRECTS} times already"),
-    };
-    let target = failure::shown(&target.map_or(location, String::from));
-    let from = failure::shown(from.as_str());
-    let status = status.as_u16();
-    let text = format!(
-        "{from} redirects to {target} (HTTP {status}), which is not followed: {why}. If the server is there, connect to that URL"
-    );
-    Some(LinkFailure::Redirected { status, text: printable(&text) })
-}
-
-fn keeps_body(status: StatusCode) -> bool {
-    matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
-}
-
 impl Connector for HttpConnector {
-    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         let (client, url, headers, limits, auth) =
             (self.client(), self.url.clone(), self.headers.clone(), self.limits.clone(), self.auth.clone());
-        let expectation = if self.http_sse { Expectation::Only } else { Expectation::OfServer(self.hash()) };
+        let expectation = if self.http_sse { SseExpectation::Only } else { SseExpectation::OfServer(self.hash()) };
         Box::pin(async move {
             let link: Arc<dyn Link> = Arc::new(HttpLink::new(client?, url, headers, limits, auth, expectation, inbox));
             Ok(link)

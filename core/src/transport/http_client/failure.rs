@@ -84,19 +84,19 @@ fn causes(error: &reqwest::Error) -> String {
 }
 
 /// An answer that is none: its status and the start of its body.
-pub(super) fn of_answer(answer: Answer, body: &[u8]) -> LinkFailure {
+pub(super) fn of_answer(answer: AnswerHead, body: &[u8]) -> LinkFailure {
     let text = printable(&String::from_utf8_lossy(body)).split_whitespace().collect::<Vec<_>>().join(" ");
-    let Answer { status, challenges } = answer;
+    let AnswerHead { status, challenges } = answer;
     LinkFailure::Status { status: status.as_u16(), text: text.chars().take(EXCERPT).collect(), challenges }
 }
 
 /// The head of an answer, as far as failures need it.
-pub(super) struct Answer {
+pub(super) struct AnswerHead {
     status: StatusCode,
     challenges: Vec<String>,
 }
 
-impl Answer {
+impl AnswerHead {
     pub(super) fn of(response: &Response) -> Self {
         let challenges = response.headers().get_all(header::WWW_AUTHENTICATE).iter();
         let challenges =

@@ -3,7 +3,7 @@
 use crate::{
     client::RequestHead,
     http::{content, headers, mirror},
-    protocol::{Era, Feature, Revision},
+    protocol::{Era, Revision, RevisionFeature},
 };
 use http::{HeaderMap, HeaderValue, header};
 
@@ -59,7 +59,7 @@ pub(super) fn of_session(base: &HeaderMap, revision: Option<Revision>, session: 
 }
 
 fn put_session(found: &mut HeaderMap, revision: Option<Revision>, session: Option<&HeaderValue>) {
-    if let Some(revision) = revision.filter(|revision| revision.supports(Feature::VersionHeader)) {
+    if let Some(revision) = revision.filter(|revision| revision.supports(RevisionFeature::VersionHeader)) {
         found.insert(headers::PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
     }
     if let Some(session) = session {

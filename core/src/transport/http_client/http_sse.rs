@@ -1,7 +1,7 @@
 //! HTTP+SSE (2024-11-05), for servers that have nothing newer: one stream for everything that the
 //! server sends, whose first event names the URI that messages are posted to.
 
-use super::{authorized::Outgoing, connector::not_followed, failure, heads, link::Shared};
+use super::{authorized::EndpointRequest, failure, heads, link::LinkContext, redirects::not_followed};
 use crate::{
     client::{LinkFailure, LinkMessage},
     http::{
@@ -35,7 +35,7 @@ static FOUND: Verdicts<()> = Verdicts::new();
 
 /// The transport that is expected of a server.
 #[derive(Clone, Copy)]
-pub(super) enum Expectation {
+pub(super) enum SseExpectation {
     /// HTTP+SSE, as its caller says.
     Only,
     /// Streamable HTTP, unless the server of this identity was found to have HTTP+SSE.
@@ -57,13 +57,13 @@ enum NotOpened {
     Unusable(LinkFailure),
 }
 
-impl Shared {
+impl LinkContext {
     /// Opens the stream if HTTP+SSE is expected; `id` is the request that opens the conversation.
     pub(super) async fn expect_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<(), LinkFailure> {
         let found = match self.expectation {
-            Expectation::Only => None,
-            Expectation::OfServer(server) if FOUND.known(server, Instant::now()).is_some() => Some(server),
-            Expectation::OfServer(_) => return Ok(()),
+            SseExpectation::Only => None,
+            SseExpectation::OfServer(server) if FOUND.known(server, Instant::now()).is_some() => Some(server),
+            SseExpectation::OfServer(_) => return Ok(()),
         };
         match (self.open_http_sse(id).await, found) {
             (Ok(_), _) => Ok(()),
@@ -84,7 +84,7 @@ impl Shared {
     ) -> Result<Option<&HttpSse>, LinkFailure> {
         match self.open_http_sse(id).await {
             Ok(http_sse) => {
-                if let Expectation::OfServer(server) = self.expectation {
+                if let SseExpectation::OfServer(server) = self.expectation {
                     FOUND.keep(server, (), Instant::now());
                 }
                 tracing::info!(target: "trunkline", "the server at {} has HTTP+SSE only", self.place);
@@ -101,7 +101,7 @@ impl Shared {
     /// Posts a message; its answer comes on the stream (SSE-03, SSE-04).
     pub(super) async fn post_http_sse(&self, http_sse: &HttpSse, message: &LinkMessage) -> Result<(), LinkFailure> {
         let (headers, _) = self.headers_of(message)?;
-        let response = self.send(Outgoing::post(headers, message).to(http_sse.endpoint.clone())).await?;
+        let response = self.send(EndpointRequest::post(headers, message).to(http_sse.endpoint.clone())).await?;
         if let Some(redirected) = not_followed(&response) {
             return Err(redirected);
         }
@@ -123,7 +123,7 @@ impl Shared {
     }
 
     async fn open_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<&HttpSse, NotOpened> {
-        let opening = Outgoing::get(heads::of_http_sse(&self.headers)).for_request(id);
+        let opening = EndpointRequest::get(heads::of_http_sse(&self.headers)).for_request(id);
         let mut response = self.send(opening).await.map_err(NotOpened::Absent)?;
         if let Some(redirected) = not_followed(&response) {
             return Err(NotOpened::Absent(redirected));

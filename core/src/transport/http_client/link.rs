@@ -2,10 +2,10 @@
 
 use super::{
     super::closing::{Closing, Deadline},
-    authorized::Outgoing,
+    authorized::EndpointRequest,
     failure, heads,
-    http_sse::{Expectation, HttpSse, Turn},
-    renewal::Opening,
+    http_sse::{HttpSse, SseExpectation, Turn},
+    renewal::OpeningMessages,
 };
 use crate::sync::Mutex;
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
         envelope::{Frame, FrameBounds, Message},
         method,
     },
-    runtime::Task,
+    runtime::BoxedTask,
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
@@ -37,12 +37,12 @@ const INITIALIZED_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The link; dropping it ends its tasks.
 pub(super) struct HttpLink {
-    shared: Arc<Shared>,
+    shared: Arc<LinkContext>,
     closing: Closing,
 }
 
 /// The state that the tasks of a link share.
-pub(super) struct Shared {
+pub(super) struct LinkContext {
     pub(super) client: Client,
     pub(super) url: Url,
     /// The URL as errors and logs may show it.
@@ -52,23 +52,23 @@ pub(super) struct Shared {
     pub(super) auth: Option<Arc<dyn ClientAuth>>,
     pub(super) inbox: Arc<dyn Inbox>,
     pub(super) runtime: Handle,
-    pub(super) expectation: Expectation,
+    pub(super) expectation: SseExpectation,
     /// The conversation over HTTP+SSE, if it turned out to be one.
     pub(super) http_sse: OnceLock<HttpSse>,
     /// Held while a lost session is opened anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<LinkState>,
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct LinkState {
     pub(super) closed: bool,
     pub(super) revision: Option<Revision>,
     pub(super) session: Option<HeaderValue>,
-    pub(super) opening: Opening,
+    pub(super) opening: OpeningMessages,
     handshake: Handshake,
     pub(super) has_stream: bool,
-    posts: HashMap<RequestId, Post>,
+    posts: HashMap<RequestId, RunningPost>,
     tasks: JoinSet<()>,
 }
 
@@ -82,7 +82,7 @@ enum Handshake {
     Done,
 }
 
-struct Post {
+struct RunningPost {
     task: AbortHandle,
     modern: bool,
 }
@@ -95,13 +95,13 @@ impl HttpLink {
         headers: HeaderMap,
         limits: Limits,
         auth: Option<Arc<dyn ClientAuth>>,
-        expectation: Expectation,
+        expectation: SseExpectation,
         inbox: Arc<dyn Inbox>,
     ) -> Self {
         let (headers, place) = (heads::of_posts(headers), failure::shown(url.as_str()));
         let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
         let http_sse = OnceLock::new();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(LinkContext {
             client,
             url,
             place,
@@ -176,7 +176,7 @@ impl Link for HttpLink {
         self.shared.start_stream(&mut state);
     }
 
-    fn close(&self, deadline: Duration) -> Task {
+    fn close(&self, deadline: Duration) -> BoxedTask {
         let shared = Arc::clone(&self.shared);
         shared.state.lock().end();
         self.closing.begin(
@@ -194,7 +194,7 @@ impl Drop for HttpLink {
     }
 }
 
-impl State {
+impl LinkState {
     fn end(&mut self) {
         self.closed = true;
         self.posts.clear();
@@ -203,7 +203,7 @@ impl State {
     }
 }
 
-impl Shared {
+impl LinkContext {
     /// HTTP-49: a session that is not needed any more is ended. The answer of the server does not
     /// matter.
     async fn end_session(&self, mut deadline: Deadline) {
@@ -213,7 +213,7 @@ impl Shared {
         };
         let Some(session) = session.filter(|_| !deadline.left().is_zero()) else { return };
         let headers = heads::of_session(&self.headers, revision, &session);
-        let ended = self.send(Outgoing::delete(headers));
+        let ended = self.send(EndpointRequest::delete(headers));
         let told = async {
             if let Err(error) = ended.await {
                 tracing::debug!(target: "trunkline", "the session was not ended: {}", error);
@@ -222,7 +222,7 @@ impl Shared {
         deadline.allows(told).await;
     }
 
-    fn start(self: &Arc<Self>, state: &mut State, message: LinkMessage) {
+    fn start(self: &Arc<Self>, state: &mut LinkState, message: LinkMessage) {
         while state.tasks.try_join_next().is_some() {}
         if let Some(request) = &message.request
             && &*request.method == method::INITIALIZE
@@ -235,7 +235,7 @@ impl Shared {
         let task = state.tasks.spawn_on(async move { shared.post(message, turn).await }, &self.runtime);
         if let Some((id, revision)) = head {
             let modern = revision.is_some_and(|revision| revision.era() == Era::Modern);
-            state.posts.insert(id, Post { task, modern });
+            state.posts.insert(id, RunningPost { task, modern });
         }
     }
 
@@ -262,7 +262,7 @@ impl Shared {
     }
 
     /// The stream of a session's unrelated messages, once the handshake is through (HTTP-30).
-    pub(super) fn start_stream(self: &Arc<Self>, state: &mut State) {
+    pub(super) fn start_stream(self: &Arc<Self>, state: &mut LinkState) {
         let legacy = state.revision.is_some_and(|revision| revision.era() == Era::Legacy);
         if !legacy || state.closed || state.has_stream || !matches!(state.handshake, Handshake::Done) {
             return;

@@ -10,6 +10,7 @@ mod http_sse;
 mod link;
 mod pauses;
 mod post;
+mod redirects;
 mod renewal;
 mod stream;
 mod tls;

@@ -8,12 +8,12 @@ const PATIENT: Duration = Duration::from_secs(1);
 
 /// The pauses of one stream.
 #[derive(Default)]
-pub(super) struct Pauses {
+pub(super) struct StreamPauses {
     /// The connections in a row that have brought no message.
     barren: u32,
 }
 
-impl Pauses {
+impl StreamPauses {
     /// The pause after a connection that ended, if the server has asked for one (HTTP-28, HTTP-38).
     pub(super) fn after(&mut self, stream: &EventStream) -> Option<Duration> {
         self.barren = if stream.has_brought() { 0 } else { self.barren.saturating_add(1) };
@@ -40,8 +40,8 @@ mod tests {
             while stream.next_message().unwrap().is_some() {}
             stream
         };
-        let ms = |pauses: &mut Pauses, text| pauses.after(&ended(text)).map(|pause| pause.as_millis());
-        let mut pauses = Pauses::default();
+        let ms = |pauses: &mut StreamPauses, text| pauses.after(&ended(text)).map(|pause| pause.as_millis());
+        let mut pauses = StreamPauses::default();
         let first: Vec<_> = (0..6).map(|_| ms(&mut pauses, "retry: 0\n\n").unwrap()).collect();
         assert_eq!(first, [100, 100, 200, 400, 800, 1_600]);
         assert_eq!((0..50).filter_map(|_| ms(&mut pauses, "retry: 0\n\n")).max(), Some(30_000));

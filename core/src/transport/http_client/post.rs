@@ -1,13 +1,13 @@
 //! One message on its way, and what comes back.
 
 use super::{
-    authorized::Outgoing,
-    connector::not_followed,
-    failure::{self, Answer},
+    authorized::EndpointRequest,
+    failure::{self, AnswerHead},
     heads,
     http_sse::Turn,
-    link::Shared,
-    pauses::Pauses,
+    link::LinkContext,
+    pauses::StreamPauses,
+    redirects::not_followed,
     stream::FIRST_PAUSE,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
         event_stream::EventStream,
         headers,
     },
-    protocol::{Feature, RequestId, Revision, RpcError, envelope, method},
+    protocol::{RequestId, Revision, RevisionFeature, RpcError, envelope, method},
 };
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
@@ -35,35 +35,35 @@ const MAX_ERROR_BYTES: usize = 1 << 20;
 const TOLD_WITHIN: Duration = Duration::from_secs(30);
 
 /// How one connection of a stream ended.
-enum End {
+enum PostEnd {
     Answered,
     /// Before the answer; why, if the connection broke.
     Early(Option<LinkFailure>),
 }
 
 /// Why a message brought nothing back.
-pub(super) enum Refused {
+pub(super) enum PostRefused {
     /// The server does not know this session any more.
     SessionLost(HeaderValue),
     Failed(LinkFailure),
 }
 
-impl From<LinkFailure> for Refused {
+impl From<LinkFailure> for PostRefused {
     fn from(failure: LinkFailure) -> Self {
         Self::Failed(failure)
     }
 }
 
-impl From<Refused> for LinkFailure {
-    fn from(refused: Refused) -> Self {
+impl From<PostRefused> for LinkFailure {
+    fn from(refused: PostRefused) -> Self {
         match refused {
-            Refused::SessionLost(_) => Self::SessionLost,
-            Refused::Failed(failure) => failure,
+            PostRefused::SessionLost(_) => Self::SessionLost,
+            PostRefused::Failed(failure) => failure,
         }
     }
 }
 
-impl Shared {
+impl LinkContext {
     /// Sends a message and gives what comes back to the inbox.
     pub(super) async fn post(self: Arc<Self>, message: LinkMessage, turn: Turn) {
         let turn = turn.come().await;
@@ -97,7 +97,7 @@ impl Shared {
     /// Sends a message; once more if its session is opened anew.
     async fn deliver(self: &Arc<Self>, message: &LinkMessage) -> Result<(), LinkFailure> {
         let mut outcome = self.exchange(message).await;
-        if let Err(Refused::SessionLost(session)) = &outcome
+        if let Err(PostRefused::SessionLost(session)) = &outcome
             && self.renew(session).await
         {
             outcome = self.exchange(message).await;
@@ -105,7 +105,7 @@ impl Shared {
         outcome.map_err(LinkFailure::from)
     }
 
-    pub(super) async fn exchange(self: &Arc<Self>, message: &LinkMessage) -> Result<(), Refused> {
+    pub(super) async fn exchange(self: &Arc<Self>, message: &LinkMessage) -> Result<(), PostRefused> {
         let initialize = message.request.as_ref().filter(|request| &*request.method == method::INITIALIZE);
         if let Some(request) = initialize {
             self.expect_http_sse(&request.id).await?;
@@ -114,12 +114,12 @@ impl Shared {
             return Ok(self.post_http_sse(http_sse, message).await?);
         }
         let (headers, session) = self.headers_of(message)?;
-        let response = self.send(Outgoing::post(headers, message)).await?;
+        let response = self.send(EndpointRequest::post(headers, message)).await?;
         let status = response.status();
         if status == StatusCode::NOT_FOUND
             && let Some(session) = session
         {
-            return Err(Refused::SessionLost(session));
+            return Err(PostRefused::SessionLost(session));
         }
         if let Some(redirected) = not_followed(&response) {
             return Err(redirected.into());
@@ -141,7 +141,7 @@ impl Shared {
             return Ok(self.events(response, message.request.as_ref(), session).await?);
         }
         let is_json = content::is_type(response.headers(), &JSON);
-        let answer = Answer::of(&response);
+        let answer = AnswerHead::of(&response);
         let body = failure::read(&self.place, response, self.limits.max_message_bytes).await?;
         if is_json && !body.is_empty() {
             self.inbox.message(body);
@@ -161,11 +161,11 @@ impl Shared {
         session: Option<HeaderValue>,
     ) -> Result<(), LinkFailure> {
         let mut stream = EventStream::new(self.limits.max_message_bytes);
-        let mut pauses = Pauses::default();
+        let mut pauses = StreamPauses::default();
         loop {
             let broke = match self.read_events(&mut stream, response, request).await? {
-                End::Answered => return Ok(()),
-                End::Early(broke) => broke,
+                PostEnd::Answered => return Ok(()),
+                PostEnd::Early(broke) => broke,
             };
             let pause = pauses.after(&stream).unwrap_or(FIRST_PAUSE);
             response = match self.resume(&mut stream, request, session.as_ref(), pause).await {
@@ -182,21 +182,21 @@ impl Shared {
         stream: &mut EventStream,
         mut response: Response,
         request: Option<&RequestHead>,
-    ) -> Result<End, LinkFailure> {
+    ) -> Result<PostEnd, LinkFailure> {
         let mut answered = false;
         loop {
             let chunk = match answered {
                 false => response.chunk().await,
                 true => match tokio::time::timeout(LINGER, response.chunk()).await {
                     Ok(chunk) => chunk,
-                    Err(_) => return Ok(End::Answered),
+                    Err(_) => return Ok(PostEnd::Answered),
                 },
             };
             match chunk {
                 Ok(Some(chunk)) => answered |= self.take_events(stream, &chunk, request)?,
-                _ if answered => return Ok(End::Answered),
-                Ok(None) => return Ok(End::Early(None)),
-                Err(error) => return Ok(End::Early(Some(failure::of_reqwest(&self.place, error)))),
+                _ if answered => return Ok(PostEnd::Answered),
+                Ok(None) => return Ok(PostEnd::Early(None)),
+                Err(error) => return Ok(PostEnd::Early(Some(failure::of_reqwest(&self.place, error)))),
             }
         }
     }
@@ -219,7 +219,7 @@ impl Shared {
         let mut headers = heads::of_session(&self.headers, request.revision, session);
         headers.insert(header::ACCEPT, EVENT_STREAM);
         headers.insert(headers::LAST_EVENT_ID, id);
-        let response = self.send(Outgoing::get(headers)).await.ok()?;
+        let response = self.send(EndpointRequest::get(headers)).await.ok()?;
         if response.status() != StatusCode::OK || !content::is_type(response.headers(), &EVENT_STREAM) {
             return None;
         }
@@ -246,18 +246,18 @@ impl Shared {
     }
 
     /// Reads an HTTP error.
-    pub(super) async fn refusal(&self, response: Response) -> Refusal {
-        let (status, answer) = (response.status(), Answer::of(&response));
+    pub(super) async fn refusal(&self, response: Response) -> PostRefusal {
+        let (status, answer) = (response.status(), AnswerHead::of(&response));
         let max = self.limits.max_message_bytes.min(MAX_ERROR_BYTES);
         let body = failure::read(&self.place, response, max).await.unwrap_or_default();
         let error = serde_json::from_slice::<ErrorBody>(&body).ok().map(|body| body.error);
-        Refusal { status, answer, body, error }
+        PostRefusal { status, answer, body, error }
     }
 
     /// An HTTP error. A JSON-RPC error in it answers the request, with or without its id, for
     /// nothing else was asked.
-    pub(super) fn refused(&self, refusal: Refusal, request: Option<&RequestHead>) -> Result<(), LinkFailure> {
-        let Refusal { status, answer, body, error } = refusal;
+    pub(super) fn refused(&self, refusal: PostRefusal, request: Option<&RequestHead>) -> Result<(), LinkFailure> {
+        let PostRefusal { status, answer, body, error } = refusal;
         match (request, error) {
             (Some(request), Some(error)) if says_what_the_server_is(status, request) => {
                 self.inbox.message(envelope::encode_error(Some(&request.id), &error));
@@ -270,14 +270,14 @@ impl Shared {
 }
 
 /// An HTTP error that was read.
-pub(super) struct Refusal {
+pub(super) struct PostRefusal {
     status: StatusCode,
-    answer: Answer,
+    answer: AnswerHead,
     body: Bytes,
     error: Option<RpcError>,
 }
 
-impl Refusal {
+impl PostRefusal {
     pub(super) fn into_failure(self) -> LinkFailure {
         failure::of_answer(self.answer, &self.body)
     }
@@ -290,7 +290,8 @@ impl Refusal {
             401 | 403 => false,
             status => {
                 (400..500).contains(&status)
-                    && offered(initialize).is_some_and(|revision| revision.supports(Feature::HttpSseAfterAny4xx))
+                    && offered(initialize)
+                        .is_some_and(|revision| revision.supports(RevisionFeature::HttpSseAfterAny4xx))
             }
         };
         status_lets && !self.error.as_ref().is_some_and(RpcError::is_modern)

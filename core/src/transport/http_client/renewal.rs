@@ -1,7 +1,7 @@
 //! A session that the server does not know any more is opened anew, and what was refused is sent
 //! again (HTTP-48): a server that was restarted costs no call.
 
-use super::{authorized::Outgoing, failure, heads, link::Shared};
+use super::{authorized::EndpointRequest, failure, heads, link::LinkContext};
 use crate::{
     client::LinkMessage,
     http::{
@@ -25,12 +25,12 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The two messages that opened the session, to open another one.
 #[derive(Clone, Default)]
-pub(super) struct Opening {
+pub(super) struct OpeningMessages {
     pub(super) initialize: Option<LinkMessage>,
     pub(super) initialized: Option<LinkMessage>,
 }
 
-impl Shared {
+impl LinkContext {
     /// Opens a session in place of `lost`, once for all who lost it. `false`: there is none.
     pub(super) async fn renew(self: &Arc<Self>, lost: &HeaderValue) -> bool {
         let _turn = self.renewing.lock().await;
@@ -55,7 +55,7 @@ impl Shared {
         let Ok(headers) = heads::of_message(&self.headers, None, None, initialize.request.as_ref()) else {
             return false;
         };
-        let sent = self.send(Outgoing::post(headers, initialize)).await;
+        let sent = self.send(EndpointRequest::post(headers, initialize)).await;
         let Ok(response) = sent else { return false };
         let session = response.headers().get(headers::SESSION_ID).cloned();
         // The conversation goes on as it was, so the server must still speak what was agreed.

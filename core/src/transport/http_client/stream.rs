@@ -1,7 +1,7 @@
 //! The GET stream of a legacy session: messages of the server that answer no request (HTTP-30,
 //! HTTP-31).
 
-use super::{authorized::Outgoing, link::Shared, pauses::Pauses};
+use super::{authorized::EndpointRequest, link::LinkContext, pauses::StreamPauses};
 use crate::http::{
     content::{self, EVENT_STREAM},
     event_stream::{EventStream, LONGEST_PAUSE},
@@ -19,7 +19,7 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const GOOD: Duration = Duration::from_secs(60);
 
 /// How a stream ended.
-enum End {
+enum StreamEnd {
     /// The server has none.
     Refused,
     /// The server does not know the session any more.
@@ -31,12 +31,12 @@ enum End {
     Unreachable,
 }
 
-impl Shared {
+impl LinkContext {
     /// Keeps the stream open as long as the link lives. Servers need not have one: then nothing
     /// happens.
     pub(super) async fn stream(self: Arc<Self>, mut headers: HeaderMap) {
         headers.insert(header::ACCEPT, EVENT_STREAM);
-        let (mut pause, mut pauses, mut was_open) = (FIRST_PAUSE, Pauses::default(), false);
+        let (mut pause, mut pauses, mut was_open) = (FIRST_PAUSE, StreamPauses::default(), false);
         loop {
             let opened = Instant::now();
             let end = self.read_stream(headers.clone(), was_open).await;
@@ -44,23 +44,23 @@ impl Shared {
                 pause = FIRST_PAUSE;
             }
             let mut wait = pause;
-            was_open |= matches!(end, End::Over(_) | End::TooLarge);
+            was_open |= matches!(end, StreamEnd::Over(_) | StreamEnd::TooLarge);
             match end {
                 // The events after that one are lost; those from now on need not be.
-                End::Refused if headers.remove(headers::LAST_EVENT_ID).is_some() => {}
-                End::Refused => return,
+                StreamEnd::Refused if headers.remove(headers::LAST_EVENT_ID).is_some() => {}
+                StreamEnd::Refused => return,
                 // From a server that never had a stream this says no more than that.
-                End::SessionLost if !was_open => return,
-                End::SessionLost => {
+                StreamEnd::SessionLost if !was_open => return,
+                StreamEnd::SessionLost => {
                     // The new session has a stream of its own.
                     if let Some(lost) = headers.get(headers::SESSION_ID) {
                         self.renew(lost).await;
                     }
                     return;
                 }
-                End::TooLarge => drop(headers.remove(headers::LAST_EVENT_ID)),
-                End::Unreachable => {}
-                End::Over(stream) => {
+                StreamEnd::TooLarge => drop(headers.remove(headers::LAST_EVENT_ID)),
+                StreamEnd::Unreachable => {}
+                StreamEnd::Over(stream) => {
                     // HTTP-28, HTTP-38
                     wait = pauses.after(&stream).unwrap_or(pause);
                     if let Some(id) = stream.last_id().and_then(|id| HeaderValue::from_str(id).ok()) {
@@ -73,23 +73,23 @@ impl Shared {
         }
     }
 
-    async fn read_stream(&self, headers: HeaderMap, was_open: bool) -> End {
+    async fn read_stream(&self, headers: HeaderMap, was_open: bool) -> StreamEnd {
         let gap = was_open && !headers.contains_key(headers::LAST_EVENT_ID);
-        let mut response = match self.send(Outgoing::get(headers)).await {
+        let mut response = match self.send(EndpointRequest::get(headers)).await {
             Ok(response) => response,
             Err(error) => {
                 tracing::debug!(target: "trunkline", "no stream: {}", error);
-                return End::Unreachable;
+                return StreamEnd::Unreachable;
             }
         };
         if response.status().is_server_error() {
-            return End::Unreachable;
+            return StreamEnd::Unreachable;
         }
         if response.status() == StatusCode::NOT_FOUND {
-            return End::SessionLost;
+            return StreamEnd::SessionLost;
         }
         if response.status() != StatusCode::OK || !content::is_type(response.headers(), &EVENT_STREAM) {
-            return End::Refused;
+            return StreamEnd::Refused;
         }
         if gap {
             self.inbox.missed();
@@ -100,10 +100,10 @@ impl Shared {
                 Ok(Some(chunk)) => {
                     if let Err(failure) = self.take_events(&mut stream, &chunk, None) {
                         tracing::warn!(target: "trunkline", "the stream is opened anew: {failure}");
-                        return End::TooLarge;
+                        return StreamEnd::TooLarge;
                     }
                 }
-                Ok(None) | Err(_) => return End::Over(stream),
+                Ok(None) | Err(_) => return StreamEnd::Over(stream),
             }
         }
     }

@@ -3,11 +3,11 @@
 
 use super::{body::HttpBody, options::HttpOptions, reply};
 use crate::{
-    auth::{self, Authorization, Identity, Refusal, Refused, Scheme},
+    auth::{self, Authorization, AuthorizationRefused, Identity, Refusal, Scheme},
     http::{classify, rejection::Rejection},
     protocol::{RawJson, RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
-    server::{Outbound, Outgoing, Server},
+    server::{Outbound, OutgoingMessage, Server},
 };
 use http::{HeaderName, HeaderValue, Method, Response, header, request::Parts};
 use serde_json::json;
@@ -90,7 +90,7 @@ impl Caller {
     /// does not grant what everything needs.
     async fn of(access: &AccessControl, parts: &Parts, runtime: &Arc<dyn Runtime>) -> Result<Self, Rejection> {
         let Some(authorization) = &access.authorization else { return Ok(Self(None)) };
-        let refuse = |refused: Refused| rejection(authorization, None, &refused);
+        let refuse = |refused: AuthorizationRefused| rejection(authorization, None, &refused);
         let now = now();
         let (request, candidate) = authorization.read(parts, now, runtime).map_err(refuse)?.split();
         let unavailable = |text: &str| Err(Refusal::Unavailable(text.into()));
@@ -117,7 +117,7 @@ impl Caller {
         known
             .authorization
             .permit(&known.identity, operation)
-            .map_err(|refusal| Refused { refusal, scheme: Some(known.scheme) })
+            .map_err(|refusal| AuthorizationRefused { refusal, scheme: Some(known.scheme) })
             .map_err(|refused| rejection(&known.authorization, request, &refused))
     }
 
@@ -155,7 +155,7 @@ struct Signed {
 }
 
 impl Outbound for Signed {
-    fn send(&self, outgoing: Outgoing) {
+    fn send(&self, outgoing: OutgoingMessage) {
         self.reply.send(outgoing);
     }
 
@@ -184,7 +184,7 @@ impl Outbound for Signed {
     }
 }
 
-fn rejection(authorization: &Authorization, request: Option<&RequestId>, refused: &Refused) -> Rejection {
+fn rejection(authorization: &Authorization, request: Option<&RequestId>, refused: &AuthorizationRefused) -> Rejection {
     let refusal = &refused.refusal;
     if let Refusal::Unavailable(text) = refusal {
         tracing::warn!(target: "trunkline", "an access token could not be verified: {text}");

@@ -2,7 +2,7 @@
 
 use super::{
     session::SessionEnd,
-    stream::{Item, Reader},
+    stream::{StreamItem, StreamReader},
 };
 use crate::http::{replay::EventId, sse};
 use bytes::{Bytes, BytesMut};
@@ -17,9 +17,9 @@ use std::{
 use tokio::time::{Instant, Sleep};
 
 /// The body of a response: nothing, one message, or an event stream.
-pub struct HttpBody(Kind);
+pub struct HttpBody(BodyKind);
 
-enum Kind {
+enum BodyKind {
     Empty,
     Full(Bytes),
     Events(Box<Events>),
@@ -27,7 +27,7 @@ enum Kind {
 
 /// A stream of messages. It ends after the last answer (HTTP-21).
 pub(super) struct Events {
-    reader: Reader,
+    reader: StreamReader,
     /// Goes out with the head, in one write.
     first: BytesMut,
     keep_alive: Duration,
@@ -44,20 +44,20 @@ const FRAME_BYTES: usize = 64 << 10;
 
 impl HttpBody {
     pub(super) fn empty() -> Self {
-        Self(Kind::Empty)
+        Self(BodyKind::Empty)
     }
 
     pub(super) fn full(message: Bytes) -> Self {
-        Self(Kind::Full(message))
+        Self(BodyKind::Full(message))
     }
 
     pub(super) fn events(events: Events) -> Self {
-        Self(Kind::Events(Box::new(events)))
+        Self(BodyKind::Events(Box::new(events)))
     }
 }
 
 impl Events {
-    pub(super) fn new(reader: Reader, keep_alive: Duration, session: Option<SessionEnd>) -> Self {
+    pub(super) fn new(reader: StreamReader, keep_alive: Duration, session: Option<SessionEnd>) -> Self {
         let end = reader.lifetime().map(|lifetime| Box::pin(tokio::time::sleep(lifetime)));
         Self { reader, first: BytesMut::new(), keep_alive, timer: None, end, ended: false, _session: session }
     }
@@ -77,7 +77,7 @@ impl Events {
     }
 
     /// Begins with what was read already, or with a sign of life.
-    pub(super) fn starting_with(mut self, item: Option<Item>) -> Self {
+    pub(super) fn starting_with(mut self, item: Option<StreamItem>) -> Self {
         match item {
             Some(item) => put(&mut self.first, item),
             None if self.first.is_empty() => self.first.extend_from_slice(sse::KEEP_ALIVE),
@@ -119,14 +119,14 @@ impl Events {
     }
 }
 
-fn put(stream: &mut BytesMut, item: Item) {
+fn put(stream: &mut BytesMut, item: StreamItem) {
     match item {
-        Item::Message(id, outgoing) => {
+        StreamItem::Message(id, outgoing) => {
             if let Some(message) = outgoing.message() {
                 sse::put_event(stream, id, message);
             }
         }
-        Item::HungUp(retry) => sse::put_retry(stream, retry),
+        StreamItem::HungUp(retry) => sse::put_retry(stream, retry),
     }
 }
 
@@ -139,29 +139,29 @@ impl Body for HttpBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.0 {
-            Kind::Empty => Poll::Ready(None),
-            Kind::Full(message) => {
+            BodyKind::Empty => Poll::Ready(None),
+            BodyKind::Full(message) => {
                 let message = std::mem::take(message);
-                self.0 = Kind::Empty;
+                self.0 = BodyKind::Empty;
                 Poll::Ready(Some(Ok(Frame::data(message))))
             }
-            Kind::Events(events) => events.poll(context).map(|frame| frame.map(|bytes| Ok(Frame::data(bytes)))),
+            BodyKind::Events(events) => events.poll(context).map(|frame| frame.map(|bytes| Ok(Frame::data(bytes)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Kind::Empty => true,
-            Kind::Full(_) => false,
-            Kind::Events(events) => events.ended && events.first.is_empty(),
+            BodyKind::Empty => true,
+            BodyKind::Full(_) => false,
+            BodyKind::Events(events) => events.ended && events.first.is_empty(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Empty => SizeHint::with_exact(0),
-            Kind::Full(message) => SizeHint::with_exact(message.len() as u64),
-            Kind::Events(_) => SizeHint::default(),
+            BodyKind::Empty => SizeHint::with_exact(0),
+            BodyKind::Full(message) => SizeHint::with_exact(message.len() as u64),
+            BodyKind::Events(_) => SizeHint::default(),
         }
     }
 }

@@ -23,28 +23,28 @@ const SPARE_DESCRIPTORS: u64 = 64;
 
 /// The open connections.
 pub(super) struct Connections {
-    table: Mutex<Table>,
+    table: Mutex<ConnectionTable>,
     max: usize,
     /// 0: no bound.
     max_per_address: usize,
 }
 
 #[derive(Default)]
-struct Table {
+struct ConnectionTable {
     /// The oldest first.
-    open: BTreeMap<u64, Entry>,
+    open: BTreeMap<u64, ConnectionEntry>,
     of: HashMap<IpAddr, usize>,
     next: u64,
 }
 
-struct Entry {
+struct ConnectionEntry {
     /// The peer; a Unix socket has none.
     address: Option<IpAddr>,
     activity: Arc<Activity>,
 }
 
 /// The place of one connection, until it is dropped.
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     connections: Arc<Connections>,
     number: u64,
     pub(super) activity: Arc<Activity>,
@@ -52,7 +52,7 @@ pub(super) struct Place {
 
 /// The reason why a connection has no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Full {
+pub(super) enum NoPlace {
     /// There may be a place later.
     AtAll,
     /// Its address has its share.
@@ -77,30 +77,30 @@ impl Connections {
     ///
     /// # Errors
     /// Each one has a request.
-    pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Result<Place, Full> {
+    pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Result<ConnectionPlace, NoPlace> {
         let mut table = self.table.lock();
         let share = address.and_then(|address| table.of.get(&address)).copied().unwrap_or_default();
         if self.max_per_address > 0 && share >= self.max_per_address {
-            let idle = table.idle(|entry| entry.address == address).ok_or(Full::OfAddress)?;
+            let idle = table.idle(|entry| entry.address == address).ok_or(NoPlace::OfAddress)?;
             table.give_way(idle);
         }
         if table.open.len() >= self.max {
-            let idle = table.idle(|_| true).ok_or(Full::AtAll)?;
+            let idle = table.idle(|_| true).ok_or(NoPlace::AtAll)?;
             table.give_way(idle);
         }
         table.next += 1;
         let (number, activity) = (table.next, Arc::<Activity>::default());
-        table.open.insert(number, Entry { address, activity: Arc::clone(&activity) });
+        table.open.insert(number, ConnectionEntry { address, activity: Arc::clone(&activity) });
         if let Some(address) = address {
             *table.of.entry(address).or_default() += 1;
         }
-        Ok(Place { connections: Arc::clone(self), number, activity })
+        Ok(ConnectionPlace { connections: Arc::clone(self), number, activity })
     }
 }
 
-impl Table {
+impl ConnectionTable {
     /// The oldest connection that has never had a request, or else the oldest without one now.
-    fn idle(&self, among: impl Fn(&Entry) -> bool) -> Option<u64> {
+    fn idle(&self, among: impl Fn(&ConnectionEntry) -> bool) -> Option<u64> {
         let idle = self.open.iter().filter(|(_, entry)| among(entry) && entry.activity.is_idle());
         idle.min_by_key(|(number, entry)| (entry.activity.has_begun(), **number)).map(|(number, _)| *number)
     }
@@ -111,7 +111,7 @@ impl Table {
         }
     }
 
-    fn remove(&mut self, number: u64) -> Option<Entry> {
+    fn remove(&mut self, number: u64) -> Option<ConnectionEntry> {
         let entry = self.open.remove(&number)?;
         if let Some(address) = entry.address
             && let Some(count) = self.of.get_mut(&address)
@@ -125,7 +125,7 @@ impl Table {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         self.connections.table.lock().remove(self.number);
     }
@@ -219,11 +219,11 @@ mod tests {
     const ALICE: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)));
     const BOB: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2)));
 
-    async fn gives_way(place: &Place) -> bool {
+    async fn gives_way(place: &ConnectionPlace) -> bool {
         tokio::time::timeout(std::time::Duration::from_millis(1), place.activity.gives_way()).await.is_ok()
     }
 
-    fn enter(connections: &Arc<Connections>, address: Option<IpAddr>) -> Place {
+    fn enter(connections: &Arc<Connections>, address: Option<IpAddr>) -> ConnectionPlace {
         connections.enter(address).ok().unwrap()
     }
 
@@ -239,9 +239,9 @@ mod tests {
         let last = enter(&connections, None);
         let _last = last.activity.begin();
         assert!(gives_way(&idle).await && !gives_way(&busy).await);
-        assert_eq!(connections.enter(None).err(), Some(Full::AtAll), "each has a request");
+        assert_eq!(connections.enter(None).err(), Some(NoPlace::AtAll), "each has a request");
         drop((silent, idle));
-        assert_eq!(connections.enter(None).err(), Some(Full::AtAll), "those had no place any more");
+        assert_eq!(connections.enter(None).err(), Some(NoPlace::AtAll), "those had no place any more");
         drop(request);
         drop(enter(&connections, None));
         assert!(gives_way(&busy).await);
@@ -254,7 +254,7 @@ mod tests {
         let connections = Connections::new(100, 2);
         let alice = [(); 2].map(|()| enter(&connections, ALICE));
         let requests = alice.each_ref().map(|place| place.activity.begin());
-        assert_eq!(connections.enter(ALICE).err(), Some(Full::OfAddress));
+        assert_eq!(connections.enter(ALICE).err(), Some(NoPlace::OfAddress));
         let bob = [(); 2].map(|()| enter(&connections, BOB));
         let _third = enter(&connections, BOB);
         assert!(gives_way(&bob[0]).await && !gives_way(&bob[1]).await, "one of its own gives way");

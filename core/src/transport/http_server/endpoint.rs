@@ -7,9 +7,9 @@ use super::{
     history::History,
     post::{self, busy},
     reply::{self, empty, method_not_allowed},
-    session::Session,
-    state::Shared,
-    stream::{self, Kind, Reader, Stream},
+    session::HttpSession,
+    state::EndpointState,
+    stream::{self, Stream, StreamKind, StreamReader},
 };
 use crate::{
     engine::Mirror,
@@ -21,10 +21,10 @@ use crate::{
         replay::EventId,
     },
     protocol::{
-        Feature, Revision, RpcError,
+        Revision, RevisionFeature, RpcError,
         envelope::{self, Frame},
     },
-    server::{Connection, Opening, Origin, Outbound},
+    server::{Connection, ConversationStart, Origin, Outbound},
     wire_log::Transport,
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, request::Parts};
@@ -35,7 +35,7 @@ use std::{sync::Arc, time::Duration};
 const FEW_VALUES: usize = 4 << 10;
 
 /// A message on its way to a conversation.
-struct Post<'a> {
+struct PostedMessage<'a> {
     headers: &'a HeaderMap,
     caller: &'a Caller,
     accepts: Accepts,
@@ -45,7 +45,7 @@ struct Post<'a> {
     lifetime: Option<Duration>,
 }
 
-impl Shared {
+impl EndpointState {
     pub(super) async fn endpoint<B: Body>(
         self: &Arc<Self>,
         parts: &Parts,
@@ -81,7 +81,7 @@ impl Shared {
         }
         let frame = self.read(body, &mut permit).await?;
         let posted = classify::classify(&frame, version)?;
-        let post = Post { headers, caller, accepts, frame, permit, lifetime: None };
+        let post = PostedMessage { headers, caller, accepts, frame, permit, lifetime: None };
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
             Posted::Modern { streams } => self.modern(streams, post).await,
@@ -103,13 +103,17 @@ impl Shared {
     }
 
     /// The session that a request names, if it names one and there are any.
-    fn named_session(&self, headers: &HeaderMap, caller: &Caller) -> Option<Result<Session, Rejection>> {
+    fn named_session(&self, headers: &HeaderMap, caller: &Caller) -> Option<Result<HttpSession, Rejection>> {
         let id = session_id(headers).filter(|_| !self.stateless)?;
         let session = self.sessions.touch(&self.runtime, id, caller.principal());
         Some(session.ok_or_else(|| classify::unknown_session(None)))
     }
 
-    async fn modern(self: &Arc<Self>, streams: bool, mut post: Post<'_>) -> Result<Response<HttpBody>, Rejection> {
+    async fn modern(
+        self: &Arc<Self>,
+        streams: bool,
+        mut post: PostedMessage<'_>,
+    ) -> Result<Response<HttpBody>, Rejection> {
         let id = classify::id_of(&post.frame);
         if streams && !post.accepts.events {
             // It would be answered when the server ends, and until then nothing would be told.
@@ -121,8 +125,8 @@ impl Shared {
         place.map_err(|full| Rejection::busy(id, full))?;
         post.accepts.events &= streams || !self.json;
         post.lifetime = post.caller.lifetime().filter(|_| streams);
-        let connection = self.connect(Arc::clone(&self.nowhere), Opening::Session);
-        let kind = Kind::Answer { streams: post.accepts.events, in_session: true };
+        let connection = self.connect(Arc::clone(&self.nowhere), ConversationStart::Session);
+        let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
         self.exchange(connection, kind, Some(mirror::read(post.headers)), post).await
     }
 
@@ -130,7 +134,7 @@ impl Shared {
         self: &Arc<Self>,
         posted: Posted,
         version: Option<&str>,
-        mut post: Post<'_>,
+        mut post: PostedMessage<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
         post.accepts.events &= !self.json;
         let streams = post.accepts.events;
@@ -143,8 +147,8 @@ impl Shared {
             if posted == Posted::Batch {
                 classify::check_batch(Some(revision))?;
             }
-            let connection = self.connect(Arc::clone(&self.nowhere), Opening::Stateless(revision));
-            return self.exchange(connection, Kind::Answer { streams, in_session: false }, None, post).await;
+            let connection = self.connect(Arc::clone(&self.nowhere), ConversationStart::Stateless(revision));
+            return self.exchange(connection, StreamKind::Answer { streams, in_session: false }, None, post).await;
         }
         // Once more: the body may have taken its time.
         let Some(session) = self.named_session(post.headers, post.caller) else {
@@ -160,30 +164,30 @@ impl Shared {
         }
         let kind = match session.history {
             // HTTP-20: before polling existed, a stream was not to end before its answer.
-            Some(history) if streams => Kind::Resumable { history, polls: primes(revision) },
-            _ => Kind::Answer { streams, in_session: true },
+            Some(history) if streams => StreamKind::Resumable { history, polls: primes(revision) },
+            _ => StreamKind::Answer { streams, in_session: true },
         };
         self.exchange(session.connection, kind, None, post).await
     }
 
-    pub(super) fn connect(&self, unrelated: Arc<dyn Outbound>, opening: Opening) -> Arc<Connection> {
+    pub(super) fn connect(&self, unrelated: Arc<dyn Outbound>, opening: ConversationStart) -> Arc<Connection> {
         let origin = Origin::Listener(self.origin);
         self.server.connect(Arc::clone(&self.runtime), Transport::Http, unrelated, opening, origin)
     }
 
     /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41).
-    async fn open_session(self: &Arc<Self>, post: Post<'_>) -> Result<Response<HttpBody>, Rejection> {
+    async fn open_session(self: &Arc<Self>, post: PostedMessage<'_>) -> Result<Response<HttpBody>, Rejection> {
         let request = classify::id_of(&post.frame).cloned();
         let owner = post.caller.principal().map(Into::into);
         let history = self.replay.map(|(events, bytes)| History::new(events, bytes, self.retry, &self.replay_room));
-        let stream = Stream::new(Kind::Unrelated(history.clone()));
-        let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, Opening::Session);
-        let kind = Kind::Answer { streams: post.accepts.events, in_session: true };
+        let stream = Stream::new(StreamKind::Unrelated(history.clone()));
+        let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
+        let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
         let mut response = self.exchange(Arc::clone(&connection), kind, None, post).await?;
         if connection.revision().is_none() {
             return Ok(response);
         }
-        let session = Session { owner, connection, stream, history };
+        let session = HttpSession { owner, connection, stream, history };
         let id = self.sessions.open(&self.runtime, session.clone());
         let Some(value) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
             session.end();
@@ -198,11 +202,11 @@ impl Shared {
     async fn exchange(
         self: &Arc<Self>,
         connection: Arc<Connection>,
-        kind: Kind,
+        kind: StreamKind,
         mirror: Option<Mirror>,
-        post: Post<'_>,
+        post: PostedMessage<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let Post { caller, accepts, frame, permit, lifetime, .. } = post;
+        let PostedMessage { caller, accepts, frame, permit, lifetime, .. } = post;
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
         let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
         let (answers, reader) = stream::exchange(kind, cancels, Some(permit));
@@ -232,8 +236,9 @@ impl Shared {
         classify::legacy_revision(None, mirror::version(headers).as_deref())?;
         check_accepts_events(headers)?;
         let session = session?;
-        let events =
-            |reader: Reader| Events::new(reader.bounded(caller.lifetime()), self.server.options().keep_alive, None);
+        let events = |reader: StreamReader| {
+            Events::new(reader.bounded(caller.lifetime()), self.server.options().keep_alive, None)
+        };
         let Some(last) = headers.get(headers::LAST_EVENT_ID) else {
             let reader = session.stream.attach();
             let position = reader.open(None).0.filter(|_| primes(session.connection.revision()));
@@ -258,7 +263,7 @@ impl Shared {
 /// Returns whether a client of the revision knows events that only let it come back
 /// (docs/versions.md, 2.6, 5).
 fn primes(revision: Option<Revision>) -> bool {
-    revision.is_some_and(|revision| revision.supports(Feature::Priming))
+    revision.is_some_and(|revision| revision.supports(RevisionFeature::Priming))
 }
 
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Rejection> {

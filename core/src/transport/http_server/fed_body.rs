@@ -27,17 +27,17 @@ pub(crate) struct FeedRoom {
 }
 
 /// The end that is read.
-pub struct FedBody(Arc<Shared>);
+pub struct FedBody(Arc<FedPieces>);
 
 /// The end that is fed.
 #[derive(Debug)]
 pub struct BodyFeed {
-    shared: Arc<Shared>,
+    shared: Arc<FedPieces>,
     max: usize,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct FedPieces {
     state: Mutex<BodyState>,
     room: Arc<FeedRoom>,
 }
@@ -78,14 +78,14 @@ impl BodyFeed {
     /// A body of which no more is taken once it is longer than `max`: whoever reads it will see
     /// that and refuse it. Nor is more taken than `room` has: then [`FedBody::crowding`] tells.
     pub(crate) fn new(max: usize, room: &Arc<FeedRoom>) -> (Self, FedBody) {
-        let shared = Arc::new(Shared { state: Mutex::default(), room: Arc::clone(room) });
+        let shared = Arc::new(FedPieces { state: Mutex::default(), room: Arc::clone(room) });
         (Self { shared: Arc::clone(&shared), max }, FedBody(shared))
     }
 
     /// The next piece; `end`: it is the last. `false`: the rest is not wanted any more.
     pub fn feed(&self, piece: Bytes, end: bool) -> bool {
         let (reader, wanted) = {
-            let Shared { state, room } = &*self.shared;
+            let FedPieces { state, room } = &*self.shared;
             let mut state = state.lock();
             if state.unwanted || state.ended {
                 return false;
@@ -110,7 +110,7 @@ impl BodyFeed {
     }
 }
 
-impl Shared {
+impl FedPieces {
     /// Nothing more is read of it.
     fn give_up(&self, state: &mut BodyState) {
         state.unwanted = true;
@@ -120,7 +120,7 @@ impl Shared {
 }
 
 /// Says of a body whose reader may have seen only a part of it why that is so.
-pub(super) struct Crowding(Arc<Shared>);
+pub(super) struct Crowding(Arc<FedPieces>);
 
 impl Crowding {
     /// Returns whether there was no room for the body.

@@ -17,14 +17,14 @@ const SMALL_BODY: usize = 64 << 10;
 const ROOM_FOR_SMALL: usize = 16 << 20;
 
 /// The reason of a refusal: the room that is missing.
-pub(super) type Full = &'static str;
+pub(super) type MissingRoom = &'static str;
 
-const TOO_MUCH: Full = "too much is being sent and served";
-const TOO_MUCH_OF_ONE: Full = "too much of this client is being sent and served";
+const TOO_MUCH: MissingRoom = "too much is being sent and served";
+const TOO_MUCH_OF_ONE: MissingRoom = "too much of this client is being sent and served";
 
 /// How much may be open at once.
 #[derive(Debug, Clone)]
-pub(super) struct Bounds {
+pub(super) struct GateBounds {
     /// Requests that belong to no session.
     pub(super) requests: usize,
     /// Streams of change notifications, which stay open by design.
@@ -39,7 +39,7 @@ pub(super) struct Bounds {
     pub(super) values: usize,
 }
 
-impl Bounds {
+impl GateBounds {
     /// Bytes of all bodies while a large one asks for more.
     fn bytes_for_large(&self) -> usize {
         (self.bytes - ROOM_FOR_SMALL.min(self.bytes / 16)).max(self.body)
@@ -57,7 +57,7 @@ impl Bounds {
 }
 
 pub(super) struct Gate {
-    bounds: Bounds,
+    bounds: GateBounds,
     bytes: AtomicUsize,
     /// Bytes of large bodies, by principal.
     large: Mutex<HashMap<Arc<str>, usize>>,
@@ -135,10 +135,10 @@ pub(super) struct Permit {
     /// The bytes that count for the share of the principal.
     large: usize,
     values: usize,
-    place: Option<Place>,
+    place: Option<RequestPlace>,
 }
 
-struct Place {
+struct RequestPlace {
     number: u64,
     counted: Counted,
 }
@@ -153,7 +153,7 @@ enum Counted {
 }
 
 impl Gate {
-    pub(super) fn new(bounds: Bounds) -> Arc<Self> {
+    pub(super) fn new(bounds: GateBounds) -> Arc<Self> {
         Arc::new(Self {
             bounds,
             bytes: AtomicUsize::new(0),
@@ -189,26 +189,26 @@ impl Gate {
 
 impl Permit {
     /// Takes a place among the requests without a session, if it has none.
-    pub(super) fn take_place(&mut self) -> Result<(), Full> {
+    pub(super) fn take_place(&mut self) -> Result<(), MissingRoom> {
         if self.place.is_some() {
             return Ok(());
         }
-        let Bounds { requests, of_principal, .. } = self.gate.bounds;
+        let GateBounds { requests, of_principal, .. } = self.gate.bounds;
         let mut places = self.gate.places.lock();
         if !places.requests.enter(self.principal.as_ref(), requests, of_principal) {
             return Err("too many requests are being served");
         }
         places.next += 1;
-        self.place = Some(Place { number: places.next, counted: Counted::Request });
+        self.place = Some(RequestPlace { number: places.next, counted: Counted::Request });
         Ok(())
     }
 
     /// Its place is among the streams from now on.
-    pub(super) fn becomes_stream(&mut self) -> Result<(), Full> {
-        let is_request = |place: &&mut Place| place.counted == Counted::Request;
+    pub(super) fn becomes_stream(&mut self) -> Result<(), MissingRoom> {
+        let is_request = |place: &&mut RequestPlace| place.counted == Counted::Request;
         let Some(place) = self.place.as_mut().filter(is_request) else { return Ok(()) };
         let principal = self.principal.as_ref();
-        let Bounds { streams, of_principal, .. } = self.gate.bounds;
+        let GateBounds { streams, of_principal, .. } = self.gate.bounds;
         let mut places = self.gate.places.lock();
         if !places.streams.enter(principal, streams, of_principal) {
             return Err("too many streams of change notifications are open");
@@ -228,7 +228,7 @@ impl Permit {
     }
 
     /// Names the conversation that serves it.
-    pub(super) fn served_by(&self, connection: &Arc<Connection>) -> Result<(), Full> {
+    pub(super) fn served_by(&self, connection: &Arc<Connection>) -> Result<(), MissingRoom> {
         let Some(place) = &self.place else { return Ok(()) };
         let mut places = self.gate.places.lock();
         if places.closed {
@@ -239,7 +239,7 @@ impl Permit {
     }
 
     /// Returns whether so many bytes more could be held now.
-    pub(super) fn check_room(&self, bytes: u64) -> Result<(), Full> {
+    pub(super) fn check_room(&self, bytes: u64) -> Result<(), MissingRoom> {
         let held = self.gate.bytes.load(Ordering::Relaxed) as u64;
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         if held.saturating_add(bytes as u64) > self.bound_for(bytes) as u64 { Err(TOO_MUCH) } else { Ok(()) }
@@ -253,7 +253,7 @@ impl Permit {
 
     /// Holds so many bytes more. They count as they come, and not as they are announced: who
     /// announces much and sends nothing takes nothing from others.
-    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), Full> {
+    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), MissingRoom> {
         let held = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
         if held.saturating_add(bytes) > self.bound_for(self.bytes) {
@@ -263,7 +263,7 @@ impl Permit {
     }
 
     /// Holds the JSON values of its message, which cost far more in memory than its bytes.
-    pub(super) fn hold_values(&mut self, values: usize) -> Result<(), Full> {
+    pub(super) fn hold_values(&mut self, values: usize) -> Result<(), MissingRoom> {
         let bounds = &self.gate.bounds;
         let taken = self.gate.values.lock().take(self.principal.as_ref(), values, bounds.all_values(), bounds.values);
         if !taken {
@@ -278,7 +278,7 @@ impl Permit {
         self.bytes > SMALL_BODY
     }
 
-    fn count_large(&mut self) -> Result<(), Full> {
+    fn count_large(&mut self) -> Result<(), MissingRoom> {
         let Some(principal) = &self.principal else { return Ok(()) };
         let more = self.bytes - std::mem::replace(&mut self.large, self.bytes);
         let mut large = self.gate.large.lock();
@@ -306,7 +306,7 @@ impl Drop for Permit {
         if self.values > 0 {
             self.gate.values.lock().give_back(self.principal.as_ref(), self.values);
         }
-        if let Some(Place { number, counted }) = self.place.take() {
+        if let Some(RequestPlace { number, counted }) = self.place.take() {
             let mut places = self.gate.places.lock();
             places.leave(counted, self.principal.as_ref());
             places.served.remove(&number);
@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     fn gate() -> Arc<Gate> {
-        Gate::new(Bounds { requests: 3, streams: 2, of_principal: 2, bytes: 10, body: 10, values: 10 })
+        Gate::new(GateBounds { requests: 3, streams: 2, of_principal: 2, bytes: 10, body: 10, values: 10 })
     }
 
     fn enter(gate: &Arc<Gate>, principal: Option<&str>) -> Option<Permit> {
@@ -393,7 +393,8 @@ mod tests {
     #[test]
     fn large_bodies_leave_room_for_small_ones_and_have_a_share_for_each_principal() {
         const MIB: usize = 1 << 20;
-        let bounds = Bounds { requests: 9, streams: 9, of_principal: 9, bytes: 64 * MIB, body: 16 * MIB, values: 1 };
+        let bounds =
+            GateBounds { requests: 9, streams: 9, of_principal: 9, bytes: 64 * MIB, body: 16 * MIB, values: 1 };
         let gate = Gate::new(bounds);
         let mut ada: Vec<_> = (0..2).map(|_| gate.permit(Some("ada"))).collect();
         ada[0].hold(10 * MIB).unwrap();

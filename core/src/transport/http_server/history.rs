@@ -2,11 +2,11 @@
 
 use super::{
     replay_room::{KeepsEvents, ReplayRoom},
-    stream::{Reader, Stream},
+    stream::{Stream, StreamReader},
 };
 use crate::{
     http::replay::{EventId, Replay},
-    server::Outgoing,
+    server::OutgoingMessage,
     sync::Mutex,
 };
 use bytes::Bytes;
@@ -63,7 +63,7 @@ impl History {
     }
 
     /// Keeps a message that was given to a client, or waits for one: its place.
-    pub(super) fn keep(&self, stream: u64, outgoing: &Outgoing) -> Option<EventId> {
+    pub(super) fn keep(&self, stream: u64, outgoing: &OutgoingMessage) -> Option<EventId> {
         let message = outgoing.message()?;
         self.last_kept.store(self.room.0.next_event(), Ordering::Relaxed);
         let (id, before, now) = {
@@ -87,12 +87,12 @@ impl History {
 
     /// Reads on where a client stopped (HTTP-38). `None`: the event is of no stream of this
     /// session, or what followed it is not kept any more.
-    pub(super) fn resume(&self, last: EventId) -> Option<Reader> {
+    pub(super) fn resume(&self, last: EventId) -> Option<StreamReader> {
         // The lock is free again before the stream is locked, or dropped.
         let live = self.log.lock().live.get(&last.stream()).cloned();
         match live.and_then(|stream| stream.upgrade()) {
             Some(stream) => stream.attach_after(last),
-            None => self.after(last).map(Reader::of_the_past),
+            None => self.after(last).map(StreamReader::of_the_past),
         }
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn keep(history: &History, bytes: usize) -> EventId {
-        history.keep(0, &Outgoing::Notification(Bytes::from(vec![b'x'; bytes]))).unwrap()
+        history.keep(0, &OutgoingMessage::Notification(Bytes::from(vec![b'x'; bytes]))).unwrap()
     }
 
     fn has(history: &History, last: EventId) -> bool {

@@ -7,9 +7,9 @@ use super::{
     body::{Events, HttpBody},
     endpoint::{check_accepts_events, check_type},
     reply::{self, empty, not_allowed},
-    session::Session,
-    state::Shared,
-    stream::{Kind, Stream},
+    session::HttpSession,
+    state::EndpointState,
+    stream::{Stream, StreamKind},
 };
 use crate::{
     http::{
@@ -22,13 +22,13 @@ use crate::{
         RpcError,
         envelope::{Frame, Message},
     },
-    server::{Opening, Outbound},
+    server::{ConversationStart, Outbound},
 };
 use http::{Method, Response, StatusCode, request::Parts};
 use http_body::Body;
 use std::sync::Arc;
 
-impl Shared {
+impl EndpointState {
     /// Opens a session: its first event says where messages are posted (SSE-02).
     pub(super) fn sse_stream(
         self: &Arc<Self>,
@@ -39,11 +39,11 @@ impl Shared {
             return Ok(not_allowed("This is the stream of HTTP+SSE: open it with GET", "GET, OPTIONS"));
         }
         check_accepts_events(&parts.headers)?;
-        let stream = Stream::new(Kind::Everything);
+        let stream = Stream::new(StreamKind::Everything);
         let reader = stream.attach();
-        let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, Opening::Session);
+        let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
         let owner = caller.principal().map(Into::into);
-        let session = Session { owner, connection, stream, history: None };
+        let session = HttpSession { owner, connection, stream, history: None };
         let Some(id) = self.sse_sessions.open(&self.runtime, session.clone()) else {
             session.end();
             return Err(Rejection::busy(None, "too many sessions are open"));

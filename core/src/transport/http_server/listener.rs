@@ -2,10 +2,10 @@
 
 use super::{
     super::closing::Deadline,
-    connections::{ActiveBody, Activity, Connections, Full, Place},
+    connections::{ActiveBody, Activity, ConnectionPlace, Connections, NoPlace},
     options::HttpOptions,
     service::HttpService,
-    socket::{Address, Socket, Stream},
+    socket::{Address, Socket, SocketStream},
     write_deadline::WriteDeadline,
 };
 use crate::{http::routes, runtime::Runtime, server::Server, sync::Mutex};
@@ -126,17 +126,17 @@ async fn accept(
 ) {
     let stopped = stop.clone();
     let mut served = JoinSet::new();
-    let mut next: Option<(Stream, Option<IpAddr>)> = None;
+    let mut next: Option<(SocketStream, Option<IpAddr>)> = None;
     loop {
         if let Some((stream, address)) = next.take() {
             match connections.enter(address) {
                 Ok(place) => {
                     served.spawn(serve(stream, service.clone(), place, times, stopped.clone()));
                 }
-                Err(Full::OfAddress) => {
+                Err(NoPlace::OfAddress) => {
                     tracing::debug!(target: "trunkline", "a connection was refused: its address has too many");
                 }
-                Err(Full::AtAll) => next = Some((stream, address)),
+                Err(NoPlace::AtAll) => next = Some((stream, address)),
             }
         }
         tokio::select! {
@@ -166,7 +166,13 @@ async fn told(stop: &mut watch::Receiver<bool>) {
 }
 
 /// Speaks HTTP/1.1, or HTTP/2 to a client that begins with its preface.
-async fn serve(stream: Stream, service: HttpService, place: Place, times: Times, mut stop: watch::Receiver<bool>) {
+async fn serve(
+    stream: SocketStream,
+    service: HttpService,
+    place: ConnectionPlace,
+    times: Times,
+    mut stop: watch::Receiver<bool>,
+) {
     let activity = &place.activity;
     let seen = Arc::clone(activity);
     let answer = service_fn(move |request| {

@@ -4,7 +4,7 @@
 use super::uninhabited::Authorization;
 #[cfg(feature = "auth")]
 use crate::auth::Authorization;
-use crate::protocol::options::{Bytes, Millis, OrFalse, Permissions, Port};
+use crate::protocol::options::{Bytes, Millis, OrFalse, Permissions, PortNumber};
 use std::{path::PathBuf, time::Duration};
 
 trunkline_proto::options! {
@@ -24,7 +24,7 @@ trunkline_proto::options! {
         /// The host to listen on. The default reaches this machine only.
         host: String => "host" = "127.0.0.1".into(),
         /// The port to listen on; 0 takes one that is free.
-        port: u16 => "port" as Port = 8000,
+        port: u16 => "port" as PortNumber = 8000,
         /// The path of a Unix socket to listen on, in the place of host and port. A socket that a
         /// dead server left there is replaced; ours is removed when the listener closes.
         unix: Option<PathBuf> => "unix" = None,

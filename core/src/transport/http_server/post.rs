@@ -1,6 +1,6 @@
 //! Reading the body of a POST.
 
-use super::gate::{Full, Permit};
+use super::gate::{MissingRoom, Permit};
 use crate::http::rejection::Rejection;
 use bytes::{Buf, Bytes, BytesMut};
 use http::StatusCode;
@@ -24,7 +24,7 @@ pub(super) async fn read<B: Body>(body: B, max: usize, permit: &mut Permit) -> R
 }
 
 /// There is no room, before anyone knows what for.
-pub(super) fn busy(full: Full) -> Rejection {
+pub(super) fn busy(full: MissingRoom) -> Rejection {
     Rejection::busy(None, full)
 }
 
@@ -88,20 +88,20 @@ async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<B
 #[cfg(test)]
 mod tests {
     use super::{
-        super::gate::{Bounds, Gate},
+        super::gate::{Gate, GateBounds},
         *,
     };
     use http_body_util::{Full, StreamBody};
     use std::{convert::Infallible, task::Poll};
 
     async fn read<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
-        let bounds = Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 1 << 20, body: 1 << 20, values: 1 };
+        let bounds = GateBounds { requests: 1, streams: 1, of_principal: 1, bytes: 1 << 20, body: 1 << 20, values: 1 };
         super::read(body, max, &mut Gate::new(bounds).permit(None)).await
     }
 
     #[tokio::test]
     async fn a_body_without_room_is_refused_at_once_or_where_the_room_ends() {
-        let gate = Gate::new(Bounds { requests: 1, streams: 1, of_principal: 1, bytes: 4, body: 4, values: 1 });
+        let gate = Gate::new(GateBounds { requests: 1, streams: 1, of_principal: 1, bytes: 4, body: 4, values: 1 });
         let mut other = gate.permit(None);
         other.hold(1).unwrap();
         let announced = Full::new(Bytes::from_static(b"abcd"));

@@ -1,6 +1,6 @@
 //! Messages on their way to a client that may read slowly.
 
-use crate::{server::Outgoing, transport::stdio::MAX_QUEUED};
+use crate::{server::OutgoingMessage, transport::stdio::MAX_QUEUED};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
@@ -14,15 +14,15 @@ const HEAD: usize = 64;
 /// Responses and requests always pass, for calls and limits bound their number; of notifications
 /// the oldest give way.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    messages: VecDeque<Outgoing>,
+pub(super) struct StreamQueue {
+    messages: VecDeque<OutgoingMessage>,
     bytes: usize,
     notification_bytes: usize,
 }
 
-impl Queue {
-    pub(super) fn push(&mut self, outgoing: Outgoing) {
-        if let Outgoing::Notification(message) = &outgoing {
+impl StreamQueue {
+    pub(super) fn push(&mut self, outgoing: OutgoingMessage) {
+        if let OutgoingMessage::Notification(message) = &outgoing {
             while self.notification_bytes + message.len() > MAX_BYTES && self.drop_oldest() {}
             self.notification_bytes += message.len();
         }
@@ -30,10 +30,10 @@ impl Queue {
         self.messages.push_back(outgoing);
     }
 
-    pub(super) fn pop(&mut self) -> Option<Outgoing> {
+    pub(super) fn pop(&mut self) -> Option<OutgoingMessage> {
         let outgoing = self.messages.pop_front()?;
         self.bytes -= outgoing.message().map_or(0, Bytes::len);
-        if let Outgoing::Notification(message) = &outgoing {
+        if let OutgoingMessage::Notification(message) = &outgoing {
             self.notification_bytes -= message.len();
         }
         Some(outgoing)
@@ -49,12 +49,12 @@ impl Queue {
     }
 
     /// Returns whether the same notification waits already. Log messages may repeat.
-    pub(super) fn holds(&self, outgoing: &Outgoing) -> bool {
-        let Outgoing::Notification(message) = outgoing else { return false };
+    pub(super) fn holds(&self, outgoing: &OutgoingMessage) -> bool {
+        let OutgoingMessage::Notification(message) = outgoing else { return false };
         if memchr::memmem::find(&message[..message.len().min(HEAD)], LOGGED).is_some() {
             return false;
         }
-        self.messages.iter().any(|waiting| matches!(waiting, Outgoing::Notification(other) if other == message))
+        self.messages.iter().any(|waiting| matches!(waiting, OutgoingMessage::Notification(other) if other == message))
     }
 
     pub(super) fn clear(&mut self) {
@@ -62,8 +62,8 @@ impl Queue {
     }
 
     fn drop_oldest(&mut self) -> bool {
-        let oldest = self.messages.iter().position(|outgoing| matches!(outgoing, Outgoing::Notification(_)));
-        if let Some(Outgoing::Notification(message)) = oldest.and_then(|index| self.messages.remove(index)) {
+        let oldest = self.messages.iter().position(|outgoing| matches!(outgoing, OutgoingMessage::Notification(_)));
+        if let Some(OutgoingMessage::Notification(message)) = oldest.and_then(|index| self.messages.remove(index)) {
             self.bytes -= message.len();
             self.notification_bytes -= message.len();
             return true;
@@ -76,31 +76,32 @@ impl Queue {
 mod tests {
     use super::*;
 
-    fn notification(size: usize, byte: u8) -> Outgoing {
-        Outgoing::Notification(Bytes::from(vec![byte; size]))
+    fn notification(size: usize, byte: u8) -> OutgoingMessage {
+        OutgoingMessage::Notification(Bytes::from(vec![byte; size]))
     }
 
     #[test]
     fn notifications_are_bounded_and_responses_pass() {
-        let mut queue = Queue::default();
-        let response = || Outgoing::Response { message: Bytes::from(vec![0; 2 * MAX_BYTES]), failure: None };
+        let mut queue = StreamQueue::default();
+        let response = || OutgoingMessage::Response { message: Bytes::from(vec![0; 2 * MAX_BYTES]), failure: None };
         queue.push(response());
         for byte in 0..5 {
             queue.push(notification(MAX_BYTES / 2, byte));
         }
         queue.push(response());
-        assert!(matches!(queue.pop(), Some(Outgoing::Response { .. })));
+        assert!(matches!(queue.pop(), Some(OutgoingMessage::Response { .. })));
         for byte in [3, 4] {
-            assert!(matches!(queue.pop(), Some(Outgoing::Notification(message)) if message[0] == byte));
+            assert!(matches!(queue.pop(), Some(OutgoingMessage::Notification(message)) if message[0] == byte));
         }
-        assert!(matches!(queue.pop(), Some(Outgoing::Response { .. })));
+        assert!(matches!(queue.pop(), Some(OutgoingMessage::Response { .. })));
         assert!(queue.pop().is_none() && queue.notification_bytes == 0 && queue.bytes == 0);
     }
 
     #[test]
     fn what_was_logged_twice_is_told_twice() {
         let waits_twice = |text: &'static [u8]| {
-            let (mut queue, outgoing) = (Queue::default(), Outgoing::Notification(Bytes::from_static(text)));
+            let (mut queue, outgoing) =
+                (StreamQueue::default(), OutgoingMessage::Notification(Bytes::from_static(text)));
             queue.push(outgoing.clone());
             !queue.holds(&outgoing)
         };
@@ -110,10 +111,10 @@ mod tests {
 
     #[test]
     fn a_notification_beyond_the_bound_still_passes_alone() {
-        let mut queue = Queue::default();
+        let mut queue = StreamQueue::default();
         queue.push(notification(1, 1));
         queue.push(notification(2 * MAX_BYTES, 2));
-        assert!(matches!(queue.pop(), Some(Outgoing::Notification(message)) if message[0] == 2));
+        assert!(matches!(queue.pop(), Some(OutgoingMessage::Notification(message)) if message[0] == 2));
         assert!(queue.is_empty());
     }
 }

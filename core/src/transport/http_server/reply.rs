@@ -2,7 +2,7 @@
 
 use super::{
     body::{Events, HttpBody},
-    stream::{Item, Reader},
+    stream::{StreamItem, StreamReader},
 };
 use crate::{
     http::{
@@ -11,7 +11,7 @@ use crate::{
         rejection::{Rejection, status_of},
     },
     protocol::Era,
-    server::Outgoing,
+    server::OutgoingMessage,
 };
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -76,7 +76,7 @@ pub(super) fn stream(events: Events) -> Response<HttpBody> {
 /// The response to a POST that holds requests. How it is sent is decided by what comes first: the
 /// answer alone goes out as JSON; anything before it, or a silence of one keep-alive period, opens
 /// an event stream.
-pub(super) async fn answer(keep_alive: Duration, mut reader: Reader, accepts: Accepts) -> Response<HttpBody> {
+pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accepts: Accepts) -> Response<HttpBody> {
     let wait = if reader.polls() { keep_alive.min(UNPRIMED) } else { keep_alive };
     let next = poll_fn(|context| reader.poll_next(context));
     let first = match accepts.events {
@@ -84,14 +84,14 @@ pub(super) async fn answer(keep_alive: Duration, mut reader: Reader, accepts: Ac
         false => Ok(next.await),
     };
     match first {
-        Ok(Some(Item::Message(_, Outgoing::Response { message: text, failure }))) => {
+        Ok(Some(StreamItem::Message(_, OutgoingMessage::Response { message: text, failure }))) => {
             let era = if reader.cancels().is_some() { Era::Modern } else { Era::Legacy };
             let status = failure.map_or(StatusCode::OK, |it| status_of(era, it.code, it.refused, it.busy));
             if status == StatusCode::OK && !accepts.json {
                 return opened(
                     keep_alive,
                     reader,
-                    Some(Item::Message(None, Outgoing::Response { message: text, failure })),
+                    Some(StreamItem::Message(None, OutgoingMessage::Response { message: text, failure })),
                 );
             }
             rejected(Rejection { status, body: text, headers: Vec::new() })
@@ -105,15 +105,15 @@ pub(super) async fn answer(keep_alive: Duration, mut reader: Reader, accepts: Ac
     }
 }
 
-fn opened(keep_alive: Duration, reader: Reader, first: Option<Item>) -> Response<HttpBody> {
+fn opened(keep_alive: Duration, reader: StreamReader, first: Option<StreamItem>) -> Response<HttpBody> {
     let outgoing = match &first {
-        Some(Item::Message(_, outgoing)) => Some(outgoing),
+        Some(StreamItem::Message(_, outgoing)) => Some(outgoing),
         _ => None,
     };
     let (position, id) = reader.open(outgoing);
     let position = position.filter(|_| reader.polls());
     let first = match first {
-        Some(Item::Message(_, outgoing)) => Some(Item::Message(id, outgoing)),
+        Some(StreamItem::Message(_, outgoing)) => Some(StreamItem::Message(id, outgoing)),
         other => other,
     };
     let events = Events::new(reader, keep_alive, None);

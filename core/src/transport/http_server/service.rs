@@ -5,24 +5,24 @@ use super::{
     authorization::AccessControl,
     body::HttpBody,
     cors,
-    gate::{Bounds, Gate},
+    gate::{Gate, GateBounds},
     options::HttpOptions,
     replay_room::ReplayRoom,
     reply::{empty, rejected},
-    session::{Session, SessionTable},
-    state::Shared,
+    session::{HttpSession, SessionTable},
+    state::EndpointState,
 };
 use crate::{
     http::{
         guard::Guard,
         headers,
         rejection::Rejection,
-        routes::{self, Place, Routes},
+        routes::{self, Purpose, Routes},
         sessions::SessionBounds,
     },
-    runtime::{Runtime, Task},
-    server::{Connection, Outbound, Outgoing, Server, ServerOptions},
-    wire_log::{Direction, Exchange, Side, Transport},
+    runtime::{BoxedTask, Runtime},
+    server::{Connection, Outbound, OutgoingMessage, Server, ServerOptions},
+    wire_log::{Direction, Side, Transport, WireFacts},
 };
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header, request::Parts};
 use http_body::Body;
@@ -43,14 +43,14 @@ use tokio::runtime::Handle;
 /// tokio runtime.
 #[derive(Clone)]
 pub struct HttpService {
-    shared: Arc<Shared>,
+    shared: Arc<EndpointState>,
 }
 
 /// For messages that belong to no request and have no session to wait in.
 struct Nowhere;
 
 impl Outbound for Nowhere {
-    fn send(&self, _: Outgoing) {}
+    fn send(&self, _: OutgoingMessage) {}
 }
 
 impl HttpService {
@@ -79,7 +79,7 @@ impl HttpService {
         let routes = Routes::new(&options.path, sse, mounted);
         let (events, bytes) = (options.replay_events, options.replay_bytes);
         let limits = &server.options().limits;
-        let bounds = Bounds {
+        let bounds = GateBounds {
             requests: options.max_requests.max(1),
             // A listening client is kept for as long as a session would be.
             streams: max_sessions,
@@ -89,7 +89,7 @@ impl HttpService {
             values: limits.max_values,
         };
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(EndpointState {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
                 access: AccessControl::of(options),
                 routes: if below { routes.below() } else { routes },
@@ -165,7 +165,7 @@ impl HttpService {
     pub(super) fn serves<B>(&self, request: &Request<B>) -> bool {
         let shared = &self.shared;
         shared.access.has_metadata(request.uri().path(), shared.routes.endpoint())
-            || shared.place(request.method(), request.uri(), request.headers()) != Place::Nowhere
+            || shared.place(request.method(), request.uri(), request.headers()) != Purpose::Nowhere
     }
 
     /// Takes no more messages; streams end, calls go on.
@@ -190,13 +190,13 @@ impl HttpService {
     pub(super) fn end_all(&self) {
         self.shared.gate.close().iter().for_each(Connection::close);
         for table in [&self.shared.sessions, &self.shared.sse_sessions] {
-            table.drain().iter().for_each(Session::end);
+            table.drain().iter().for_each(HttpSession::end);
         }
         self.shared.server.end_tasks_of(self.shared.origin);
     }
 }
 
-impl Shared {
+impl EndpointState {
     async fn route<B: Body>(self: &Arc<Self>, parts: &Parts, body: B) -> Result<Response<HttpBody>, Rejection> {
         self.guard.check(&parts.headers, &parts.uri)?;
         if parts.method == Method::OPTIONS {
@@ -208,7 +208,7 @@ impl Shared {
         }
         let caller = self.access.caller(parts, &self.runtime).await?;
         let place = self.place(&parts.method, &parts.uri, &parts.headers);
-        if place == Place::Nowhere {
+        if place == Purpose::Nowhere {
             let text = format!("There is nothing at {}; {}", parts.uri.path(), self.routes.describe());
             return Err(Rejection::of_http(StatusCode::NOT_FOUND, text));
         }
@@ -216,13 +216,13 @@ impl Shared {
             return Err(Rejection::busy(None, "the server is closing"));
         }
         match place {
-            Place::SseStream => self.sse_stream(parts, &caller),
-            Place::SseMessages => self.sse_message(parts, body, &caller).await,
+            Purpose::SseStream => self.sse_stream(parts, &caller),
+            Purpose::SseMessages => self.sse_message(parts, body, &caller).await,
             _ => self.endpoint(parts, body, &caller).await,
         }
     }
 
-    fn place(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Place {
+    fn place(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Purpose {
         let in_session = headers.contains_key(headers::SESSION_ID);
         let addressed = routes::session_of(uri.query()).is_some();
         self.routes.find(uri.path(), method == Method::GET, in_session, addressed)
@@ -232,7 +232,7 @@ impl Shared {
         if let Some(log) = self.runtime.wire_log() {
             let (side, direction, transport) = (Side::Server, Direction::Sent, Transport::Http);
             log.text(
-                &Exchange {
+                &WireFacts {
                     side,
                     direction,
                     transport,
@@ -254,7 +254,7 @@ where
 {
     type Response = Response<HttpBody>;
     type Error = Infallible;
-    type Future = Task<Result<Response<HttpBody>, Infallible>>;
+    type Future = BoxedTask<Result<Response<HttpBody>, Infallible>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))

@@ -17,7 +17,7 @@ use std::{
 
 /// A session.
 #[derive(Clone)]
-pub(super) struct Session {
+pub(super) struct HttpSession {
     /// The principal that opened it, where callers are known: no other may use it (SEC-04).
     pub(super) owner: Option<Arc<str>>,
     pub(super) connection: Arc<Connection>,
@@ -27,7 +27,7 @@ pub(super) struct Session {
     pub(super) history: Option<Arc<History>>,
 }
 
-impl Session {
+impl HttpSession {
     pub(super) fn end(&self) {
         self.connection.close();
         self.stream.finish();
@@ -57,7 +57,7 @@ fn new_id(fill: impl FnOnce(&mut [u8]) -> Result<(), getrandom::Error>) -> Optio
 
 /// All of them.
 pub(super) struct SessionTable {
-    sessions: Mutex<Sessions<Session>>,
+    sessions: Mutex<Sessions<HttpSession>>,
     idle: Duration,
     swept: AtomicBool,
 }
@@ -68,48 +68,48 @@ impl SessionTable {
     }
 
     /// Opens a session: its id, or `None` if there is no room or no randomness.
-    pub(super) fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>, session: Session) -> Option<String> {
+    pub(super) fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>, session: HttpSession) -> Option<String> {
         let random = new_id(getrandom::fill)?;
         self.sweep_from_now_on(runtime);
         let (id, given_way) = {
             let mut sessions = self.sessions.lock();
-            let given_way = sessions.make_room(session.owner.as_ref(), Session::is_busy).ok()?;
+            let given_way = sessions.make_room(session.owner.as_ref(), HttpSession::is_busy).ok()?;
             (sessions.insert(runtime.now(), random, session.owner.clone(), session), given_way)
         };
-        given_way.iter().for_each(Session::end);
+        given_way.iter().for_each(HttpSession::end);
         Some(id)
     }
 
     /// The session of an id, if it is that principal's: for anyone else there is none (SEC-02,
     /// SEC-04).
-    pub(super) fn touch(&self, runtime: &Arc<dyn Runtime>, id: &str, principal: Option<&str>) -> Option<Session> {
+    pub(super) fn touch(&self, runtime: &Arc<dyn Runtime>, id: &str, principal: Option<&str>) -> Option<HttpSession> {
         let mut sessions = self.sessions.lock();
         sessions.get(id).filter(|session| session.owner.as_deref() == principal)?;
         sessions.touch(runtime.now(), id)
     }
 
     /// Takes a session out, if it is that principal's.
-    pub(super) fn remove_of(&self, id: &str, principal: Option<&str>) -> Option<Session> {
+    pub(super) fn remove_of(&self, id: &str, principal: Option<&str>) -> Option<HttpSession> {
         let mut sessions = self.sessions.lock();
         sessions.get(id).filter(|session| session.owner.as_deref() == principal)?;
         sessions.remove(id)
     }
 
-    pub(super) fn remove(&self, id: &str) -> Option<Session> {
+    pub(super) fn remove(&self, id: &str) -> Option<HttpSession> {
         self.sessions.lock().remove(id)
     }
 
-    pub(super) fn drain(&self) -> Vec<Session> {
+    pub(super) fn drain(&self) -> Vec<HttpSession> {
         self.sessions.lock().drain()
     }
 
-    pub(super) fn all(&self) -> Vec<Session> {
+    pub(super) fn all(&self) -> Vec<HttpSession> {
         self.sessions.lock().all()
     }
 
     fn sweep(&self, now: std::time::Instant) {
-        let expired = self.sessions.lock().expire(now, Session::is_busy);
-        expired.iter().for_each(Session::end);
+        let expired = self.sessions.lock().expire(now, HttpSession::is_busy);
+        expired.iter().for_each(HttpSession::end);
     }
 
     /// Looks for idle sessions now and then, as long as the table lives.
@@ -143,7 +143,7 @@ impl SessionEnd {
 
 impl Drop for SessionEnd {
     fn drop(&mut self) {
-        self.sessions.remove(&self.id).iter().for_each(Session::end);
+        self.sessions.remove(&self.id).iter().for_each(HttpSession::end);
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) enum Socket {
 }
 
 /// An accepted connection.
-pub(super) type Stream = Box<dyn Duplex>;
+pub(super) type SocketStream = Box<dyn Duplex>;
 
 pub(super) trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
 
@@ -60,7 +60,7 @@ impl Socket {
     }
 
     /// The next connection, and the address of its peer, which a Unix socket does not have.
-    pub(super) async fn accept(&self) -> io::Result<(Stream, Option<IpAddr>)> {
+    pub(super) async fn accept(&self) -> io::Result<(SocketStream, Option<IpAddr>)> {
         match self {
             Self::Tcp(listener, _) => {
                 let (stream, peer) = listener.accept().await?;

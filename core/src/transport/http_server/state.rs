@@ -18,7 +18,7 @@ use std::{
 };
 
 /// The state that the requests at one endpoint share.
-pub(super) struct Shared {
+pub(super) struct EndpointState {
     pub(super) server: Server,
     pub(super) runtime: Arc<dyn Runtime>,
     pub(super) guard: Guard,
@@ -43,7 +43,7 @@ pub(super) struct Shared {
     pub(super) end: Closing,
 }
 
-impl Shared {
+impl EndpointState {
     /// A session of HTTP+SSE ends with its stream, which keeps this.
     pub(super) fn end_of(&self, session: String) -> SessionEnd {
         SessionEnd::new(Arc::clone(&self.sse_sessions), session)

@@ -1,9 +1,9 @@
 //! Messages on their way from a conversation to whoever reads an HTTP response.
 
-use super::{gate::Permit, history::History, queue::Queue};
+use super::{gate::Permit, history::History, queue::StreamQueue};
 use crate::{
     http::replay::EventId,
-    server::{Connection, Outbound, Outgoing},
+    server::{Connection, Outbound, OutgoingMessage},
     sync::Mutex,
 };
 use bytes::Bytes;
@@ -18,11 +18,11 @@ use std::{
 /// client knows best that the older is dead.
 pub(super) struct Stream {
     state: Mutex<StreamState>,
-    kind: Kind,
+    kind: StreamKind,
 }
 
 /// The content of a stream, and the meaning of a disconnect for it.
-pub(super) enum Kind {
+pub(super) enum StreamKind {
     /// The answer of one POST, perhaps with messages before it. Messages that are unread at a
     /// disconnect are dropped.
     Answer {
@@ -46,7 +46,7 @@ pub(super) enum Kind {
 
 #[derive(Default)]
 struct StreamState {
-    queue: Queue,
+    queue: StreamQueue,
     waker: Option<Waker>,
     /// The newest reader.
     reader: u64,
@@ -70,16 +70,16 @@ impl StreamState {
 }
 
 /// An item for a reader.
-pub(super) enum Item {
+pub(super) enum StreamItem {
     /// A message, and its place if the client can come back to it.
-    Message(Option<EventId>, Outgoing),
+    Message(Option<EventId>, OutgoingMessage),
     /// The connection is closed, and the client may come back after this time. Nothing follows.
     HungUp(Duration),
 }
 
 /// The end that the HTTP response holds. Dropping it is a disconnect, unless everything has been
 /// read.
-pub(super) struct Reader {
+pub(super) struct StreamReader {
     stream: Arc<Stream>,
     number: u64,
     /// Events that an earlier reader had taken and its client missed.
@@ -92,9 +92,9 @@ pub(super) struct Reader {
 }
 
 impl Stream {
-    pub(super) fn new(kind: Kind) -> Arc<Self> {
+    pub(super) fn new(kind: StreamKind) -> Arc<Self> {
         let history = match &kind {
-            Kind::Unrelated(history) => history.clone(),
+            StreamKind::Unrelated(history) => history.clone(),
             _ => None,
         };
         let stream = Arc::new(Self { state: Mutex::default(), kind });
@@ -106,27 +106,27 @@ impl Stream {
 
     /// One on which nothing more comes.
     pub(super) fn finished() -> Arc<Self> {
-        let stream = Self::new(Kind::Answer { streams: true, in_session: false });
+        let stream = Self::new(StreamKind::Answer { streams: true, in_session: false });
         stream.finish();
         stream
     }
 
     fn history(&self) -> Option<&Arc<History>> {
         match &self.kind {
-            Kind::Resumable { history, .. } | Kind::Unrelated(Some(history)) => Some(history),
+            StreamKind::Resumable { history, .. } | StreamKind::Unrelated(Some(history)) => Some(history),
             _ => None,
         }
     }
 
     /// Starts to read what has not been read; who read before, ends.
-    pub(super) fn attach(self: &Arc<Self>) -> Reader {
+    pub(super) fn attach(self: &Arc<Self>) -> StreamReader {
         let (reader, waker) = self.attach_with(&mut self.state.lock(), VecDeque::new());
         waker.into_iter().for_each(Waker::wake);
         reader
     }
 
     /// Starts to read after an event. `None`: what followed it is not kept any more.
-    pub(super) fn attach_after(self: &Arc<Self>, last: EventId) -> Option<Reader> {
+    pub(super) fn attach_after(self: &Arc<Self>, last: EventId) -> Option<StreamReader> {
         let (reader, waker) = {
             let mut state = self.state.lock();
             // With the stream locked: nobody takes a message meanwhile.
@@ -142,12 +142,12 @@ impl Stream {
         self: &Arc<Self>,
         state: &mut StreamState,
         missed: VecDeque<(EventId, Bytes)>,
-    ) -> (Reader, Option<Waker>) {
+    ) -> (StreamReader, Option<Waker>) {
         state.reader += 1;
         state.attached = true;
         state.hang_up = false;
         let (stream, number) = (Arc::clone(self), state.reader);
-        let reader = Reader { stream, number, missed, hung_up: false, cancels: None, lifetime: None };
+        let reader = StreamReader { stream, number, missed, hung_up: false, cancels: None, lifetime: None };
         (reader, state.waker.take())
     }
 
@@ -192,23 +192,23 @@ impl Stream {
 }
 
 impl Outbound for Stream {
-    fn send(&self, outgoing: Outgoing) {
+    fn send(&self, outgoing: OutgoingMessage) {
         let waker = {
             let mut state = self.state.lock();
-            let early = matches!(outgoing, Outgoing::Notification(_) | Outgoing::Request(_));
+            let early = matches!(outgoing, OutgoingMessage::Notification(_) | OutgoingMessage::Request(_));
             if !early {
                 state.answered = state.answered.saturating_add(1);
             }
             let unwanted = match &self.kind {
-                Kind::Answer { streams: false, .. } => early,
+                StreamKind::Answer { streams: false, .. } => early,
                 // That a list changed is as true when it is said once.
-                Kind::Unrelated(_) => state.queue.holds(&outgoing),
+                StreamKind::Unrelated(_) => state.queue.holds(&outgoing),
                 _ => false,
             };
             if state.closed || unwanted {
                 return;
             }
-            if !matches!(outgoing, Outgoing::Abandoned) {
+            if !matches!(outgoing, OutgoingMessage::Abandoned) {
                 state.queue.push(outgoing);
             }
             self.settle(&mut state);
@@ -218,21 +218,21 @@ impl Outbound for Stream {
     }
 
     fn is_congested(&self) -> bool {
-        matches!(self.kind, Kind::Everything) && self.state.lock().queue.is_congested()
+        matches!(self.kind, StreamKind::Everything) && self.state.lock().queue.is_congested()
     }
 
     /// Without a stream there is nothing to carry a request, and without a session its answer would
     /// find nobody.
     fn can_ask(&self) -> bool {
         let possible = match self.kind {
-            Kind::Answer { streams, in_session } => streams && in_session,
+            StreamKind::Answer { streams, in_session } => streams && in_session,
             _ => true,
         };
         possible && !self.state.lock().closed
     }
 
     fn close_stream(&self) {
-        if !matches!(self.kind, Kind::Resumable { polls: true, .. }) {
+        if !matches!(self.kind, StreamKind::Resumable { polls: true, .. }) {
             return;
         }
         let waker = {
@@ -262,7 +262,7 @@ pub(super) struct Answers {
 }
 
 impl Outbound for Answers {
-    fn send(&self, outgoing: Outgoing) {
+    fn send(&self, outgoing: OutgoingMessage) {
         self.stream.send(outgoing);
     }
 
@@ -290,17 +290,17 @@ impl Drop for Answers {
 /// Both ends of a new stream for the answer of one POST. `cancels`: whom a disconnect cancels.
 /// `permit`: kept until the call has ended.
 pub(super) fn exchange(
-    kind: Kind,
+    kind: StreamKind,
     cancels: Option<Arc<Connection>>,
     permit: Option<Permit>,
-) -> (Arc<dyn Outbound>, Reader) {
+) -> (Arc<dyn Outbound>, StreamReader) {
     let stream = Stream::new(kind);
     let mut reader = stream.attach();
     reader.cancels = cancels;
     (Arc::new(Answers { stream, permit: permit.map(Mutex::new) }), reader)
 }
 
-impl Reader {
+impl StreamReader {
     /// A reader of the events of a stream that has ended.
     pub(super) fn of_the_past(missed: VecDeque<(EventId, Bytes)>) -> Self {
         let mut reader = Stream::finished().attach();
@@ -324,19 +324,19 @@ impl Reader {
     }
 
     /// The next message; `None` after the last, or when another reader took over.
-    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Item>> {
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<StreamItem>> {
         let mut state = self.stream.state.lock();
         if self.hung_up || state.closed || state.reader != self.number {
             return Poll::Ready(None);
         }
         if let Some((id, message)) = self.missed.pop_front() {
-            return Poll::Ready(Some(Item::Message(Some(id), Outgoing::Notification(message))));
+            return Poll::Ready(Some(StreamItem::Message(Some(id), OutgoingMessage::Notification(message))));
         }
         if let Some(outgoing) = state.queue.pop() {
             // Counted while the stream is locked: who attaches now has either missed it, or will
             // read it.
             let id = self.stream.history().zip(state.number).and_then(|(history, it)| history.keep(it, &outgoing));
-            return Poll::Ready(Some(Item::Message(id, outgoing)));
+            return Poll::Ready(Some(StreamItem::Message(id, outgoing)));
         }
         if state.has_all() {
             return Poll::Ready(None);
@@ -345,7 +345,7 @@ impl Reader {
             && let Some(history) = self.stream.history()
         {
             self.hung_up = true;
-            return Poll::Ready(Some(Item::HungUp(history.retry())));
+            return Poll::Ready(Some(StreamItem::HungUp(history.retry())));
         }
         match &mut state.waker {
             Some(waker) => waker.clone_from(context.waker()),
@@ -356,7 +356,7 @@ impl Reader {
 
     /// The response becomes an event stream, which begins with what was read already: its place,
     /// and the place before it, if the client can come back.
-    pub(super) fn open(&self, first: Option<&Outgoing>) -> (Option<EventId>, Option<EventId>) {
+    pub(super) fn open(&self, first: Option<&OutgoingMessage>) -> (Option<EventId>, Option<EventId>) {
         let mut state = self.stream.state.lock();
         let Some(history) = self.stream.history() else { return (None, None) };
         let number = *state.number.get_or_insert_with(|| history.open(&self.stream));
@@ -377,11 +377,11 @@ impl Reader {
 
     /// Returns whether a client that is told early of this stream can poll it.
     pub(super) fn polls(&self) -> bool {
-        matches!(self.stream.kind, Kind::Resumable { polls: true, .. })
+        matches!(self.stream.kind, StreamKind::Resumable { polls: true, .. })
     }
 }
 
-impl Drop for Reader {
+impl Drop for StreamReader {
     fn drop(&mut self) {
         let mut state = self.stream.state.lock();
         if state.reader != self.number {
@@ -390,9 +390,9 @@ impl Drop for Reader {
         state.attached = false;
         state.waker = None;
         let waits = match self.stream.kind {
-            Kind::Answer { .. } => false,
-            Kind::Resumable { .. } => state.number.is_some(),
-            Kind::Unrelated(_) | Kind::Everything => true,
+            StreamKind::Answer { .. } => false,
+            StreamKind::Resumable { .. } => state.number.is_some(),
+            StreamKind::Unrelated(_) | StreamKind::Everything => true,
         };
         if waits {
             return self.stream.settle(&mut state);

@@ -2,7 +2,7 @@
 
 use crate::{
     auth::{AuthError, StoreLock, TokenStore},
-    runtime::Task,
+    runtime::BoxedTask,
 };
 use aws_lc_rs::digest;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -69,7 +69,7 @@ impl FileStore {
         &self,
         path: PathBuf,
         work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
-    ) -> Task<Result<T, AuthError>> {
+    ) -> BoxedTask<Result<T, AuthError>> {
         let folder = self.folder.clone();
         Box::pin(async move {
             let failed = |problem: String| AuthError(format!("The token store {} failed: {problem}", folder.display()));
@@ -80,7 +80,7 @@ impl FileStore {
 }
 
 impl TokenStore for FileStore {
-    fn get(&self, key: &str) -> Task<Result<Option<String>, AuthError>> {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>> {
         self.run(self.path(key, ".json"), |path| match fs::read_to_string(path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -88,7 +88,7 @@ impl TokenStore for FileStore {
         })
     }
 
-    fn set(&self, key: &str, value: &str) -> Task<Result<(), AuthError>> {
+    fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>> {
         let value = value.to_owned();
         self.run(self.path(key, ".json"), move |path| {
             make_folder(path)?;
@@ -107,14 +107,14 @@ impl TokenStore for FileStore {
         })
     }
 
-    fn remove(&self, key: &str) -> Task<Result<(), AuthError>> {
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>> {
         self.run(self.path(key, ".json"), |path| match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         })
     }
 
-    fn lock(&self, key: &str) -> Task<Result<StoreLock, AuthError>> {
+    fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
         let opened = self.run(self.path(key, ".lock"), |path| {
             make_folder(path)?;
             private().write(true).create(true).truncate(false).open(path)

@@ -3,7 +3,7 @@
 use super::browser;
 use crate::{
     auth::{AuthError, AuthorizationHandler, Authorizing},
-    runtime::Task,
+    runtime::BoxedTask,
 };
 use std::{io, sync::Arc, time::Duration};
 use tokio::{
@@ -21,18 +21,18 @@ const PATH: &str = "/callback";
 const PAGE: &str =
     "<!doctype html><meta charset=utf-8><title>Done</title><p>You can close this page and return to the program.";
 
-type Open = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;
+type OpenBrowser = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;
 
 /// Opens the browser of this machine and receives the redirect at a free port of 127.0.0.1.
 #[derive(Clone)]
 pub struct LoopbackHandler {
-    open: Open,
-    redirect: Redirect,
+    open: OpenBrowser,
+    redirect: RedirectParts,
 }
 
 /// The parts of the redirect URI.
 #[derive(Clone)]
-struct Redirect {
+struct RedirectParts {
     host: String,
     /// 0: one that is free.
     port: u16,
@@ -48,7 +48,7 @@ impl Default for LoopbackHandler {
 impl LoopbackHandler {
     /// With another way to let the user visit a URL, for example by printing it.
     pub fn with_opener(open: impl Fn(&str) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        let redirect = Redirect { host: HOST.to_owned(), port: 0, path: PATH.to_owned() };
+        let redirect = RedirectParts { host: HOST.to_owned(), port: 0, path: PATH.to_owned() };
         Self { open: Arc::new(open), redirect }
     }
 
@@ -69,38 +69,38 @@ impl LoopbackHandler {
             )));
         };
         let host = url.host_str().unwrap_or(HOST).to_owned();
-        let redirect = Redirect { host, port: url.port().unwrap_or(0), path: url.path().to_owned() };
+        let redirect = RedirectParts { host, port: url.port().unwrap_or(0), path: url.path().to_owned() };
         Ok(Self { redirect, ..self })
     }
 }
 
 impl AuthorizationHandler for LoopbackHandler {
-    fn begin(&self) -> Task<Result<Box<dyn Authorizing>, AuthError>> {
+    fn begin(&self) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
         let (open, mut redirect) = (Arc::clone(&self.open), self.redirect.clone());
         Box::pin(async move {
             let no_port = |error: io::Error| AuthError(format!("No port for the redirect: {error}"));
             let host = redirect.host.trim_matches(['[', ']']);
             let listener = TcpListener::bind((host, redirect.port)).await.map_err(no_port)?;
             redirect.port = listener.local_addr().map_err(no_port)?.port();
-            let authorizing: Box<dyn Authorizing> = Box::new(Receiver { listener, redirect, open });
+            let authorizing: Box<dyn Authorizing> = Box::new(RedirectReceiver { listener, redirect, open });
             Ok(authorizing)
         })
     }
 }
 
-struct Receiver {
+struct RedirectReceiver {
     listener: TcpListener,
-    redirect: Redirect,
-    open: Open,
+    redirect: RedirectParts,
+    open: OpenBrowser,
 }
 
-impl Authorizing for Receiver {
+impl Authorizing for RedirectReceiver {
     fn redirect_uri(&self) -> String {
-        let Redirect { host, port, path } = &self.redirect;
+        let RedirectParts { host, port, path } = &self.redirect;
         format!("http://{host}:{port}{path}")
     }
 
-    fn visit(self: Box<Self>, url: String) -> Task<Result<String, AuthError>> {
+    fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>> {
         Box::pin(async move {
             if let Err(error) = (self.open)(&url) {
                 tracing::warn!(target: "trunkline", "no browser could be opened ({error}): visit {url}");

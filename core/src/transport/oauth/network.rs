@@ -4,7 +4,7 @@
 use super::super::http_fetch::{DEADLINE, bounded};
 use crate::{
     auth::{AuthNetwork, FetchError, Reach},
-    runtime::Task,
+    runtime::BoxedTask,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -27,24 +27,24 @@ const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_prox
 /// checked, not only names (SEC-11, SEC-13, SEC-14).
 #[derive(Clone, Default)]
 pub struct HttpNetwork {
-    clients: Arc<Clients>,
+    clients: Arc<NetworkClients>,
 }
 
-type Made = OnceLock<Result<Client, String>>;
+type NetworkClient = OnceLock<Result<Client, String>>;
 
 #[derive(Default)]
-struct Clients {
-    public: Made,
-    anywhere: Made,
+struct NetworkClients {
+    public: NetworkClient,
+    anywhere: NetworkClient,
     /// For this machine, which no proxy leads to.
-    here: Made,
+    here: NetworkClient,
 }
 
 impl HttpNetwork {
-    fn client(&self, reach: Reach, host: Host) -> Result<Client, FetchError> {
+    fn client(&self, reach: Reach, host: HostReach) -> Result<Client, FetchError> {
         let made = match (reach, host) {
             (Reach::Public, _) => &self.clients.public,
-            (_, Host::Here) => &self.clients.here,
+            (_, HostReach::Here) => &self.clients.here,
             _ => &self.clients.anywhere,
         };
         let client = made.get_or_init(|| {
@@ -53,7 +53,7 @@ impl HttpNetwork {
                 if PROXIES.iter().all(|name| std::env::var_os(name).is_none()) {
                     builder = builder.dns_resolver(Arc::new(PublicOnly));
                 }
-            } else if host == Host::Here {
+            } else if host == HostReach::Here {
                 builder = builder.no_proxy();
             }
             builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
@@ -63,13 +63,13 @@ impl HttpNetwork {
 }
 
 impl AuthNetwork for HttpNetwork {
-    fn fetch(&self, request: Request<Bytes>, reach: Reach) -> Task<Result<Response<Bytes>, FetchError>> {
+    fn fetch(&self, request: Request<Bytes>, reach: Reach) -> BoxedTask<Result<Response<Bytes>, FetchError>> {
         let network = self.clone();
         Box::pin(async move {
             let place = request.uri().to_string();
             let failed = |text: &str| FetchError(format!("{place} {text}"));
-            let host = Host::of(&Url::parse(&place).map_err(|_| failed("is no URL"))?);
-            if reach == Reach::Public && matches!(host, Host::Here | Host::Private) {
+            let host = HostReach::of(&Url::parse(&place).map_err(|_| failed("is no URL"))?);
+            if reach == Reach::Public && matches!(host, HostReach::Here | HostReach::Private) {
                 return Err(failed("is in a private network, and the server that named it is not: it is not asked"));
             }
             let client = network.client(reach, host)?;
@@ -78,14 +78,14 @@ impl AuthNetwork for HttpNetwork {
         })
     }
 
-    fn reach_of(&self, url: &str) -> Task<Reach> {
+    fn reach_of(&self, url: &str) -> BoxedTask<Reach> {
         let url = Url::parse(url).ok();
         Box::pin(async move {
             let Some(url) = url else { return Reach::Public };
-            let is_private = match Host::of(&url) {
-                Host::Here | Host::Private => true,
-                Host::Public => false,
-                Host::Named => {
+            let is_private = match HostReach::of(&url) {
+                HostReach::Here | HostReach::Private => true,
+                HostReach::Public => false,
+                HostReach::Named => {
                     let host = url.host_str().unwrap_or_default().to_owned();
                     let found = tokio::time::timeout(DEADLINE, tokio::net::lookup_host((host, 0))).await;
                     found.is_ok_and(|found| found.is_ok_and(|mut found| found.all(|it| is_private(it.ip()))))
@@ -98,7 +98,7 @@ impl AuthNetwork for HttpNetwork {
 
 /// The host of a URL, as far as it tells without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Host {
+enum HostReach {
     /// This machine.
     Here,
     /// An address of a private network.
@@ -109,7 +109,7 @@ enum Host {
     Named,
 }
 
-impl Host {
+impl HostReach {
     fn of(url: &Url) -> Self {
         let host = url.host_str().unwrap_or_default();
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);

@@ -17,7 +17,7 @@ use crate::{
     engine::Limits,
     protocol::{RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
-    server::{Connection, Opening, Origin, Outbound, Outgoing, Server},
+    server::{Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server},
     wire_log::Transport,
 };
 use std::{
@@ -64,7 +64,7 @@ impl PipeServer {
         let round_trips = Arc::<RoundTripTracker>::default();
         let pipe = Arc::new(PipeWriter::new(direct, Arc::clone(&round_trips)));
         let connection =
-            server.connect(runtime, Transport::Stdio, pipe.clone(), Opening::Session, Origin::Conversation);
+            server.connect(runtime, Transport::Stdio, pipe.clone(), ConversationStart::Session, Origin::Conversation);
         let (end, ended) = watch::channel(false);
         let written = end.clone();
         let (out, broken) = (Arc::clone(&pipe), Arc::clone(&connection));
@@ -118,7 +118,7 @@ fn serve(
     let mut while_congested = 0;
     move |line, more| {
         answers.set_more_requests(more);
-        let refuse = |id: Option<&RequestId>, error: &RpcError| reply.send(Outgoing::error(id, error, true));
+        let refuse = |id: Option<&RequestId>, error: &RpcError| reply.send(OutgoingMessage::error(id, error, true));
         let receive = || {
             let frame = match line {
                 Line::Text(text) => Frame::parse(&text, limits.frame()),

@@ -6,7 +6,7 @@ use super::{
     lines::MAX_QUEUED,
 };
 use crate::{
-    server::{Connection, Outbound, Outgoing},
+    server::{Connection, Outbound, OutgoingMessage},
     sync::{Condvar, Mutex},
 };
 use std::{
@@ -159,12 +159,12 @@ impl PipeWriter {
 }
 
 impl Outbound for PipeWriter {
-    fn send(&self, outgoing: Outgoing) {
+    fn send(&self, outgoing: OutgoingMessage) {
         match outgoing {
-            Outgoing::Response { message, .. } => self.push(&message, false, self.is_last()),
-            Outgoing::Request(message) => self.push(&message, false, true),
-            Outgoing::Notification(message) => self.push(&message, true, false),
-            Outgoing::Abandoned => drop(self.is_last()),
+            OutgoingMessage::Response { message, .. } => self.push(&message, false, self.is_last()),
+            OutgoingMessage::Request(message) => self.push(&message, false, true),
+            OutgoingMessage::Notification(message) => self.push(&message, true, false),
+            OutgoingMessage::Abandoned => drop(self.is_last()),
         }
     }
 

@@ -20,7 +20,7 @@ use trunkline::{
         RawJson, method,
         model::{CompleteArgument, Reference},
     },
-    runtime::Task,
+    runtime::BoxedTask,
     schemars::JsonSchema,
     transport::{Target, TokioRuntime},
 };
@@ -62,7 +62,7 @@ struct Hesitant {
 }
 
 impl Connector for Hesitant {
-    fn connect(&self, inbox: Arc<dyn Inbox>) -> Task<Result<Arc<dyn Link>, LinkFailure>> {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         let refuse =
             self.refusals.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok();
         let (pause, connecting) = (self.pause, self.server.connect(inbox));

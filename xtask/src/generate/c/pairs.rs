@@ -52,7 +52,7 @@ pub(super) fn render() -> String {
          use crate::edge::text::{{Text, trunkline_str, trunkline_text}};\n\
          use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
          use crate::json::raw;\n\
-         use crate::requests::{{ReplyCallback, Request, completion, trunkline_reply_callback, \
+         use crate::requests::{{PreparedRequest, ReplyCallback, completion, trunkline_reply_callback, \
          trunkline_request_options}};\n\
          {functions}"
     )
@@ -73,7 +73,7 @@ fn blocking(Pair { name, doc, arguments, about, result, target, method, params }
          ) -> trunkline_result {{\n\
          guard(error, || {{\n\
          let (client, result) = (handle!(client).connection.clone(), out!(result));\n\
-         let request = Request {{ method: {method}, params: {params}, all: false, options: settled!(options) }};\n\
+         let request = PreparedRequest {{ method: {method}, params: {params}, all: false, options: settled!(options) }};\n\
          let (_, json) = request.run(&client.port, {target})?;\n\
          result.finish(Text::copy(&json).give())\n\
          }})\n}}\n",
@@ -102,7 +102,7 @@ fn started(Pair { name, arguments, result, target, method, params, .. }: &Pair) 
          guard(error, || {{\n\
          let completion = completion(ReplyCallback::new(callback, user_data));\n\
          let client = handle!(client).connection.clone();\n\
-         let request = Request {{ method: {method}, params: {params}, all: false, options: settled!(options) }};\n\
+         let request = PreparedRequest {{ method: {method}, params: {params}, all: false, options: settled!(options) }};\n\
          request.start(&client.port, {target}, client.handle, completion, out_or_null!(ticket))\n\
          }})\n}}\n",
         comment(&doc, ""),

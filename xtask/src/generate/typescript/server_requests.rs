@@ -17,7 +17,7 @@ pub(super) fn render(surface: &Surface) -> String {
     let notifications: Vec<_> =
         surface.notifications.iter().filter(|row| !ELSEWHERE.contains(&row.name.as_str())).collect();
     let mut body = String::from(
-        "\n/** Handlers for the requests of a server, whose capabilities are declared, and for authorization. */\nexport interface RequestHandlers {\n",
+        "\n/** Handlers for authorization, and for requests of a server, whose capabilities are declared. */\nexport interface RequestHandlers {\n",
     );
     for row in &surface.host {
         let (request, result) = (renamed(&row.params), result_of(row));
@@ -49,7 +49,7 @@ pub(super) fn render(surface: &Surface) -> String {
     for row in &notifications {
         _ = writeln!(body, "  {}: \"{}\",", handler(&row.name), row.method);
     }
-    body += "};\n\n/** The handlers of notifications that newer servers send only to clients that asked when they connected. */\nexport const asked: readonly (keyof NotificationHandlers)[] = [";
+    body += "};\n\n/** The handlers of notifications that newer servers send only to clients that asked at first. */\nexport const asked: readonly (keyof NotificationHandlers)[] = [";
     let changed = notifications.iter().filter(|row| row.name.ends_with("_changed"));
     body += &changed.map(|row| format!("\"{}\"", handler(&row.name))).collect::<Vec<_>>().join(", ");
     body += "];\n";

@@ -103,10 +103,11 @@ const CLUSTERS: &[Cluster] = &[
         crate_folder: "core/src",
         modules: &[
             "transport::http_client::authorized",
+            "transport::http_client::http_sse",
             "transport::http_client::link",
             "transport::http_client::renewal",
         ],
-        reason: "a link, the credentials of its requests and the renewal of its session",
+        reason: "a link, the credentials of its requests, its stream of HTTP+SSE and the renewal of its session",
     },
     Cluster {
         crate_folder: "core/src",

@@ -378,12 +378,12 @@ mod progress {
         }
     }
 
-    fn sent(conversation: &mut Conversation, call: &IncomingCall, progress: Progress<'_>) -> Option<Value> {
+    fn sent(conversation: &mut Conversation, call: &IncomingCall, progress: CallProgress<'_>) -> Option<Value> {
         let text = conversation.progress(call.key, &call.info, &progress)?;
         Some(serde_json::from_slice(&text).unwrap())
     }
 
-    const HALF: Progress<'_> = Progress { progress: 0.5, total: Some(1.0), message: Some("half") };
+    const HALF: CallProgress<'_> = CallProgress { progress: 0.5, total: Some(1.0), message: Some("half") };
 
     #[test]
     fn prg_01_the_token_comes_back_exactly_and_the_message_where_the_revision_has_it() {
@@ -405,7 +405,7 @@ mod progress {
     fn prg_02_to_05_only_rising_values_of_an_open_call_that_asked_are_sent() {
         let (mut conversation, call) = started("2025-11-25", json!("t"));
         let mut at =
-            |progress| sent(&mut conversation, &call, Progress { progress, total: None, message: None }).is_some();
+            |progress| sent(&mut conversation, &call, CallProgress { progress, total: None, message: None }).is_some();
         assert!(at(1.0) && !at(1.0) && !at(0.5) && at(1.5) && !at(f64::INFINITY) && !at(f64::NAN));
         let (mut conversation, call) = started("2025-11-25", json!("t"));
         let _ = conversation.finish(call.key);
@@ -419,7 +419,7 @@ mod progress {
     #[test]
     fn a_total_that_json_cannot_hold_is_left_out() {
         let (mut conversation, call) = started("2025-11-25", json!("t"));
-        let endless = Progress { progress: 1.0, total: Some(f64::INFINITY), message: None };
+        let endless = CallProgress { progress: 1.0, total: Some(f64::INFINITY), message: None };
         let notification = sent(&mut conversation, &call, endless).unwrap();
         assert_eq!(notification["params"], json!({"progressToken": "t", "progress": 1.0}));
     }

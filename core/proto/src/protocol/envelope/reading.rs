@@ -75,7 +75,7 @@ impl<'de> Visitor<'de> for Elements {
 
 /// The members of a message as they stand; presence is kept apart from `null`.
 #[derive(Deserialize)]
-struct Wire<'a> {
+struct MessageMembers<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     jsonrpc: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -101,7 +101,7 @@ fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
     if text.first() == Some(&b'[') {
         return Err(Malformed { id: None, error: not_an_object() });
     }
-    let wire: Wire<'_> = match serde_json::from_slice(text) {
+    let wire: MessageMembers<'_> = match serde_json::from_slice(text) {
         Ok(wire) => wire,
         // The message of serde repeats a text or number, however long it is.
         Err(error) if error.is_data() && !text.trim_ascii_start().starts_with(b"{") => {
@@ -151,21 +151,25 @@ fn kept(buffer: &Bytes, raw: &RawValue) -> RawJson {
     RawJson::slice_of(buffer, raw)
 }
 
-fn check_version(wire: &Wire<'_>) -> Result<(), &'static str> {
+fn check_version(wire: &MessageMembers<'_>) -> Result<(), &'static str> {
     match wire.jsonrpc.map(RawValue::get) {
         Some("\"2.0\"") => Ok(()),
         _ => Err("The member jsonrpc must be \"2.0\""),
     }
 }
 
-fn parse_response(buffer: &Bytes, wire: &Wire<'_>) -> Response {
+fn parse_response(buffer: &Bytes, wire: &MessageMembers<'_>) -> Response {
     let id = wire.id.and_then(|raw| RequestId::from_json(raw.get()));
     let outcome = parse_outcome(buffer, wire, id.is_some());
     Response { id, outcome: outcome.unwrap_or_else(|problem| Err(NoResult::InvalidResponse(problem.to_owned()))) }
 }
 
 /// Some peers always write both members, with `null` for the one that does not apply.
-fn parse_outcome(buffer: &Bytes, wire: &Wire<'_>, has_id: bool) -> Result<Result<RawJson, NoResult>, &'static str> {
+fn parse_outcome(
+    buffer: &Bytes,
+    wire: &MessageMembers<'_>,
+    has_id: bool,
+) -> Result<Result<RawJson, NoResult>, &'static str> {
     check_version(wire)?;
     let is_null = |raw: &&RawValue| raw.get() == "null";
     let error = wire.error.filter(|raw| !is_null(raw));

@@ -1,6 +1,6 @@
 //! Capabilities that a client must have declared for each request of a server.
 
-use crate::protocol::{Feature, Revision, method, project::Unsupported};
+use crate::protocol::{Revision, RevisionFeature, method, project::Unsupported};
 use serde_json::{Value, json};
 
 /// Checks that a client declared what a request for input needs (ELI-04, SMP-04, ROOT-07, MRTR-04).
@@ -21,7 +21,7 @@ pub fn check_capability(
             let uses_tools = params.get("tools").is_some() || params.get("toolChoice").is_some();
             // Before there were tools in sampling no client declares them; projection deals with
             // them.
-            if uses_tools && revision.supports(Feature::SamplingTools) {
+            if uses_tools && revision.supports(RevisionFeature::SamplingTools) {
                 (declared("/sampling/tools"), "tools in sampling", json!({"sampling": {"tools": {}}}))
             } else {
                 (declared("/sampling"), "sampling", json!({"sampling": {}}))
@@ -30,7 +30,7 @@ pub fn check_capability(
         method::ELICITATION_CREATE if params.get("mode") == Some(&json!("url")) => {
             (declared("/elicitation/url"), "elicitation by URLs", json!({"elicitation": {"url": {}}}))
         }
-        method::ELICITATION_CREATE if revision.supports(Feature::ElicitationModes) => {
+        method::ELICITATION_CREATE if revision.supports(RevisionFeature::ElicitationModes) => {
             // An empty capability means forms (ELI-03).
             let forms = declared("/elicitation/form") || !declared("/elicitation/url");
             (declared("/elicitation") && forms, "elicitation by forms", json!({"elicitation": {"form": {}}}))
@@ -45,7 +45,7 @@ pub fn check_capability(
 /// nothing.
 pub(super) fn remove_undeclared_context(params: &mut Value, capabilities: &Value, revision: Revision) {
     let declared = capabilities.pointer("/sampling/context").is_some_and(Value::is_object);
-    if revision.supports(Feature::SamplingTools)
+    if revision.supports(RevisionFeature::SamplingTools)
         && !declared
         && let Some(params) = params.as_object_mut()
         && params.get("includeContext").is_some_and(|context| context != "none")

@@ -28,12 +28,12 @@ macro_rules! json_object {
 
         impl $crate::protocol::describe::Described for $name {
             const TYPE: $crate::protocol::describe::Type = {
-                use $crate::protocol::describe::{Field, Object, Type};
-                static OBJECT: Object = Object {
+                use $crate::protocol::describe::{FieldDescription, ObjectDescription, Type};
+                static OBJECT: ObjectDescription = ObjectDescription {
                     name: stringify!($name),
                     doc: &[$($doc),*],
                     tag: json_object!(@tag $($tag)?),
-                    fields: &[$(Field {
+                    fields: &[$(FieldDescription {
                         name: stringify!($field),
                         json: $wire,
                         doc: &[$($field_doc),*],

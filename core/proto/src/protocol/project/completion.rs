@@ -1,6 +1,6 @@
 //! Projection of completion.
 
-use super::fields::{Object, remove_fields};
+use super::fields::{ProjectedObject, remove_fields};
 use super::project_envelope;
 use crate::protocol::{Revision, model::Completion};
 use serde_json::{Value, json};
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 /// Projects the parameters of `completion/complete`.
 pub fn project_complete_params(params: &mut Value, revision: Revision) {
     let Some(params) = params.as_object_mut() else { return };
-    remove_fields(params, Object::CompleteParams, revision);
+    remove_fields(params, ProjectedObject::CompleteParams, revision);
     if let Some(reference) = params.get_mut("ref").and_then(Value::as_object_mut) {
-        remove_fields(reference, Object::PromptReference, revision);
+        remove_fields(reference, ProjectedObject::PromptReference, revision);
     }
 }
 

@@ -1,13 +1,13 @@
 //! Projection of content blocks, annotations and the contents of resources.
 
-use super::fields::{Object, remove_fields};
-use crate::protocol::{Feature, Revision};
+use super::fields::{ProjectedObject, remove_fields};
+use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Map, Value, json};
 
 /// Projects a content block; `index` is its place among its neighbours.
 pub(super) fn project_block(block: &mut Value, index: usize, revision: Revision) {
     let Some(fields) = block.as_object_mut() else { return };
-    remove_fields(fields, Object::Block, revision);
+    remove_fields(fields, ProjectedObject::Block, revision);
     project_annotations(fields, revision);
     match fields.get("type").and_then(Value::as_str) {
         Some("resource") => {
@@ -15,9 +15,9 @@ pub(super) fn project_block(block: &mut Value, index: usize, revision: Revision)
                 project_resource_contents(contents, revision);
             }
         }
-        Some("resource_link") if !revision.supports(Feature::ResourceLink) => link_to_text(fields),
-        Some("resource_link") => remove_fields(fields, Object::ResourceLink, revision),
-        Some("audio") if !revision.supports(Feature::AudioContent) => audio_to_resource(fields, index),
+        Some("resource_link") if !revision.supports(RevisionFeature::ResourceLink) => link_to_text(fields),
+        Some("resource_link") => remove_fields(fields, ProjectedObject::ResourceLink, revision),
+        Some("audio") if !revision.supports(RevisionFeature::AudioContent) => audio_to_resource(fields, index),
         _ => {}
     }
 }
@@ -45,14 +45,14 @@ fn audio_to_resource(audio: &mut Map<String, Value>, index: usize) {
 /// Projects the contents of a resource.
 pub fn project_resource_contents(contents: &mut Value, revision: Revision) {
     if let Some(contents) = contents.as_object_mut() {
-        remove_fields(contents, Object::ResourceContents, revision);
+        remove_fields(contents, ProjectedObject::ResourceContents, revision);
     }
 }
 
 /// Projects the annotations of an object.
 pub(super) fn project_annotations(fields: &mut Map<String, Value>, revision: Revision) {
     if let Some(annotations) = fields.get_mut("annotations").and_then(Value::as_object_mut) {
-        remove_fields(annotations, Object::Annotations, revision);
+        remove_fields(annotations, ProjectedObject::Annotations, revision);
     }
 }
 

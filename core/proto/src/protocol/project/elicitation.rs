@@ -1,8 +1,8 @@
 //! Projection of what a user is asked.
 
 use super::Unsupported;
-use super::fields::{Object, remove_fields};
-use crate::protocol::{Feature, Revision};
+use super::fields::{ProjectedObject, remove_fields};
+use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Map, Value, json};
 
 /// Projects the parameters of `elicitation/create`. `new_id` makes the `elicitationId` that URLs
@@ -17,17 +17,17 @@ pub fn project_elicit_params(
     new_id: impl FnOnce() -> String,
 ) -> Result<(), Unsupported> {
     let Some(params) = params.as_object_mut() else { return Ok(()) };
-    if !revision.supports(Feature::Elicitation) {
+    if !revision.supports(RevisionFeature::Elicitation) {
         return Err(Unsupported::new(format!("{revision} has no elicitation"), json!({"elicitation": {}})));
     }
     let is_url = params.get("mode") == Some(&json!("url"));
-    if is_url && !revision.supports(Feature::ElicitationModes) {
+    if is_url && !revision.supports(RevisionFeature::ElicitationModes) {
         let why = format!("{revision} has elicitation by forms only, not by URLs");
         return Err(Unsupported::new(why, json!({"elicitation": {"url": {}}})));
     }
-    remove_fields(params, Object::ElicitParams, revision);
+    remove_fields(params, ProjectedObject::ElicitParams, revision);
     if is_url {
-        if revision.supports(Feature::ElicitationIds) && !params.contains_key("elicitationId") {
+        if revision.supports(RevisionFeature::ElicitationIds) && !params.contains_key("elicitationId") {
             params.insert("elicitationId".to_owned(), Value::String(new_id()));
         }
     } else {
@@ -40,7 +40,7 @@ pub fn project_elicit_params(
 }
 
 fn project_form(form: &mut Map<String, Value>, revision: Revision) -> Result<(), Unsupported> {
-    if revision.supports(Feature::ElicitationChoices) {
+    if revision.supports(RevisionFeature::ElicitationChoices) {
         return Ok(());
     }
     form.shift_remove("$schema");

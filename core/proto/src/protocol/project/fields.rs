@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// The kinds of objects of which not every revision has all fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Object {
+pub(super) enum ProjectedObject {
     Tool,
     Resource,
     ResourceTemplate,
@@ -31,7 +31,7 @@ pub(super) enum Object {
     Elicitation,
 }
 
-impl Object {
+impl ProjectedObject {
     /// The types of the model that such objects are.
     fn models(self) -> &'static [&'static str] {
         match self {
@@ -80,61 +80,61 @@ pub fn field_span(model: &str, field: &str) -> Option<(Revision, Revision)> {
 
 /// The fields that not every revision has: since when, and until when (both inclusive).
 #[rustfmt::skip]
-const FIELDS: &[(Object, &str, Revision, Revision)] = &[
-    (Object::Tool,               "annotations",       V2025_03_26, V2026_07_28),
-    (Object::Tool,               "title",             V2025_06_18, V2026_07_28),
-    (Object::Tool,               "outputSchema",      V2025_06_18, V2026_07_28),
-    (Object::Tool,               "_meta",             V2025_06_18, V2026_07_28),
-    (Object::Tool,               "icons",             V2025_11_25, V2026_07_28),
-    (Object::Tool,               "execution",         V2025_11_25, V2025_11_25),
-    (Object::Resource,           "title",             V2025_06_18, V2026_07_28),
-    (Object::Resource,           "_meta",             V2025_06_18, V2026_07_28),
-    (Object::Resource,           "icons",             V2025_11_25, V2026_07_28),
-    (Object::ResourceTemplate,   "title",             V2025_06_18, V2026_07_28),
-    (Object::ResourceTemplate,   "_meta",             V2025_06_18, V2026_07_28),
-    (Object::ResourceTemplate,   "icons",             V2025_11_25, V2026_07_28),
-    (Object::Prompt,             "title",             V2025_06_18, V2026_07_28),
-    (Object::Prompt,             "_meta",             V2025_06_18, V2026_07_28),
-    (Object::Prompt,             "icons",             V2025_11_25, V2026_07_28),
-    (Object::PromptArgument,     "title",             V2025_06_18, V2026_07_28),
-    (Object::Block,              "_meta",             V2025_06_18, V2026_07_28),
-    (Object::ResourceLink,       "icons",             V2025_11_25, V2026_07_28),
-    (Object::ResourceContents,   "_meta",             V2025_06_18, V2026_07_28),
-    (Object::Annotations,        "lastModified",      V2025_06_18, V2026_07_28),
-    (Object::Implementation,     "title",             V2025_06_18, V2026_07_28),
-    (Object::Implementation,     "description",       V2025_11_25, V2026_07_28),
-    (Object::Implementation,     "icons",             V2025_11_25, V2026_07_28),
-    (Object::Implementation,     "websiteUrl",        V2025_11_25, V2026_07_28),
-    (Object::CallToolResult,     "structuredContent", V2025_06_18, V2026_07_28),
-    (Object::Result,             "resultType",        V2026_07_28, V2026_07_28),
-    (Object::Result,             "ttlMs",             V2026_07_28, V2026_07_28),
-    (Object::Result,             "cacheScope",        V2026_07_28, V2026_07_28),
-    (Object::CompleteParams,     "context",           V2025_06_18, V2026_07_28),
-    (Object::PromptReference,    "title",             V2025_06_18, V2026_07_28),
-    (Object::ElicitParams,       "mode",              V2025_11_25, V2026_07_28),
-    (Object::ElicitParams,       "elicitationId",     V2025_11_25, V2025_11_25),
-    (Object::ElicitParams,       "task",              V2025_11_25, V2025_11_25),
-    (Object::ElicitParams,       "_meta",             V2024_11_05, V2025_11_25),
-    (Object::SamplingParams,     "tools",             V2025_11_25, V2026_07_28),
-    (Object::SamplingParams,     "toolChoice",        V2025_11_25, V2026_07_28),
-    (Object::SamplingParams,     "task",              V2025_11_25, V2025_11_25),
-    (Object::SamplingParams,     "_meta",             V2024_11_05, V2025_11_25),
-    (Object::SamplingMessage,    "_meta",             V2025_11_25, V2026_07_28),
-    (Object::ServerCapabilities, "completions",       V2025_03_26, V2026_07_28),
-    (Object::ServerCapabilities, "tasks",             V2025_11_25, V2025_11_25),
-    (Object::ClientCapabilities, "elicitation",       V2025_06_18, V2026_07_28),
-    (Object::ClientCapabilities, "tasks",             V2025_11_25, V2025_11_25),
-    (Object::Roots,              "listChanged",       V2024_11_05, V2025_11_25),
-    (Object::Sampling,           "context",           V2025_11_25, V2026_07_28),
-    (Object::Sampling,           "tools",             V2025_11_25, V2026_07_28),
-    (Object::Elicitation,        "form",              V2025_11_25, V2026_07_28),
-    (Object::Elicitation,        "url",               V2025_11_25, V2026_07_28),
+const FIELDS: &[(ProjectedObject, &str, Revision, Revision)] = &[
+    (ProjectedObject::Tool,               "annotations",       V2025_03_26, V2026_07_28),
+    (ProjectedObject::Tool,               "title",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::Tool,               "outputSchema",      V2025_06_18, V2026_07_28),
+    (ProjectedObject::Tool,               "_meta",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::Tool,               "icons",             V2025_11_25, V2026_07_28),
+    (ProjectedObject::Tool,               "execution",         V2025_11_25, V2025_11_25),
+    (ProjectedObject::Resource,           "title",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::Resource,           "_meta",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::Resource,           "icons",             V2025_11_25, V2026_07_28),
+    (ProjectedObject::ResourceTemplate,   "title",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::ResourceTemplate,   "_meta",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::ResourceTemplate,   "icons",             V2025_11_25, V2026_07_28),
+    (ProjectedObject::Prompt,             "title",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::Prompt,             "_meta",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::Prompt,             "icons",             V2025_11_25, V2026_07_28),
+    (ProjectedObject::PromptArgument,     "title",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::Block,              "_meta",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::ResourceLink,       "icons",             V2025_11_25, V2026_07_28),
+    (ProjectedObject::ResourceContents,   "_meta",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::Annotations,        "lastModified",      V2025_06_18, V2026_07_28),
+    (ProjectedObject::Implementation,     "title",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::Implementation,     "description",       V2025_11_25, V2026_07_28),
+    (ProjectedObject::Implementation,     "icons",             V2025_11_25, V2026_07_28),
+    (ProjectedObject::Implementation,     "websiteUrl",        V2025_11_25, V2026_07_28),
+    (ProjectedObject::CallToolResult,     "structuredContent", V2025_06_18, V2026_07_28),
+    (ProjectedObject::Result,             "resultType",        V2026_07_28, V2026_07_28),
+    (ProjectedObject::Result,             "ttlMs",             V2026_07_28, V2026_07_28),
+    (ProjectedObject::Result,             "cacheScope",        V2026_07_28, V2026_07_28),
+    (ProjectedObject::CompleteParams,     "context",           V2025_06_18, V2026_07_28),
+    (ProjectedObject::PromptReference,    "title",             V2025_06_18, V2026_07_28),
+    (ProjectedObject::ElicitParams,       "mode",              V2025_11_25, V2026_07_28),
+    (ProjectedObject::ElicitParams,       "elicitationId",     V2025_11_25, V2025_11_25),
+    (ProjectedObject::ElicitParams,       "task",              V2025_11_25, V2025_11_25),
+    (ProjectedObject::ElicitParams,       "_meta",             V2024_11_05, V2025_11_25),
+    (ProjectedObject::SamplingParams,     "tools",             V2025_11_25, V2026_07_28),
+    (ProjectedObject::SamplingParams,     "toolChoice",        V2025_11_25, V2026_07_28),
+    (ProjectedObject::SamplingParams,     "task",              V2025_11_25, V2025_11_25),
+    (ProjectedObject::SamplingParams,     "_meta",             V2024_11_05, V2025_11_25),
+    (ProjectedObject::SamplingMessage,    "_meta",             V2025_11_25, V2026_07_28),
+    (ProjectedObject::ServerCapabilities, "completions",       V2025_03_26, V2026_07_28),
+    (ProjectedObject::ServerCapabilities, "tasks",             V2025_11_25, V2025_11_25),
+    (ProjectedObject::ClientCapabilities, "elicitation",       V2025_06_18, V2026_07_28),
+    (ProjectedObject::ClientCapabilities, "tasks",             V2025_11_25, V2025_11_25),
+    (ProjectedObject::Roots,              "listChanged",       V2024_11_05, V2025_11_25),
+    (ProjectedObject::Sampling,           "context",           V2025_11_25, V2026_07_28),
+    (ProjectedObject::Sampling,           "tools",             V2025_11_25, V2026_07_28),
+    (ProjectedObject::Elicitation,        "form",              V2025_11_25, V2026_07_28),
+    (ProjectedObject::Elicitation,        "url",               V2025_11_25, V2026_07_28),
     // `capabilities.extensions` is only in the newest schema, but extensions are negotiated on
     // every revision (APP-09).
 ];
 
 /// Removes the fields that some revision defines for such objects, but not this one.
-pub(super) fn remove_fields(value: &mut Map<String, Value>, object: Object, revision: Revision) {
+pub(super) fn remove_fields(value: &mut Map<String, Value>, object: ProjectedObject, revision: Revision) {
     for (_, field, since, until) in FIELDS.iter().filter(|row| row.0 == object) {
         if revision < *since || *until < revision {
             value.shift_remove(*field);

@@ -31,8 +31,8 @@ pub use sampling::project_sampling_params;
 pub use task::{created_task, project_task};
 pub use tool::{project_tool, project_tool_list, project_tool_result};
 
-use super::{Feature, Revision, RpcError, meta::SERVER_INFO, method};
-use fields::{Object, remove_fields};
+use super::{Revision, RevisionFeature, RpcError, meta::SERVER_INFO, method};
+use fields::{ProjectedObject, remove_fields};
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -77,8 +77,8 @@ pub fn params_projection(method: &str) -> Option<fn(&mut Value, Revision)> {
 
 /// Removes what only results of newer revisions have.
 fn project_envelope(result: &mut Map<String, Value>, revision: Revision) {
-    remove_fields(result, Object::Result, revision);
-    if !revision.supports(Feature::ResultType)
+    remove_fields(result, ProjectedObject::Result, revision);
+    if !revision.supports(RevisionFeature::ResultType)
         && let Some(meta) = result.get_mut("_meta").and_then(Value::as_object_mut)
         && meta.shift_remove(SERVER_INFO).is_some()
         && meta.is_empty()

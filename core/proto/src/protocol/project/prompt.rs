@@ -1,7 +1,7 @@
 //! Projection of prompts and their messages.
 
 use super::content::project_block;
-use super::fields::{Object, remove_fields};
+use super::fields::{ProjectedObject, remove_fields};
 use super::{each, project_envelope};
 use crate::protocol::Revision;
 use serde_json::Value;
@@ -9,10 +9,10 @@ use serde_json::Value;
 /// Projects a prompt of `prompts/list`.
 pub fn project_prompt(prompt: &mut Value, revision: Revision) {
     let Some(prompt) = prompt.as_object_mut() else { return };
-    remove_fields(prompt, Object::Prompt, revision);
+    remove_fields(prompt, ProjectedObject::Prompt, revision);
     each(prompt, "arguments", |argument| {
         if let Some(argument) = argument.as_object_mut() {
-            remove_fields(argument, Object::PromptArgument, revision);
+            remove_fields(argument, ProjectedObject::PromptArgument, revision);
         }
     });
 }

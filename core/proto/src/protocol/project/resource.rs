@@ -1,7 +1,7 @@
 //! Projection of resources, templates and what reading gives.
 
 use super::content::{project_annotations, project_resource_contents};
-use super::fields::{Object, remove_fields};
+use super::fields::{ProjectedObject, remove_fields};
 use super::{each, project_envelope};
 use crate::protocol::Revision;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Projects a resource of `resources/list`.
 pub fn project_resource(resource: &mut Value, revision: Revision) {
     if let Some(resource) = resource.as_object_mut() {
-        remove_fields(resource, Object::Resource, revision);
+        remove_fields(resource, ProjectedObject::Resource, revision);
         project_annotations(resource, revision);
     }
 }
@@ -17,7 +17,7 @@ pub fn project_resource(resource: &mut Value, revision: Revision) {
 /// Projects a template of `resources/templates/list`.
 pub fn project_resource_template(template: &mut Value, revision: Revision) {
     if let Some(template) = template.as_object_mut() {
-        remove_fields(template, Object::ResourceTemplate, revision);
+        remove_fields(template, ProjectedObject::ResourceTemplate, revision);
         project_annotations(template, revision);
     }
 }

@@ -1,9 +1,9 @@
 //! Projection of what a model is asked.
 
 use super::content::project_block;
-use super::fields::{Object, remove_fields};
+use super::fields::{ProjectedObject, remove_fields};
 use super::{Unsupported, each, project_tool};
-use crate::protocol::{Feature, Revision};
+use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Map, Value, json};
 
 /// Projects the parameters of `sampling/createMessage`.
@@ -14,10 +14,10 @@ use serde_json::{Map, Value, json};
 pub fn project_sampling_params(params: &mut Value, revision: Revision) -> Result<(), Unsupported> {
     let Some(params) = params.as_object_mut() else { return Ok(()) };
     let has_tools = params.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty());
-    if has_tools && !revision.supports(Feature::SamplingTools) {
+    if has_tools && !revision.supports(RevisionFeature::SamplingTools) {
         return Err(no_tools(revision));
     }
-    remove_fields(params, Object::SamplingParams, revision);
+    remove_fields(params, ProjectedObject::SamplingParams, revision);
     each(params, "tools", |tool| project_tool(tool, revision));
     if let Some(messages) = params.get_mut("messages").and_then(Value::as_array_mut) {
         let mut projected = Vec::with_capacity(messages.len());
@@ -35,9 +35,9 @@ fn project_message(mut message: Value, revision: Revision, out: &mut Vec<Value>)
         out.push(message);
         return Ok(());
     };
-    remove_fields(fields, Object::SamplingMessage, revision);
+    remove_fields(fields, ProjectedObject::SamplingMessage, revision);
     match fields.get_mut("content") {
-        Some(Value::Array(blocks)) if revision.supports(Feature::SamplingTools) => {
+        Some(Value::Array(blocks)) if revision.supports(RevisionFeature::SamplingTools) => {
             blocks.iter_mut().try_for_each(|block| project_sampling_block(block, revision))?;
             out.push(message);
         }
@@ -60,9 +60,11 @@ fn project_message(mut message: Value, revision: Revision, out: &mut Vec<Value>)
 
 fn project_sampling_block(block: &mut Value, revision: Revision) -> Result<(), Unsupported> {
     match block.get("type").and_then(Value::as_str) {
-        Some("tool_use" | "tool_result") if !revision.supports(Feature::SamplingTools) => Err(no_tools(revision)),
+        Some("tool_use" | "tool_result") if !revision.supports(RevisionFeature::SamplingTools) => {
+            Err(no_tools(revision))
+        }
         // Here nothing else can stand for it: a message has no resources.
-        Some("audio") if !revision.supports(Feature::AudioContent) => {
+        Some("audio") if !revision.supports(RevisionFeature::AudioContent) => {
             Err(Unsupported::new(format!("{revision} has no sound in sampling"), json!({"sampling": {}})))
         }
         Some("tool_result") => {
@@ -81,7 +83,7 @@ fn project_sampling_block(block: &mut Value, revision: Revision) -> Result<(), U
 
 fn project_tool_result_block(result: &mut Map<String, Value>, revision: Revision) {
     let is_object = result.get("structuredContent").is_none_or(Value::is_object);
-    let structured = if !revision.supports(Feature::AnyStructuredContent) && !is_object {
+    let structured = if !revision.supports(RevisionFeature::AnyStructuredContent) && !is_object {
         result.shift_remove("structuredContent")
     } else {
         None

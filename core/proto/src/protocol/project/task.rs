@@ -1,12 +1,12 @@
 //! Projection of tasks: the extension's form on 2026-07-28, the core form on 2025-11-25.
 
-use crate::protocol::{Feature, Revision};
+use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Value, json};
 
 /// Projects a task, written as the extension has it.
 pub fn project_task(task: &mut Value, revision: Revision) {
     let Some(task) = task.as_object_mut() else { return };
-    if revision.supports(Feature::TasksExtension) {
+    if revision.supports(RevisionFeature::TasksExtension) {
         return;
     }
     for (modern, core) in [("ttlMs", "ttl"), ("pollIntervalMs", "pollInterval")] {
@@ -30,7 +30,7 @@ pub fn project_task(task: &mut Value, revision: Revision) {
 /// The result that hands out a task, written as the extension has it (TSK-10, TKX-06).
 pub fn created_task(mut task: Value, revision: Revision) -> Value {
     project_task(&mut task, revision);
-    if !revision.supports(Feature::TasksExtension) {
+    if !revision.supports(RevisionFeature::TasksExtension) {
         return json!({"task": task});
     }
     if let Some(task) = task.as_object_mut() {

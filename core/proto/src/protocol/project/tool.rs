@@ -1,16 +1,16 @@
 //! Projection of tools and their results.
 
 use super::content::project_block;
-use super::fields::{Object, remove_fields};
+use super::fields::{ProjectedObject, remove_fields};
 use super::{each, project_envelope};
-use crate::protocol::{Feature, Revision};
+use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Map, Value, json};
 
 /// Projects a tool of `tools/list`.
 pub fn project_tool(tool: &mut Value, revision: Revision) {
     let Some(tool) = tool.as_object_mut() else { return };
-    remove_fields(tool, Object::Tool, revision);
-    if revision.supports(Feature::AnyStructuredContent) {
+    remove_fields(tool, ProjectedObject::Tool, revision);
+    if revision.supports(RevisionFeature::AnyStructuredContent) {
         return;
     }
     if tool.get("outputSchema").is_some_and(|schema| schema.get("type") != Some(&json!("object"))) {
@@ -37,11 +37,11 @@ pub fn project_tool_list(result: &mut Value, revision: Revision) {
 pub fn project_tool_result(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
     let kind = match result.get("structuredContent") {
-        Some(Value::Object(_)) => Feature::StructuredContent,
-        _ => Feature::AnyStructuredContent,
+        Some(Value::Object(_)) => RevisionFeature::StructuredContent,
+        _ => RevisionFeature::AnyStructuredContent,
     };
     let structured = if revision.supports(kind) { None } else { result.shift_remove("structuredContent") };
-    remove_fields(result, Object::CallToolResult, revision);
+    remove_fields(result, ProjectedObject::CallToolResult, revision);
     project_envelope(result, revision);
     if let Some(content) = result.get_mut("content").and_then(Value::as_array_mut) {
         for (index, block) in content.iter_mut().enumerate() {

@@ -5,7 +5,7 @@
 //! would cost.
 
 use super::SchemaError;
-use super::keywords::{Place, subschemas};
+use super::keywords::{Scope, subschemas};
 use jsonschema::{Draft, Registry};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ const MAX_SEARCH: u64 = 20_000;
 
 /// The cost of validation with a schema.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Bounds {
+pub(super) struct ValidationCost {
     /// References that lead back into themselves: the same schema then applies at every depth of a
     /// value.
     recursive: u64,
@@ -49,7 +49,7 @@ pub(super) enum Search {
     Nothing,
 }
 
-impl Bounds {
+impl ValidationCost {
     /// Measures a schema, and refuses it if it is over the bounds.
     pub(super) fn check(schema: &Value) -> Result<Self, SchemaError> {
         let mut values = 0;
@@ -90,37 +90,37 @@ impl Bounds {
 }
 
 /// A schema whose subschemas are being followed.
-struct Frame<'a, R> {
+struct FollowedSchema<'a, R> {
     schema: &'a Value,
-    inner: Vec<(Place, &'a Value, R)>,
+    inner: Vec<(Scope, &'a Value, R)>,
     /// The place of the subschema that is being followed.
-    place: Place,
-    reach: Reach,
+    place: Scope,
+    reach: AppliedWork,
 }
 
 /// The work that one schema applied to one value sets in motion.
 #[derive(Debug, Clone, Copy)]
-struct Reach {
+struct AppliedWork {
     /// Schemas applied to the value and its parts.
     count: u64,
     /// The longest chain of schemas that apply to the value itself.
     chain: usize,
 }
 
-impl Reach {
+impl AppliedWork {
     const ONE: Self = Self { count: 1, chain: 1 };
 
-    fn add(&mut self, inner: Reach, place: Place) {
+    fn add(&mut self, inner: AppliedWork, place: Scope) {
         self.count = self.count.saturating_add(inner.count);
-        if place == Place::Same {
+        if place == Scope::Same {
             self.chain = self.chain.max(1 + inner.chain);
         }
     }
 }
 
-fn follow(schema: &Value) -> Result<Bounds, SchemaError> {
+fn follow(schema: &Value) -> Result<ValidationCost, SchemaError> {
     let draft = dialect(schema)?;
-    let mut bounds = Bounds::default();
+    let mut bounds = ValidationCost::default();
     // A schema that cannot be registered cannot be compiled either, and compiling says why.
     let Ok(builder) = Registry::new().draft(draft).retriever(super::NeverFetch).add(ROOT, schema) else {
         return Ok(bounds);
@@ -131,8 +131,8 @@ fn follow(schema: &Value) -> Result<Bounds, SchemaError> {
     let mut dynamic = 0;
     // By address: a schema in the document is one, however many references lead to it. `None` while
     // it is being followed.
-    let mut seen: HashMap<*const Value, Option<Reach>> = HashMap::new();
-    let mut frames: Vec<Frame<'_, _>> = Vec::new();
+    let mut seen: HashMap<*const Value, Option<AppliedWork>> = HashMap::new();
+    let mut frames: Vec<FollowedSchema<'_, _>> = Vec::new();
     let mut next = Some((schema, registry.resolver(root)));
     loop {
         if let Some((schema, resolver)) = next.take() {
@@ -144,7 +144,7 @@ fn follow(schema: &Value) -> Result<Bounds, SchemaError> {
             let mut inner = Vec::new();
             for found in subschemas(schema) {
                 bounds.alternatives |= matches!(found.keyword, "anyOf" | "oneOf");
-                if found.place != Place::Definition {
+                if found.place != Scope::Definition {
                     inner.push((found.place, found.schema, resolver.clone()));
                 }
             }
@@ -160,11 +160,11 @@ fn follow(schema: &Value) -> Result<Bounds, SchemaError> {
                 // A reference that leads nowhere fails to compile, with its name.
                 if let Ok(target) = resolver.lookup(reference) {
                     let (target, resolver, _) = target.into_inner();
-                    inner.push((Place::Same, target, resolver));
+                    inner.push((Scope::Same, target, resolver));
                 }
             }
             seen.insert(std::ptr::from_ref(schema), None);
-            frames.push(Frame { schema, inner, place: Place::Same, reach: Reach::ONE });
+            frames.push(FollowedSchema { schema, inner, place: Scope::Same, reach: AppliedWork::ONE });
         }
         let Some(frame) = frames.last_mut() else { return Ok(bounds) };
         if let Some((place, schema, resolver)) = frame.inner.pop() {
@@ -174,7 +174,7 @@ fn follow(schema: &Value) -> Result<Bounds, SchemaError> {
                 // look.
                 Some(None) => {
                     bounds.recursive += 1;
-                    frame.reach.add(Reach::ONE, place);
+                    frame.reach.add(AppliedWork::ONE, place);
                 }
                 None => {
                     frame.place = place;

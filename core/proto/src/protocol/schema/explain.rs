@@ -1,7 +1,7 @@
 //! Saying in one sentence why a value does not match its schema.
 
-use super::bounds::{Bounds, Search};
-use super::failure::{Failure, Invalid, brief};
+use super::bounds::{Search, ValidationCost};
+use super::failure::{Invalid, SchemaFailure, brief};
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde_json::Value;
@@ -14,13 +14,13 @@ const MAX_FAILURES: usize = 3;
 const MAX_TEXT: usize = 300;
 
 /// The place of an error, and the problem there.
-pub(super) fn failure_of(error: &ValidationError<'_>) -> Failure {
+pub(super) fn failure_of(error: &ValidationError<'_>) -> SchemaFailure {
     let error = innermost(error);
-    Failure { path: error.instance_path().to_string(), text: shortened(describe(error)) }
+    SchemaFailure { path: error.instance_path().to_string(), text: shortened(describe(error)) }
 }
 
 /// Finds the first failures of a value that is not valid.
-pub(super) fn explain(validator: &jsonschema::Validator, bounds: &Bounds, value: &Value) -> Invalid {
+pub(super) fn explain(validator: &jsonschema::Validator, bounds: &ValidationCost, value: &Value) -> Invalid {
     let mut failures: Vec<_> = match bounds.search(value) {
         Search::All => validator.iter_errors(value).take(MAX_FAILURES + 1).map(|error| failure_of(&error)).collect(),
         Search::First => validator.validate(value).err().iter().map(failure_of).collect(),

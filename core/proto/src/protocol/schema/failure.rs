@@ -6,13 +6,13 @@ use std::fmt;
 /// Why a value does not match its schema. Displays as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
-    pub(super) failures: Vec<Failure>,
+    pub(super) failures: Vec<SchemaFailure>,
     pub(super) more: bool,
 }
 
 /// One place where a value does not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct SchemaFailure {
     /// JSON pointer to the part of the value; empty for all of it.
     pub path: String,
     /// The problem there.
@@ -21,7 +21,7 @@ pub struct Failure {
 
 impl Invalid {
     /// The first failures; never empty.
-    pub fn failures(&self) -> &[Failure] {
+    pub fn failures(&self) -> &[SchemaFailure] {
         &self.failures
     }
 
@@ -32,7 +32,7 @@ impl Invalid {
 
     #[cfg(feature = "schema-validation")]
     pub(super) fn one(text: &str) -> Self {
-        Self { failures: vec![Failure { path: String::new(), text: text.to_owned() }], more: false }
+        Self { failures: vec![SchemaFailure { path: String::new(), text: text.to_owned() }], more: false }
     }
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Invalid {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for SchemaFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.path.is_empty() {
             write!(f, "{}: ", self.path)?;

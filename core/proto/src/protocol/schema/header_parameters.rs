@@ -48,7 +48,7 @@ pub struct HeaderParameterError {
 /// An annotation breaks one of the rules H26-24 to H26-29; a server must not offer such a tool, a
 /// client leaves it out (H26-30).
 pub fn header_parameters(input_schema: &Value) -> Result<Vec<HeaderParameter>, HeaderParameterError> {
-    let mut found = Found::default();
+    let mut found = FoundParameters::default();
     found.walk(input_schema, "", Some(Vec::new()))?;
     Ok(found.params)
 }
@@ -95,13 +95,13 @@ impl HeaderType {
 }
 
 #[derive(Default)]
-struct Found {
+struct FoundParameters {
     params: Vec<HeaderParameter>,
     /// Where each name was found first, by its lower case.
     places: HashMap<String, String>,
 }
 
-impl Found {
+impl FoundParameters {
     /// `properties` is the way here, if only `properties` led here: what lies behind anything else
     /// cannot be found in the arguments without evaluating the schema.
     fn walk(&mut self, schema: &Value, at: &str, properties: Option<Vec<String>>) -> Result<(), HeaderParameterError> {

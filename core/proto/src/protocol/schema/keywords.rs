@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// The values that a subschema applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Scope {
     /// The same value as the schema around it.
     Same,
     /// A part of that value.
@@ -23,36 +23,36 @@ enum Holds {
 }
 
 #[rustfmt::skip]
-const APPLICATORS: &[(&str, Place, Holds)] = &[
-    ("properties",            Place::Part,       Holds::Named),
-    ("patternProperties",     Place::Part,       Holds::Named),
-    ("additionalProperties",  Place::Part,       Holds::Schemas),
-    ("unevaluatedProperties", Place::Part,       Holds::Schemas),
-    ("propertyNames",         Place::Part,       Holds::Schemas),
-    ("items",                 Place::Part,       Holds::Schemas),
-    ("prefixItems",           Place::Part,       Holds::Schemas),
-    ("additionalItems",       Place::Part,       Holds::Schemas),
-    ("unevaluatedItems",      Place::Part,       Holds::Schemas),
-    ("contains",              Place::Part,       Holds::Schemas),
-    ("contentSchema",         Place::Part,       Holds::Schemas),
-    ("allOf",                 Place::Same,       Holds::Schemas),
-    ("anyOf",                 Place::Same,       Holds::Schemas),
-    ("oneOf",                 Place::Same,       Holds::Schemas),
-    ("not",                   Place::Same,       Holds::Schemas),
-    ("if",                    Place::Same,       Holds::Schemas),
-    ("then",                  Place::Same,       Holds::Schemas),
-    ("else",                  Place::Same,       Holds::Schemas),
-    ("dependentSchemas",      Place::Same,       Holds::Named),
-    ("dependencies",          Place::Same,       Holds::Named),
-    ("$defs",                 Place::Definition, Holds::Named),
-    ("definitions",           Place::Definition, Holds::Named),
+const APPLICATORS: &[(&str, Scope, Holds)] = &[
+    ("properties",            Scope::Part,       Holds::Named),
+    ("patternProperties",     Scope::Part,       Holds::Named),
+    ("additionalProperties",  Scope::Part,       Holds::Schemas),
+    ("unevaluatedProperties", Scope::Part,       Holds::Schemas),
+    ("propertyNames",         Scope::Part,       Holds::Schemas),
+    ("items",                 Scope::Part,       Holds::Schemas),
+    ("prefixItems",           Scope::Part,       Holds::Schemas),
+    ("additionalItems",       Scope::Part,       Holds::Schemas),
+    ("unevaluatedItems",      Scope::Part,       Holds::Schemas),
+    ("contains",              Scope::Part,       Holds::Schemas),
+    ("contentSchema",         Scope::Part,       Holds::Schemas),
+    ("allOf",                 Scope::Same,       Holds::Schemas),
+    ("anyOf",                 Scope::Same,       Holds::Schemas),
+    ("oneOf",                 Scope::Same,       Holds::Schemas),
+    ("not",                   Scope::Same,       Holds::Schemas),
+    ("if",                    Scope::Same,       Holds::Schemas),
+    ("then",                  Scope::Same,       Holds::Schemas),
+    ("else",                  Scope::Same,       Holds::Schemas),
+    ("dependentSchemas",      Scope::Same,       Holds::Named),
+    ("dependencies",          Scope::Same,       Holds::Named),
+    ("$defs",                 Scope::Definition, Holds::Named),
+    ("definitions",           Scope::Definition, Holds::Named),
 ];
 
 /// A schema inside another.
 pub(super) struct Subschema<'a> {
     pub(super) keyword: &'static str,
     #[cfg_attr(not(feature = "schema-validation"), allow(dead_code, reason = "the bounds of validation are off"))]
-    pub(super) place: Place,
+    pub(super) place: Scope,
     /// The name or the index under the keyword, if it holds several schemas.
     pub(super) key: Option<Cow<'a, str>>,
     pub(super) schema: &'a Value,

@@ -14,11 +14,11 @@ mod keywords;
 #[cfg(not(feature = "schema-validation"))]
 mod unchecked;
 
-pub use failure::{Failure, Invalid};
+pub use failure::{Invalid, SchemaFailure};
 pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
 
 #[cfg(feature = "schema-validation")]
-use bounds::Bounds;
+use bounds::ValidationCost;
 #[cfg(feature = "schema-validation")]
 use jsonschema::error::ValidationErrorKind;
 #[cfg(feature = "schema-validation")]
@@ -32,7 +32,7 @@ pub use unchecked::Schema;
 #[cfg(feature = "schema-validation")]
 pub struct Schema {
     validator: Validator,
-    bounds: Bounds,
+    bounds: ValidationCost,
 }
 
 /// Why a schema was refused.
@@ -51,7 +51,7 @@ pub enum SchemaError {
     UnresolvedReference(String),
     /// The schema breaks its own dialect (SCH-03).
     #[error("{0}")]
-    Invalid(Failure),
+    Invalid(SchemaFailure),
     /// The schema could be used to exhaust this process (SCH-10).
     #[error("the schema is too complex: {0}")]
     TooComplex(&'static str),
@@ -69,7 +69,7 @@ impl Schema {
     /// The dialect is unknown, a reference leads nowhere, the schema breaks its dialect, or it is
     /// too complex to be safe.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
-        let bounds = Bounds::check(schema)?;
+        let bounds = ValidationCost::check(schema)?;
         let validator = jsonschema::options()
             // Cargo may turn on fetching for everybody in the program, so it is turned off here
             // too.
@@ -113,7 +113,7 @@ impl SchemaError {
                 ReferencingError::Unretrievable { uri, .. } => Self::UnresolvedReference(uri.clone()),
                 ReferencingError::PointerToNowhere { pointer } => Self::UnresolvedReference(format!("#{pointer}")),
                 ReferencingError::NoSuchAnchor { anchor } => Self::UnresolvedReference(format!("#{anchor}")),
-                other => Self::Invalid(Failure { path: String::new(), text: other.to_string() }),
+                other => Self::Invalid(SchemaFailure { path: String::new(), text: other.to_string() }),
             },
             _ => Self::Invalid(explain::failure_of(&error)),
         }

@@ -15,11 +15,11 @@ const MAX_COMPILED: usize = 4 << 20;
 pub(super) struct Matcher {
     regex: Regex,
     /// The variable of each group of the expression.
-    groups: Vec<Group>,
+    groups: Vec<VariableGroup>,
 }
 
 #[derive(Debug, Clone)]
-enum Group {
+enum VariableGroup {
     One(Variable),
     /// The values of one variable, after the separator.
     List(String, char),
@@ -65,13 +65,13 @@ impl Matcher {
             return None;
         }
         let captures = self.regex.captures(uri)?;
-        let mut found = Found::default();
+        let mut found = FoundVariables::default();
         for (group, capture) in self.groups.iter().zip(captures.iter().skip(1)) {
             let Some(raw) = capture.map(|capture| capture.as_str()) else { continue };
             match group {
-                Group::One(variable) => found.text(variable, raw)?,
-                Group::List(name, separator) => found.list(name, raw, *separator)?,
-                Group::Pairs(variables, separator) => found.pairs(variables, raw, *separator)?,
+                VariableGroup::One(variable) => found.text(variable, raw)?,
+                VariableGroup::List(name, separator) => found.list(name, raw, *separator)?,
+                VariableGroup::Pairs(variables, separator) => found.pairs(variables, raw, *separator)?,
             }
         }
         Some(found.0.into_iter().map(|(name, (value, _))| (name, value)).collect())
@@ -80,7 +80,7 @@ impl Matcher {
 
 struct Builder {
     pattern: String,
-    groups: Vec<Group>,
+    groups: Vec<VariableGroup>,
 }
 
 impl Builder {
@@ -123,10 +123,10 @@ impl Builder {
             if exploded {
                 let _ = write!(self.pattern, "({characters}+{few}(?:{separator}{characters}+{few})*{few})");
                 let separator = operator.separator().chars().next().unwrap_or(',');
-                self.groups.push(Group::List(variable.name.clone(), separator));
+                self.groups.push(VariableGroup::List(variable.name.clone(), separator));
             } else {
                 let _ = write!(self.pattern, "({characters}+{few})");
-                self.groups.push(Group::One(variable.clone()));
+                self.groups.push(VariableGroup::One(variable.clone()));
             }
         }
         self.pattern.push_str(&ends);
@@ -139,7 +139,7 @@ impl Builder {
             _ => "((?:&[^#]*)?)",
         });
         let separator = if operator == Operator::PathParameters { ';' } else { '&' };
-        self.groups.push(Group::Pairs(variables, separator));
+        self.groups.push(VariableGroup::Pairs(variables, separator));
     }
 }
 
@@ -157,9 +157,9 @@ fn characters(operator: Operator, divided: bool) -> &'static str {
 
 /// The values found so far, each with whether it is only the start of its variable.
 #[derive(Default)]
-struct Found(BTreeMap<String, (UriValue, bool)>);
+struct FoundVariables(BTreeMap<String, (UriValue, bool)>);
 
-impl Found {
+impl FoundVariables {
     fn text(&mut self, variable: &Variable, raw: &str) -> Option<()> {
         let text = decode(raw)?;
         let is_prefix = match variable.modifier {

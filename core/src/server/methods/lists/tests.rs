@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     protocol::{Revision, model},
     server::{
-        Call, CallError, Context, Page, Provider, ProviderDefinition, Registration, Server, ServerOptions,
+        Call, CallError, Context, Page, Provider, ProviderDefinition, RegistryKey, Server, ServerOptions,
         ToolDefinition, ToolRequest,
         tests::{Peer, server},
     },
@@ -124,7 +124,7 @@ impl Provider for Twice {
 async fn pag_05_a_cursor_of_a_provider_is_that_providers() {
     let server = of_pages_of(10);
     let add = |name| server.add_provider(ProviderDefinition::of(Twice(name))).unwrap();
-    let registered: [Registration; 3] = ["a", "b", "c"].map(add);
+    let registered: [RegistryKey; 3] = ["a", "b", "c"].map(add);
     let peer = opened(&server).await;
     let (mut names, mut cursors, mut next) = (Vec::new(), Vec::new(), None);
     loop {

@@ -7,16 +7,16 @@ use std::borrow::Cow;
 /// Numbers are written as they came: a number that no machine type holds exactly, and that some
 /// handlers read exactly, must not look like its neighbours.
 pub(super) fn write_members(object: &str, passing: &[&str], out: &mut Vec<u8>) -> Option<()> {
-    let mut reader = Reader { rest: object };
+    let mut reader = CanonicalReader { rest: object };
     reader.skip_blanks();
     reader.object(passing, out)
 }
 
-struct Reader<'a> {
+struct CanonicalReader<'a> {
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CanonicalReader<'a> {
     fn value(&mut self, out: &mut Vec<u8>) -> Option<()> {
         match self.rest.as_bytes().first()? {
             b'{' => self.object(&[], out),

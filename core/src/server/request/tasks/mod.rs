@@ -8,7 +8,7 @@ mod timestamp;
 
 pub(in crate::server) use starting::{Mode, mode, visible_tasks};
 pub(in crate::server) use table::Tasks;
-pub(in crate::server) use task::{Owner, Task};
+pub(in crate::server) use task::{Task, TaskOwner};
 
 #[cfg(test)]
 mod tests;

@@ -2,11 +2,11 @@
 
 use super::{
     table::Tasks,
-    task::{Holder, NewTask, Owner, Task},
+    task::{Holder, NewTask, Task, TaskOwner},
 };
 use crate::{
     engine::{RequestInfo, later},
-    protocol::{Feature, RawJson, RpcError, extension, project},
+    protocol::{RawJson, RevisionFeature, RpcError, extension, project},
     server::{
         random,
         registry::{RegisteredTool, TaskSupport},
@@ -36,11 +36,11 @@ pub(in crate::server) fn mode(
     params: &RawJson,
 ) -> Result<Mode, RpcError> {
     let revision = context.info.revision;
-    if revision.supports(Feature::CoreTasks) {
+    if revision.supports(RevisionFeature::CoreTasks) {
         return core_mode(context, tool, params);
     }
     // TKX-47: what the client writes into `task` does not matter here.
-    if !revision.supports(Feature::TasksExtension) || tool.task_support == TaskSupport::Forbidden {
+    if !revision.supports(RevisionFeature::TasksExtension) || tool.task_support == TaskSupport::Forbidden {
         return Ok(Mode::Call);
     }
     let declared = extension::TASKS.is_in(&context.client_capabilities());
@@ -97,7 +97,7 @@ pub(in crate::server) fn visible_tasks(
     if !extension::TASKS.is_in(&declared) {
         return Err(RpcError::missing_client_capability(extension::TASKS.required()));
     }
-    let owner = Owner { principal: info.principal(), session: None };
+    let owner = TaskOwner { principal: info.principal(), session: None };
     ids.retain(|id| tasks.find(id, &owner).is_ok());
     Ok(ids)
 }

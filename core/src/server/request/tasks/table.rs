@@ -1,6 +1,6 @@
 //! The tasks of a server, by id.
 
-use super::task::{Holder, Owner, Task};
+use super::task::{Holder, Task, TaskOwner};
 use crate::{
     protocol::{RawJson, RpcError},
     server::options::ServerOptions,
@@ -14,11 +14,11 @@ use std::{
 /// Every task that is kept.
 #[derive(Default)]
 pub(in crate::server) struct Tasks {
-    table: Mutex<Table>,
+    table: Mutex<TaskTable>,
 }
 
 #[derive(Default)]
-struct Table {
+struct TaskTable {
     by_id: HashMap<String, Arc<Task>>,
     /// Oldest first, for lists.
     by_number: BTreeMap<u64, Arc<Task>>,
@@ -120,13 +120,13 @@ impl Tasks {
 
     /// A task of this owner. Others' tasks are as unknown as those that never were (TSK-32,
     /// TKX-24).
-    pub(in crate::server) fn find(&self, id: &str, owner: &Owner) -> Result<Arc<Task>, RpcError> {
+    pub(in crate::server) fn find(&self, id: &str, owner: &TaskOwner) -> Result<Arc<Task>, RpcError> {
         let task = self.table.lock().by_id.get(id).cloned();
         task.filter(|task| task.is_visible_to(owner)).ok_or_else(|| RpcError::unknown_task(id))
     }
 
     /// One page of an owner's tasks, after the one of that number; and whether more follow.
-    pub(in crate::server) fn page(&self, after: u64, size: usize, owner: &Owner) -> (Vec<Arc<Task>>, bool) {
+    pub(in crate::server) fn page(&self, after: u64, size: usize, owner: &TaskOwner) -> (Vec<Arc<Task>>, bool) {
         let table = self.table.lock();
         let mut visible = table
             .by_number
@@ -139,7 +139,7 @@ impl Tasks {
     }
 }
 
-impl Table {
+impl TaskTable {
     /// Holds the result of a task, if there is room. One that is not kept any more holds nothing.
     fn hold(&mut self, task: &Task, size: usize, options: &ServerOptions) -> Result<(), RpcError> {
         if !self.by_id.contains_key(task.id()) {

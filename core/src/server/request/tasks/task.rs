@@ -3,7 +3,7 @@
 use super::timestamp::iso_8601;
 use crate::{
     engine::{RequestTimeout, later},
-    protocol::{Feature, RawJson, Revision, RpcError, meta, model::TaskStatus, project},
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, model::TaskStatus, project},
     runtime::Runtime,
     server::{
         handlers::{Answer, Cancellation, ClientRequestError, InputRequest},
@@ -25,7 +25,7 @@ use std::{
 
 /// The creator of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::server) struct Owner {
+pub(in crate::server) struct TaskOwner {
     pub(in crate::server) principal: String,
     /// The session of the legacy era.
     pub(in crate::server) session: Option<u64>,
@@ -43,7 +43,7 @@ pub(in crate::server) enum Holder {
 pub(in crate::server) struct Task {
     id: String,
     number: u64,
-    owner: Owner,
+    owner: TaskOwner,
     holder: Holder,
     ends_with: Option<u64>,
     /// The server keeps its tasks, so a task does not keep its server.
@@ -62,7 +62,7 @@ struct TaskState {
     updated: Duration,
     outcome: Option<Result<RawJson, RpcError>>,
     progress: Option<f64>,
-    questions: BTreeMap<String, Question>,
+    questions: BTreeMap<String, TaskQuestion>,
     /// Keys are never used again (TKX-12).
     used: BTreeSet<String>,
     /// Requests for the result, which wait for it (TSK-20).
@@ -70,7 +70,7 @@ struct TaskState {
 }
 
 /// A request of the task to its client.
-struct Question {
+struct TaskQuestion {
     request: InputRequest,
     timeout: RequestTimeout,
     on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
@@ -87,7 +87,7 @@ struct Fetcher {
 pub(in crate::server) struct NewTask {
     pub(in crate::server) id: String,
     pub(in crate::server) number: u64,
-    pub(in crate::server) owner: Owner,
+    pub(in crate::server) owner: TaskOwner,
     pub(in crate::server) holder: Holder,
     /// The listener, or conversation, without which it does not go on.
     pub(in crate::server) ends_with: Option<u64>,
@@ -154,7 +154,7 @@ impl Task {
 
     /// With a principal, its tasks; without, in a session its own, and elsewhere whatever id is
     /// known: ids cannot be guessed (TSK-33).
-    pub(in crate::server) fn is_visible_to(&self, owner: &Owner) -> bool {
+    pub(in crate::server) fn is_visible_to(&self, owner: &TaskOwner) -> bool {
         let same_session = owner.session.is_none() || owner.session == self.owner.session;
         self.owner.principal == owner.principal && (same_session || !owner.principal.is_empty())
     }
@@ -323,7 +323,7 @@ impl Task {
             if self.is_of_session() {
                 self.relate(&mut request.params);
             }
-            state.questions.insert(key.clone(), Question { request, timeout, on_response, sent: false });
+            state.questions.insert(key.clone(), TaskQuestion { request, timeout, on_response, sent: false });
             state.status = TaskStatus::InputRequired;
             state.updated = self.runtime.unix_time();
             key
@@ -428,6 +428,6 @@ impl Task {
 
     /// Returns whether the core form of a task is told to this revision.
     pub(in crate::server) fn is_core(revision: Revision) -> bool {
-        revision.supports(Feature::CoreTasks)
+        revision.supports(RevisionFeature::CoreTasks)
     }
 }

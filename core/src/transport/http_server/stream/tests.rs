@@ -1,47 +1,47 @@
 use super::{super::replay_room::ReplayRoom, *};
 
-fn next(reader: &mut Reader) -> Poll<Option<Item>> {
+fn next(reader: &mut StreamReader) -> Poll<Option<StreamItem>> {
     reader.poll_next(&mut Context::from_waker(Waker::noop()))
 }
 
 /// The next message with its place.
-fn read(reader: &mut Reader) -> String {
+fn read(reader: &mut StreamReader) -> String {
     match next(reader) {
-        Poll::Ready(Some(Item::Message(id, outgoing))) => {
+        Poll::Ready(Some(StreamItem::Message(id, outgoing))) => {
             let text = String::from_utf8_lossy(outgoing.message().unwrap()).into_owned();
             id.map_or(text.clone(), |id| format!("{id} {text}"))
         }
-        Poll::Ready(Some(Item::HungUp(pause))) => format!("retry {}", pause.as_millis()),
+        Poll::Ready(Some(StreamItem::HungUp(pause))) => format!("retry {}", pause.as_millis()),
         Poll::Ready(None) => "end".into(),
         Poll::Pending => "pending".into(),
     }
 }
 
-fn note(text: &'static str) -> Outgoing {
-    Outgoing::Notification(Bytes::from_static(text.as_bytes()))
+fn note(text: &'static str) -> OutgoingMessage {
+    OutgoingMessage::Notification(Bytes::from_static(text.as_bytes()))
 }
 
-fn answer(text: &'static str) -> Outgoing {
-    Outgoing::result(Bytes::from_static(text.as_bytes()))
+fn answer(text: &'static str) -> OutgoingMessage {
+    OutgoingMessage::result(Bytes::from_static(text.as_bytes()))
 }
 
 fn history() -> Arc<History> {
     History::new(100, 1000, Duration::from_millis(5), &ReplayRoom::new(10_000))
 }
 
-fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, Reader) {
-    let (answers, reader) = exchange(Kind::Resumable { history: Arc::clone(history), polls: true }, None, None);
+fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, StreamReader) {
+    let (answers, reader) = exchange(StreamKind::Resumable { history: Arc::clone(history), polls: true }, None, None);
     reader.expect(1);
     (answers, reader)
 }
 
-fn resume(history: &Arc<History>, id: &str) -> Option<Reader> {
+fn resume(history: &Arc<History>, id: &str) -> Option<StreamReader> {
     history.resume(EventId::parse(id).unwrap())
 }
 
 #[test]
 fn http_33_messages_wait_for_a_stream_and_are_said_once() {
-    let stream = Stream::new(Kind::Unrelated(None));
+    let stream = Stream::new(StreamKind::Unrelated(None));
     for text in ["a", "b", "a"] {
         stream.send(note(text));
     }
@@ -51,7 +51,7 @@ fn http_33_messages_wait_for_a_stream_and_are_said_once() {
 
 #[test]
 fn http_35_a_newer_stream_takes_over() {
-    let stream = Stream::new(Kind::Unrelated(None));
+    let stream = Stream::new(StreamKind::Unrelated(None));
     let (mut first, mut second) = (stream.attach(), stream.attach());
     stream.send(note("a"));
     assert_eq!(read(&mut first), "end");
@@ -128,7 +128,7 @@ fn http_27_a_stream_is_closed_early_and_polled() {
     answers.close_stream();
     assert_eq!([read(&mut again), read(&mut again)], ["0-2 done", "end"]);
 
-    let kind = Kind::Resumable { history: Arc::clone(&history), polls: false };
+    let kind = StreamKind::Resumable { history: Arc::clone(&history), polls: false };
     let (answers, mut reader) = exchange(kind, None, None);
     reader.expect(1);
     answers.close_stream();
@@ -137,7 +137,7 @@ fn http_27_a_stream_is_closed_early_and_polled() {
 
 #[test]
 fn without_an_answer_the_stream_ends_when_nobody_can_give_one() {
-    let (answers, mut reader) = exchange(Kind::Answer { streams: false, in_session: true }, None, None);
+    let (answers, mut reader) = exchange(StreamKind::Answer { streams: false, in_session: true }, None, None);
     reader.expect(1);
     answers.send(note("dropped"));
     assert!(!answers.can_ask());
@@ -165,21 +165,21 @@ proptest::proptest! {
         let (answers, first) = resumable(&history);
         first.open(None);
         let (mut reader, mut last, mut sent, mut seen) = (Some(first), "0-0".to_owned(), 0, Vec::new());
-        let mut take = |reader: &mut Reader, last: &mut String| -> bool {
+        let mut take = |reader: &mut StreamReader, last: &mut String| -> bool {
             match next(reader) {
-                Poll::Ready(Some(Item::Message(id, outgoing))) => {
+                Poll::Ready(Some(StreamItem::Message(id, outgoing))) => {
                     *last = id.expect("a place").to_string();
                     seen.push(String::from_utf8_lossy(outgoing.message().unwrap()).into_owned());
                     true
                 }
-                Poll::Ready(Some(Item::HungUp(_))) => true,
+                Poll::Ready(Some(StreamItem::HungUp(_))) => true,
                 Poll::Ready(None) | Poll::Pending => false,
             }
         };
         for step in steps {
             match [Step::Send, Step::Read, Step::Disconnect, Step::Resume, Step::Close][usize::from(step)] {
                 Step::Send => {
-                    answers.send(Outgoing::Notification(sent.to_string().into()));
+                    answers.send(OutgoingMessage::Notification(sent.to_string().into()));
                     sent += 1;
                 }
                 Step::Read => drop(reader.as_mut().map(|reader| take(reader, &mut last))),

@@ -1,0 +1,47 @@
+//! Redirects: those that are followed, and the words for the others.
+
+use super::failure;
+use crate::{client::LinkFailure, printable::printable};
+use http::{StatusCode, header};
+use reqwest::{Response, redirect};
+
+const MAX_REDIRECTS: usize = 5;
+
+/// A redirect that keeps method and body is followed within the origin. Any other would lose the
+/// message, or give it (and the caller's headers) to a stranger.
+pub(super) fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
+    let same_origin = attempt.previous().last().is_some_and(|url| url.origin() == attempt.url().origin());
+    if same_origin && keeps_body(attempt.status()) && attempt.previous().len() <= MAX_REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
+    }
+}
+
+/// Where a server sends its clients that are not followed there, and why.
+pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
+    let status = response.status();
+    let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection())?;
+    let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
+    let from = response.url();
+    let target = from.join(&location);
+    let why = match &target {
+        Err(error) => format!("that is no URL: {error}"),
+        Ok(target) if target.origin() != from.origin() => {
+            "a message, with the headers that go with it, is not given to another origin".to_owned()
+        }
+        Ok(_) if !keeps_body(status) => "that status turns a POST into a GET".to_owned(),
+        Ok(_) => format!("it has been redirected {MAX_REDIRECTS} times already"),
+    };
+    let target = failure::shown(&target.map_or(location, String::from));
+    let from = failure::shown(from.as_str());
+    let status = status.as_u16();
+    let text = format!(
+        "{from} redirects to {target} (HTTP {status}), which is not followed: {why}. If the server is there, connect to that URL"
+    );
+    Some(LinkFailure::Redirected { status, text: printable(&text) })
+}
+
+fn keeps_body(status: StatusCode) -> bool {
+    matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
+}
