@@ -37,11 +37,10 @@ export interface ListItems {
   resources: Resource;
   resourceTemplates: ResourceTemplate;
   prompts: Prompt;
-  tasks: Task;
 }
 
 /** The lists of a server. */
-export type Category = "tools" | "resources" | "resourceTemplates" | "prompts" | "tasks";
+export type Category = "tools" | "resources" | "resourceTemplates" | "prompts";
 
 /** The methods of the protocol, by operation. */
 export const methods = {

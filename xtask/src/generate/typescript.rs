@@ -56,8 +56,8 @@ const TYPES: [(&str, &str, &str); 15] = [
     ("*", "cacheScope", "CacheScope"),
 ];
 
-/// A list whose items the core serves alone: there is no provider of it.
-const SKILLS: &str = "skills";
+/// Lists whose items the core serves alone: there is no provider of them.
+const WITHOUT_PROVIDER: [&str; 2] = ["skills", "tasks"];
 
 /// Options that this package has in another form.
 const OMITTED: [(&str, &str); 4] =
@@ -299,7 +299,7 @@ fn operations(Surface { operations: rows, notifications, facts, .. }: &Surface) 
     let lists: Vec<(&str, &str)> = client
         .iter()
         .filter_map(|row| Some((row.list.as_deref()?, renamed(row.item.as_deref()?))))
-        .filter(|(list, _)| *list != SKILLS)
+        .filter(|(list, _)| !WITHOUT_PROVIDER.contains(list))
         .collect();
     let mut body = String::from("\n/** The items of each list of a server. */\nexport interface ListItems {\n");
     for (list, item) in &lists {
