@@ -120,7 +120,7 @@ pub mod bridge_support;
 pub mod client;
 pub mod client_auth;
 pub mod prelude;
-#[cfg(any(feature = "child-process", feature = "http-client"))]
+#[cfg(any(feature = "client", feature = "child-process", feature = "http-client"))]
 mod printable;
 pub mod runtime;
 #[cfg(feature = "server")]

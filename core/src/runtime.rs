@@ -5,7 +5,9 @@ use crate::sync::Mutex;
 use crate::wire_log::WireLog;
 use std::{
     future::{Future, poll_fn},
+    io,
     pin::Pin,
+    sync::{Arc, atomic::AtomicBool},
     task::{Poll, Waker},
     time::{Duration, Instant, SystemTime},
 };
@@ -27,6 +29,42 @@ pub trait Runtime: Send + Sync + 'static {
     fn sleep_until(&self, at: Instant) -> BoxedTask;
     /// Where messages are recorded, if anywhere.
     fn wire_log(&self) -> Option<&dyn WireLog>;
+    /// The terminal of the process, if it has one.
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        None
+    }
+}
+
+/// The terminal that a process was started from.
+pub trait Terminal: Send + Sync {
+    /// Holds a dialogue with the user, on a thread of its own, when those before it are over. Once
+    /// `stopped`, it reads nothing more.
+    ///
+    /// # Errors
+    /// There are too many dialogues, or no thread for one.
+    fn converse(&self, dialogue: Dialogue, stopped: Arc<AtomicBool>) -> io::Result<()>;
+}
+
+/// A dialogue with the user at a terminal.
+pub type Dialogue = Box<dyn FnOnce(&mut dyn Console) + Send>;
+
+/// The two directions of a dialogue.
+pub trait Console {
+    /// Shows a text. It must be printable.
+    ///
+    /// # Errors
+    /// Those of the terminal.
+    fn show(&mut self, text: &str) -> io::Result<()>;
+    /// Reads a line, without its end. `None`: the user has ended the input.
+    ///
+    /// # Errors
+    /// Those of the terminal, and [`io::ErrorKind::Interrupted`] for a dialogue that was stopped.
+    fn read_line(&mut self) -> io::Result<Option<String>>;
+    /// Opens the browser at a URL that is http or https.
+    ///
+    /// # Errors
+    /// There is no browser.
+    fn open_browser(&mut self, url: &str) -> io::Result<()>;
 }
 
 /// A value that one side keeps and the other waits for.

@@ -618,6 +618,17 @@ pub unsafe extern "C" fn trunkline_client_options_set_input_timeout_ms(
     set!(options, options.given.put("inputTimeoutMs", input_timeout_ms))
 }
 
+/// Sets whether to answer forms and pages of servers at the terminal of the process, one after
+/// the other, where the program has no handler for them. Without a terminal servers are told that
+/// they cannot ask. The program must not read from the terminal meanwhile. Default false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_terminal_forms(
+    options: *mut trunkline_client_options,
+    terminal_forms: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("terminalForms", terminal_forms))
+}
+
 /// Sets the most rounds of requests for input in one call (2026-07-28). Default 10.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_input_rounds(

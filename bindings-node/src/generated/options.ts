@@ -252,6 +252,12 @@ export interface ClientOptions {
    * Default: 600,000 (10 min).
    */
   inputTimeout?: number;
+  /**
+   * Answer forms and pages of servers at the terminal of the process, one after the other, where
+   * the program has no handler for them. Without a terminal servers are told that they cannot ask.
+   * The program must not read from the terminal meanwhile. Default: false.
+   */
+  terminalForms?: boolean;
   /** Most rounds of requests for input in one call (2026-07-28). Default: 10. */
   maxInputRounds?: number;
   /** The least severe log messages that servers are asked for; without it, their default. */

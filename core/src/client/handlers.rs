@@ -157,6 +157,14 @@ impl ClientHandlers {
         self
     }
 
+    /// These handlers, and those of others for the requests that they do not answer.
+    pub(super) fn or(mut self, others: &Self) -> Self {
+        for (operation, handler) in &others.answering {
+            self.answering.entry(operation).or_insert_with(|| Arc::clone(handler));
+        }
+        self
+    }
+
     /// The handler of a request.
     pub(super) fn handler_of(&self, method: &str, params: &Value) -> Option<RequestHandler> {
         HostOperation::answering(method, params).iter().find_map(|name| self.answering.get(name)).cloned()

@@ -1,12 +1,12 @@
 //! The host of a client: the handlers that it registered, and those that run.
 
-use super::{error::ClientError, events::ClientEvents, handlers::ClientHandlers, options::ClientOptions};
+use super::{error::ClientError, events::ClientEvents, handlers::ClientHandlers, options::ClientOptions, terminal};
 use crate::{
     protocol::{
         RawJson, RequestId,
         model::{ClientCapabilities, Root},
     },
-    runtime::Promise,
+    runtime::{Promise, Terminal},
     sync::Mutex,
 };
 use serde_json::Value;
@@ -21,6 +21,8 @@ use std::{
 /// The handlers of a client, and those that run.
 pub(super) struct Host {
     capabilities: ClientCapabilities,
+    /// Those for what the program has no handler for.
+    defaults: ClientHandlers,
     handlers: Mutex<ClientHandlers>,
     roots: Mutex<Option<Vec<Root>>>,
     running: Mutex<HashMap<Run, Arc<Promise<()>>>>,
@@ -37,11 +39,14 @@ pub(super) enum Run {
 }
 
 impl Host {
-    pub(super) fn new(options: &ClientOptions) -> Self {
+    pub(super) fn new(options: &ClientOptions, terminal: Option<Arc<dyn Terminal>>) -> Self {
         let ClientOptions { capabilities, handlers, roots, .. } = options;
+        let terminal = terminal.filter(|_| options.terminal_forms);
+        let defaults = terminal.map(terminal::handlers).unwrap_or_default();
         Self {
             capabilities: capabilities.clone(),
-            handlers: Mutex::new(handlers.clone()),
+            handlers: Mutex::new(handlers.clone().or(&defaults)),
+            defaults,
             roots: Mutex::new(roots.clone()),
             running: Mutex::default(),
             runs: AtomicU64::new(0),
@@ -53,7 +58,7 @@ impl Host {
     }
 
     pub(super) fn set_handlers(&self, handlers: ClientHandlers) {
-        *self.handlers.lock() = handlers;
+        *self.handlers.lock() = handlers.or(&self.defaults);
     }
 
     /// The roots, if there are any to list.
@@ -72,7 +77,7 @@ impl Host {
 
     /// The capabilities that these handlers and roots bring, and those that were given.
     pub(super) fn needed(&self, handlers: &ClientHandlers, has_roots: bool) -> Value {
-        handlers.capabilities(&self.capabilities, has_roots)
+        handlers.clone().or(&self.defaults).capabilities(&self.capabilities, has_roots)
     }
 
     /// Enters handlers that run; they stop when the promise is kept.

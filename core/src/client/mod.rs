@@ -38,6 +38,7 @@ mod server_requests;
 mod skills;
 mod subscription;
 mod tasks;
+mod terminal;
 mod timer;
 mod tools;
 

@@ -55,6 +55,10 @@ trunkline_proto::options! {
         /// user fills in a form. The time of the call that the request belongs to stands still
         /// meanwhile.
         input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
+        /// Answer forms and pages of servers at the terminal of the process, one after the other,
+        /// where the program has no handler for them. Without a terminal servers are told that they
+        /// cannot ask. The program must not read from the terminal meanwhile.
+        terminal_forms: bool => "terminalForms" = false,
         /// Most rounds of requests for input in one call (2026-07-28).
         max_input_rounds: usize => "maxInputRounds" = 10,
         /// The least severe log messages that servers are asked for; without it, their default.
@@ -101,6 +105,7 @@ trunkline_proto::setters!(ClientOptions {
     value with_timeout timeout: Duration,
     value with_max_timeout max_timeout: Duration,
     value with_input_timeout input_timeout: Duration,
+    value with_terminal_forms terminal_forms: bool,
     value with_max_input_rounds max_input_rounds: usize,
     into with_log_level log_level: Option<LoggingLevel>,
     value with_connect_timeout connect_timeout: Duration,

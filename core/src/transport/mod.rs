@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_types)]
 
+#[cfg(any(feature = "terminal", all(feature = "auth", feature = "http-client")))]
+mod browser;
 #[cfg(feature = "child-process")]
 mod child;
 #[cfg(feature = "child-process")]
@@ -34,6 +36,8 @@ mod skill_folder;
 pub(crate) mod stdio;
 #[cfg(feature = "client")]
 mod target;
+#[cfg(feature = "terminal")]
+mod terminal;
 mod tokio_runtime;
 mod wire_file;
 

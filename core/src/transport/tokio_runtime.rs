@@ -1,6 +1,10 @@
 //! Tasks and time by tokio.
 
+#[cfg(feature = "terminal")]
+use super::terminal;
 use super::wire_file::WireFile;
+#[cfg(feature = "terminal")]
+use crate::runtime::Terminal;
 use crate::{
     runtime::{BoxedTask, Runtime},
     wire_log::WireLog,
@@ -45,5 +49,10 @@ impl Runtime for TokioRuntime {
 
     fn wire_log(&self) -> Option<&dyn WireLog> {
         WireFile::of_process().map(|file| file as &dyn WireLog)
+    }
+
+    #[cfg(feature = "terminal")]
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        terminal::of_process()
     }
 }

@@ -36,6 +36,7 @@ CLIENT_OPTIONS: Final = {
     "timeout": "timeoutMs",
     "max_timeout": "maxTimeoutMs",
     "input_timeout": "inputTimeoutMs",
+    "terminal_forms": "terminalForms",
     "max_input_rounds": "maxInputRounds",
     "log_level": "logLevel",
     "connect_timeout": "connectTimeoutMs",

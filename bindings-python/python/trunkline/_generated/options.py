@@ -127,6 +127,12 @@ class ClientOptions(TypedDict, total=False):
     Default: 600.
     """
 
+    terminal_forms: bool | None
+    """Answer forms and pages of servers at the terminal of the process, one after the other, where the
+    program has no handler for them. Without a terminal servers are told that they cannot ask. The
+    program must not read from the terminal meanwhile. Default: False.
+    """
+
     max_input_rounds: int | None
     """Most rounds of requests for input in one call (2026-07-28). Default: 10."""
 

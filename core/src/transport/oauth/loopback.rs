@@ -1,6 +1,6 @@
 //! Redirects to a port of this machine (RFC 8252 section 7.3).
 
-use super::browser;
+use super::super::browser;
 use crate::{
     auth::{AuthError, AuthorizationHandler, Authorizing},
     runtime::BoxedTask,

@@ -1,7 +1,6 @@
 //! The ready-made parts of a client's authorization: the network, a store on disk, and the user's
 //! browser.
 
-mod browser;
 mod file_store;
 mod loopback;
 mod network;

@@ -3,10 +3,11 @@
 use std::{
     io,
     process::{Command, Stdio},
+    thread,
 };
 
 /// Opens a URL that was checked to be http or https. No shell reads it (SEC-16).
-pub(super) fn open(url: &str) -> io::Result<()> {
+pub(crate) fn open(url: &str) -> io::Result<()> {
     let mut command = if cfg!(target_os = "macos") {
         Command::new("open")
     } else if cfg!(windows) {
@@ -18,6 +19,5 @@ pub(super) fn open(url: &str) -> io::Result<()> {
     };
     let mut child = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     // Collects the process when it ends; some stay as long as the browser.
-    tokio::task::spawn_blocking(move || child.wait());
-    Ok(())
+    thread::Builder::new().name("trunkline-browser".to_owned()).spawn(move || child.wait()).map(drop)
 }

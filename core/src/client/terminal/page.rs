@@ -1,0 +1,81 @@
+//! Pages: the user sees the whole URL and agrees before anything opens it (ELI-19).
+
+use super::shown::{line, paragraph, server};
+use crate::{
+    client::handlers::ElicitUrlRequest,
+    protocol::model::{ElicitAction, ElicitResult},
+    runtime::Console,
+};
+use std::io;
+
+/// Asks for consent, and opens the page.
+pub(super) fn consent(console: &mut dyn Console, request: &ElicitUrlRequest) -> io::Result<ElicitResult> {
+    let url = line(&request.url);
+    console.show(&format!("\n{} asks you to open a page:\n{}", server(request), paragraph(&request.message)))?;
+    let Some(host) = host(&request.url) else {
+        console.show(&format!("  {url}\nThat is no URL of a web page, so it is not opened.\n"))?;
+        return Ok(ElicitResult::decline());
+    };
+    console.show(&format!("  {url}\n  Host: {}\n{}", line(host), suspicion(&request.url, host)))?;
+    loop {
+        console.show("Open it in the browser? yes, no (decline), cancel: ")?;
+        let Some(answer) = console.read_line()? else {
+            console.show("\n")?;
+            return Ok(ElicitResult::cancel());
+        };
+        match answer.trim().to_lowercase().as_str() {
+            "y" | "yes" => break,
+            "n" | "no" | "decline" => return Ok(ElicitResult::decline()),
+            "c" | "cancel" => return Ok(ElicitResult::cancel()),
+            _ => {}
+        }
+    }
+    if let Err(error) = console.open_browser(&request.url) {
+        console.show(&format!("No browser could be opened ({error}): visit the page yourself.\n"))?;
+    }
+    Ok(ElicitResult { action: ElicitAction::Accept, ..ElicitResult::default() })
+}
+
+/// A warning about what makes a host look like another one, or a page readable to others (ELI-21).
+fn suspicion(url: &str, host: &str) -> &'static str {
+    let host = host.to_lowercase();
+    let name = host.split(':').next().unwrap_or_default();
+    if !host.is_ascii() || host.split('.').any(|label| label.starts_with("xn--")) {
+        "  Take care: the host has letters that can look like others.\n"
+    } else if !url.to_lowercase().starts_with("https:") && !["localhost", "127.0.0.1", "[::1]"].contains(&name) {
+        "  Take care: the page is not encrypted (http).\n"
+    } else {
+        ""
+    }
+}
+
+/// The host of a web page's URL, with its port. `None`: it is no such URL, or carries a name and
+/// password, which make a host look like another one.
+fn host(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    if !["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web)) {
+        return None;
+    }
+    let host = rest.split(['/', '?', '#', '\\']).next().filter(|host| !host.is_empty() && !host.contains('@'))?;
+    (!url.contains(|character: char| character.is_whitespace() || character.is_control())).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eli_19_only_pages_of_the_web_have_a_host() {
+        assert_eq!(host("https://a.example:8443/x?y@z"), Some("a.example:8443"));
+        assert_eq!(host("HTTP://localhost"), Some("localhost"));
+        for url in [
+            "file:///etc/passwd",
+            "javascript:alert(1)",
+            "https://",
+            "https://good.example@evil.example/",
+            "https://a b/",
+        ] {
+            assert_eq!(host(url), None, "{url}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The terminal of the process.
+
+use super::browser;
+use crate::{
+    runtime::{Console, Dialogue, Terminal},
+    sync::Mutex,
+};
+use device::Device;
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+/// Most dialogues at once: one is held, the others wait.
+const MAX_DIALOGUES: usize = 16;
+
+static DIALOGUES: AtomicUsize = AtomicUsize::new(0);
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The terminal, if the process has one: also one whose input and output are redirected.
+pub(super) fn of_process() -> Option<Arc<dyn Terminal>> {
+    Device::open().is_ok().then(|| Arc::new(SystemTerminal) as Arc<dyn Terminal>)
+}
+
+struct SystemTerminal;
+
+impl Terminal for SystemTerminal {
+    fn converse(&self, dialogue: Dialogue, stopped: Arc<AtomicBool>) -> io::Result<()> {
+        let place = DialoguePlace::take()?;
+        let talk = move || {
+            let _place = place;
+            let _turn = TURN.lock();
+            if stopped.load(Ordering::Acquire) {
+                return;
+            }
+            match Device::open() {
+                Ok(device) => dialogue(&mut SystemConsole { device, stopped }),
+                Err(error) => tracing::warn!(target: "trunkline", "the terminal is gone: {error}"),
+            }
+        };
+        thread::Builder::new().name("trunkline-terminal".to_owned()).spawn(talk).map(drop)
+    }
+}
+
+/// A place among the dialogues.
+struct DialoguePlace;
+
+impl DialoguePlace {
+    fn take() -> io::Result<Self> {
+        let place = Self;
+        if DIALOGUES.fetch_add(1, Ordering::AcqRel) < MAX_DIALOGUES {
+            return Ok(place);
+        }
+        Err(io::Error::other(format!("{MAX_DIALOGUES} questions wait for the user already")))
+    }
+}
+
+impl Drop for DialoguePlace {
+    fn drop(&mut self) {
+        DIALOGUES.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+struct SystemConsole {
+    device: Device,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Console for SystemConsole {
+    fn show(&mut self, text: &str) -> io::Result<()> {
+        self.device.show(text)
+    }
+
+    fn read_line(&mut self) -> io::Result<Option<String>> {
+        let line = self.device.read_line(&self.stopped);
+        if line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
+            self.show("\n(The answer is no longer wanted.)\n")?;
+        }
+        line
+    }
+
+    fn open_browser(&mut self, url: &str) -> io::Result<()> {
+        browser::open(url)
+    }
+}
+
+#[cfg(unix)]
+mod device {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use std::{
+        fs::{File, OpenOptions},
+        io::{self, Read as _, Write as _},
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
+    /// How soon a stop is noticed.
+    const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+    /// Longest line.
+    const MAX_LINE: usize = 64 << 10;
+
+    /// The controlling terminal, wherever input and output of the process lead.
+    pub(super) struct Device {
+        file: File,
+        read: Vec<u8>,
+        asked: bool,
+    }
+
+    impl Device {
+        pub(super) fn open() -> io::Result<Self> {
+            let file = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
+            Ok(Self { file, read: Vec::new(), asked: false })
+        }
+
+        /// Drops lines that were written before the first text: they answer something else.
+        pub(super) fn show(&mut self, text: &str) -> io::Result<()> {
+            while !self.asked && self.ready(AT_ONCE)? && self.more()? {
+                self.read.clear();
+            }
+            self.asked = true;
+            self.file.write_all(text.as_bytes())
+        }
+
+        pub(super) fn read_line(&mut self, stopped: &AtomicBool) -> io::Result<Option<String>> {
+            loop {
+                if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+                    let line: Vec<u8> = self.read.drain(..=end).collect();
+                    return Ok(Some(String::from_utf8_lossy(&line[..end]).into_owned()));
+                }
+                if self.read.len() > MAX_LINE {
+                    return Err(io::Error::other("a line of the terminal is too long"));
+                }
+                if stopped.load(Ordering::Acquire) {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                if self.ready(TICK)? && !self.more()? {
+                    return Ok(None);
+                }
+            }
+        }
+
+        fn ready(&self, patience: Timespec) -> io::Result<bool> {
+            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&patience)) {
+                Ok(ready) => Ok(ready > 0),
+                Err(rustix::io::Errno::INTR) => Ok(false),
+                Err(error) => Err(error.into()),
+            }
+        }
+
+        /// Reads what there is; `false`: the input has ended.
+        fn more(&mut self) -> io::Result<bool> {
+            let mut bytes = [0; 4096];
+            let read = self.file.read(&mut bytes)?;
+            self.read.extend_from_slice(&bytes[..read]);
+            Ok(read > 0)
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod device {
+    use std::{
+        io::{self, IsTerminal as _, Write as _},
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
+    /// Standard input and error, if they are a terminal.
+    pub(super) struct Device;
+
+    impl Device {
+        pub(super) fn open() -> io::Result<Self> {
+            if io::stdin().is_terminal() && io::stderr().is_terminal() {
+                Ok(Self)
+            } else {
+                Err(io::ErrorKind::NotFound.into())
+            }
+        }
+
+        pub(super) fn show(&mut self, text: &str) -> io::Result<()> {
+            io::stderr().write_all(text.as_bytes())
+        }
+
+        /// A stop is noticed with the next line.
+        pub(super) fn read_line(&mut self, stopped: &AtomicBool) -> io::Result<Option<String>> {
+            let mut line = String::new();
+            let read = io::stdin().read_line(&mut line)?;
+            if stopped.load(Ordering::Acquire) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            Ok((read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))
+        }
+    }
+}
