@@ -35,7 +35,7 @@ use url::Url;
 ///     .authorization_server("https://auth.example")
 ///     .required_scopes(["mcp"])
 ///     .build()?;
-/// # Ok::<(), trunkline::auth::ConfigError>(())
+/// # Ok::<(), trunkline::auth::AuthOptionError>(())
 /// ```
 #[derive(Clone)]
 pub struct Authorization {

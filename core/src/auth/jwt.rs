@@ -55,7 +55,7 @@ const GENERAL_TYPE: &str = "JWT";
 ///     .required_scopes(["mcp"])
 ///     .build()?;
 /// let options = HttpOptions::default().with_auth(authorization);
-/// # Ok::<(), trunkline::auth::ConfigError>(())
+/// # Ok::<(), trunkline::auth::AuthOptionError>(())
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]

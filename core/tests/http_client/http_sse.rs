@@ -313,7 +313,7 @@ async fn a_lost_stream_ends_its_calls_and_the_next_call_connects_anew() {
         "tools/list" => Reaction { event: Some(String::new()), ..accepted(None) },
         "prompts/list" => Reaction { status: 404, ..accepted(None) },
         "resources/list" => Reaction { event: Some(format!("data: {}\n\n", "x".repeat(3_000))), ..accepted(None) },
-        "completion/complete" => Reaction { status: 503, ..accepted(None) },
+        "resources/templates/list" => Reaction { status: 503, ..accepted(None) },
         _ => accepted(Some(&result(request, json!({})))),
     };
     let server = Old::new("/messages", |_| http(405, "", ""), react).await;
@@ -323,7 +323,7 @@ async fn a_lost_stream_ends_its_calls_and_the_next_call_connects_anew() {
         ("tools/list", "ended the stream", true),
         ("prompts/list", "does not know the session", true),
         ("resources/list", "larger than the limit", true),
-        ("completion/complete", "HTTP 503", false),
+        ("resources/templates/list", "HTTP 503", false),
     ] {
         let error = request(&client, method).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Transport, "{method}: {error}");
