@@ -66,6 +66,12 @@ impl Client {
         failure.filter(|_| self.inner.closed.load(Ordering::Acquire)).map(ClientError::Link)
     }
 
+    /// `None` while there is a connection; otherwise why it was lost, unless it is being made anew.
+    pub(super) fn lost(&self) -> Option<Option<ClientError>> {
+        let is_there = self.inner.ready.load(Ordering::Acquire);
+        (!is_there).then(|| self.inner.failure.lock().clone().map(ClientError::Link))
+    }
+
     /// The revision that is spoken.
     pub fn revision(&self) -> Revision {
         self.server().revision

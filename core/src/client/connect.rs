@@ -245,9 +245,9 @@ impl ClientInner {
             self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);
         }
         let _ = self.server.set(server);
-        self.begin_log_level();
         self.reconnecting.lock().made(self.runtime.now());
         self.ready.store(true, Ordering::Release);
+        self.begin_log_level();
         // A failure from now on is noticed by itself; one noted before is reported here.
         let failure = self.failure.lock().take();
         if let Some(failure) = failure {

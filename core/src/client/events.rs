@@ -15,6 +15,19 @@ pub trait ClientEvents: Send + Sync + 'static {
     /// subscriptions, it knows no more.
     fn reconnected(&self) {}
 
+    /// A person is asked on behalf of the server, or has been: requests that wait for it may take
+    /// longer.
+    #[doc(hidden)]
+    fn asking(&self, begins: bool) {
+        let _ = begins;
+    }
+
+    /// The name of the server in its group.
+    #[doc(hidden)]
+    fn server_name(&self) -> Option<String> {
+        None
+    }
+
     /// The connection ended for good; `None`: by this side.
     fn closed(&self, error: Option<&ClientError>) {
         let _ = error;

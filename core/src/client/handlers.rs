@@ -12,8 +12,12 @@ use crate::{
     },
     runtime::BoxedTask,
 };
+use indexmap::IndexMap;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value, json};
+use serde_json::{
+    Map, Value, json,
+    value::{RawValue, to_raw_value},
+};
 use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
 
 /// The handlers of a program for what servers ask of its client and report to it. The capabilities
@@ -47,6 +51,8 @@ pub struct ServerRequest<P> {
     pub params: P,
     /// The name and version of the server that asks, if it gave them (ELI-22).
     pub server: Option<Implementation>,
+    /// The name by which the server was added to its [`ClientGroup`](super::ClientGroup) (ELI-22).
+    pub server_name: Option<String>,
 }
 
 /// A form for the user to fill in.
@@ -157,6 +163,11 @@ impl ClientHandlers {
         self
     }
 
+    /// The handlers for a server of a group: the group's own client takes the notifications of all.
+    pub(super) fn of_member(self) -> Self {
+        Self { notified: Vec::new(), ..self }
+    }
+
     /// These handlers, and those of others for the requests that they do not answer.
     pub(super) fn or(mut self, others: &Self) -> Self {
         for (operation, handler) in &others.answering {
@@ -198,6 +209,26 @@ impl fmt::Debug for ClientHandlers {
     }
 }
 
+/// The member that names the server within its group, in parameters for a host in another language.
+/// No revision has it.
+const SERVER_NAME: &str = "serverName";
+
+impl ServerRequest<RawJson> {
+    /// The parameters, with the name of the server within its group (ELI-22). Only this side gives
+    /// the name: one that a server claims is removed.
+    #[doc(hidden)]
+    pub fn into_named_params(self) -> RawJson {
+        let Self { params, server_name, .. } = self;
+        // Parsed in any case: the name of a member may be written with escapes.
+        let Ok(mut members) = params.parse::<IndexMap<String, Box<RawValue>>>() else { return params };
+        members.shift_remove(SERVER_NAME);
+        if let Some(Ok(name)) = server_name.map(|name| to_raw_value(&name)) {
+            members.insert(SERVER_NAME.to_owned(), name);
+        }
+        RawJson::from_value(&members).unwrap_or(params)
+    }
+}
+
 impl<P> Deref for ServerRequest<P> {
     type Target = P;
 
@@ -228,7 +259,8 @@ where
     E: Into<HandlerError>,
 {
     Arc::new(move |request: ServerRequest<RawJson>| {
-        let answer = request.params.read().map(|params| handler(ServerRequest { params, server: request.server }));
+        let ServerRequest { params, server, server_name } = request;
+        let answer = params.read().map(|params| handler(ServerRequest { params, server, server_name }));
         Box::pin(async move {
             let answer = answer.map_err(|problem| RpcError::invalid_params(format!("params.{problem}")))?;
             let result = answer.await.map_err(|error| error.into().into_rpc())?;
@@ -249,9 +281,27 @@ fn read_notification<T: DeserializeOwned>(method: &str, params: Option<&RawJson>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytes::Bytes;
 
     fn declared(handlers: &ClientHandlers) -> Value {
         handlers.capabilities(&ClientCapabilities::default(), false)
+    }
+
+    #[test]
+    fn eli_22_only_this_side_names_the_server_of_a_group() {
+        let request = |params: Value, name: Option<&str>| {
+            let params = RawJson::from_value(&params).unwrap();
+            let request = ServerRequest { params, server: None, server_name: name.map(str::to_owned) };
+            request.into_named_params().parse::<Value>().unwrap()
+        };
+        let claimed = json!({"message": "m", "serverName": "bank"});
+        assert_eq!(request(claimed.clone(), None), json!({"message": "m"}));
+        assert_eq!(request(claimed, Some("shop")), json!({"message": "m", "serverName": "shop"}));
+        assert_eq!(request(json!({}), None), json!({}));
+        let escaped =
+            RawJson::from_text(Bytes::from_static(br#"{"message": "m", "\u0073erverName": "bank"}"#)).unwrap();
+        let escaped = ServerRequest { params: escaped, server: None, server_name: None };
+        assert_eq!(escaped.into_named_params().parse::<Value>().unwrap(), json!({"message": "m"}));
     }
 
     #[test]

@@ -141,6 +141,14 @@ impl ClientEvents for HandledEvents {
         self.events.reconnected();
     }
 
+    fn asking(&self, begins: bool) {
+        self.events.asking(begins);
+    }
+
+    fn server_name(&self) -> Option<String> {
+        self.events.server_name()
+    }
+
     fn closed(&self, error: Option<&ClientError>) {
         self.events.closed(error);
     }

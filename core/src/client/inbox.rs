@@ -48,6 +48,7 @@ impl Inbox for ClientInbox {
             let now = client.runtime.now();
             client.pauses.begin(now);
             client.conversation.lock().pause(now, id);
+            client.events.asking(true);
         }
     }
 
@@ -57,6 +58,7 @@ impl Inbox for ClientInbox {
             let now = client.runtime.now();
             client.pauses.end(now);
             client.conversation.lock().resume(now, id);
+            client.events.asking(false);
             client.arm_timer();
         }
     }

@@ -49,7 +49,7 @@ pub use error::{ClientError, ErrorKind};
 pub use events::ClientEvents;
 pub use failure::{LinkFailure, ProcessEnd};
 pub use flight::InFlight;
-pub use group::{ClientGroup, GroupServer, NamedServer};
+pub use group::{ClientGroup, GroupServer, GroupServerState, NamedServer};
 pub use handler_error::HandlerError;
 pub use handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, RequestHandler, SampleRequest, ServerRequest};
 pub use input_required::{InputRequest, InputRequired, InputResponses};

@@ -154,6 +154,9 @@ impl ClientInner {
         };
         let link = self.link.lock().take();
         drop(link);
+        if let ClientError::Link(failure) = error {
+            *self.failure.lock() = Some(failure.clone());
+        }
         for request in waiting.into_iter().filter_map(|message| message.request) {
             let reply = self.conversation.lock().fail(&request.id);
             if let Some(reply) = reply {

@@ -109,12 +109,14 @@ impl ClientRounds {
         let answers =
             required.requests.values().map(|request| client.host_answer(&request.method, request.params.clone()));
         let answers = all(answers.collect());
+        client.events.asking(true);
         let weak = Arc::downgrade(&client);
         // A client that nobody holds any more is not kept by a user who is thinking.
         drop(client);
         let answers = unless(stop.kept(), answers).await;
         let Some(inner) = weak.upgrade() else { return self.reply.answered(Err(ClientError::Closed)) };
         inner.host.done(&run);
+        inner.events.asking(false);
         let keys: Vec<_> = required.requests.keys().cloned().collect();
         let responses = match answers {
             Some(Ok(answers)) => required.answer(keys.into_iter().zip(answers)),

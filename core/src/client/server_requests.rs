@@ -39,6 +39,7 @@ impl ClientInner {
         let run = Run::Request(id.clone());
         let stop = self.host.begin(run.clone());
         let paused = self.conversation.lock().pause_all(self.runtime.now());
+        self.events.asking(true);
         let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params));
         self.runtime.spawn(Box::pin(async move {
             let outcome = unless(stop.kept(), answer).await;
@@ -52,6 +53,7 @@ impl ClientInner {
                 }
                 outcome.and_then(|outcome| conversation.answer(&id, outcome.map_err(Unanswered::into_rpc)))
             };
+            client.events.asking(false);
             client.arm_timer();
             if let Some(message) = message {
                 client.send(message);
@@ -75,10 +77,11 @@ impl ClientInner {
         };
         let server = self.server.get().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
         let revision = self.conversation.lock().revision().unwrap_or(Revision::LATEST);
+        let request = ServerRequest { params, server, server_name: self.events.server_name() };
         let (method, runtime) = (method.to_owned(), Arc::clone(&self.runtime));
         let deadline = later(runtime.now(), self.options.input_timeout);
         Box::pin(async move {
-            let answer = guarded(async move { handler(ServerRequest { params, server }).await });
+            let answer = guarded(async move { handler(request).await });
             let answer = match until(&*runtime, deadline, answer).await {
                 Some(Some(answer)) => answer.map_err(Unanswered::Failed)?,
                 Some(None) => return Err(Unanswered::Invalid(format!("the handler of {method} panicked"))),

@@ -40,8 +40,8 @@ impl ClientGroup {
     ///
     /// # Errors
     /// If there is a server of that name, or as for [`Client::connect`](crate::Client::connect).
-    pub async fn add(&self, name: &str, target: impl Into<Target>) -> Result<(), ClientError> {
-        let connector = target.into().connector(self.options(), self.runtime())?;
+    pub async fn add_server(&self, name: &str, target: impl Into<Target>) -> Result<(), ClientError> {
+        let connector = target.into().connector(&self.options(), self.runtime())?;
         self.add_connector(name, connector).await
     }
 }

@@ -64,6 +64,12 @@ impl ServersConfig {
         Ok(Self { servers: servers.collect() })
     }
 
+    /// Returns whether a value is a configuration, and not an entry of one or something else.
+    #[doc(hidden)]
+    pub fn is_config(value: &Value) -> bool {
+        value.is_object() && SERVERS.iter().any(|name| value.get(*name).is_some())
+    }
+
     /// Reads one server: an entry by itself, or a configuration that has only one.
     ///
     /// # Errors
@@ -73,7 +79,7 @@ impl ServersConfig {
         source: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<ServerEntry, ConfigError> {
-        if config.is_object() && SERVERS.iter().all(|name| config.get(*name).is_none()) {
+        if config.is_object() && !Self::is_config(config) {
             return ServerEntry::read(config, &ConfigPlace::root(source), variable);
         }
         let mut servers = Self::read(config, source, variable)?.servers;

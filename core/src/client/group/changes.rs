@@ -7,6 +7,7 @@ use crate::{
     runtime::Runtime,
     sync::Mutex,
 };
+use serde_json::json;
 use std::sync::Arc;
 
 /// Takes what the servers send by themselves to the client of the group.
@@ -29,6 +30,11 @@ impl GroupChanges {
         *self.inbox.lock() = None;
     }
 
+    /// The client of the group, while it is open.
+    pub(super) fn inbox(&self) -> Option<Arc<dyn Inbox>> {
+        self.inbox.lock().clone()
+    }
+
     /// Reports that all lists may have changed: a server came or went.
     pub(super) fn lists_changed(&self) {
         for method in [method::TOOLS_LIST_CHANGED, method::PROMPTS_LIST_CHANGED, method::RESOURCES_LIST_CHANGED] {
@@ -36,18 +42,33 @@ impl GroupChanges {
         }
     }
 
-    /// The server with this prefix sent a notification.
+    /// The server with this prefix sent a notification. Changes of resources come by the
+    /// subscriptions to them.
     pub(super) fn notified(&self, prefix: &str, method: &str, params: Option<&RawJson>) {
-        match params.map(|params| rewriting::notified(prefix, method, params)) {
-            None if method != method::RESOURCES_UPDATED => self.notify(method, None),
+        match params.map(rewriting::notified) {
+            _ if method == method::RESOURCES_UPDATED => {}
+            None => self.notify(method, None),
             Some(Some(params)) => self.notify(method, Some(&params)),
-            None | Some(None) => tracing::debug!(target: "trunkline", "an invalid {method} of the server {prefix}"),
+            Some(None) => tracing::debug!(target: "trunkline", "an invalid {method} of the server {prefix}"),
+        }
+    }
+
+    /// A resource of the group has changed.
+    pub(super) fn resource_updated(&self, uri: &str) {
+        if let Ok(params) = RawJson::from_value(&json!({"uri": uri})) {
+            self.notify(method::RESOURCES_UPDATED, Some(&params));
+        }
+    }
+
+    /// Changes of resources may have been missed.
+    pub(super) fn missed(&self) {
+        if let Some(inbox) = self.inbox() {
+            inbox.missed();
         }
     }
 
     fn notify(&self, method: &str, params: Option<&RawJson>) {
-        let inbox = self.inbox.lock().clone();
-        if let Some(inbox) = inbox {
+        if let Some(inbox) = self.inbox() {
             inbox.message(encode_notification(method, params.map(RawJson::as_bytes)));
         }
     }

@@ -6,9 +6,7 @@ use crate::{
     client::{ClientError, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions, race::unless},
     protocol::{
         RawJson, RequestId, Revision, RpcError,
-        envelope::{
-            Frame, FrameBounds, Message, Notification, Request, encode_error, encode_notification, encode_result,
-        },
+        envelope::{Frame, FrameBounds, Message, Request, encode_error, encode_notification, encode_result},
         method,
         model::Implementation,
     },
@@ -31,7 +29,9 @@ impl Connector for GroupConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         let members = Arc::clone(&self.0);
         Box::pin(async move {
+            let opening = Opening(Some(&*members));
             members.connect_all().await;
+            opening.done();
             members.changes().begin(Arc::clone(&inbox));
             let link: Arc<dyn Link> = Arc::new_cyclic(|link| GroupLink {
                 link: Weak::clone(link),
@@ -52,6 +52,23 @@ impl Connector for GroupConnector {
     }
 }
 
+/// The opening of a group. Given up, its servers are given up too.
+struct Opening<'a>(Option<&'a GroupMembers>);
+
+impl Opening<'_> {
+    fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if let Some(members) = self.0 {
+            members.give_up();
+        }
+    }
+}
+
 struct GroupLink {
     link: Weak<Self>,
     members: Arc<GroupMembers>,
@@ -64,8 +81,8 @@ impl Link for GroupLink {
     fn send(&self, message: LinkMessage) {
         match Frame::parse(&message.bytes, FrameBounds::NONE) {
             Frame::Single(Ok(Message::Request(request))) => self.start(request),
-            Frame::Single(Ok(Message::Notification(notification))) => self.pass_on(&notification),
-            _ => tracing::debug!(target: "trunkline", "a message that a group has no use for"),
+            // Servers are notified of roots when the group changes those of their connections.
+            _ => tracing::debug!(target: "trunkline", "a message that a group does not pass on"),
         }
     }
 
@@ -133,32 +150,53 @@ impl GroupLink {
                 let name = rewriting::text(&params, "name").unwrap_or_default();
                 let (member, own) = self.members.owner_of_name(&name, list).await?;
                 rewriting::set(&mut params, "name", &own)?;
-                self.forward(&member, &method, &params, progress).await
+                self.forward(&member, id, &method, &params, progress).await
             }
-            method::RESOURCES_READ | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
-                let uri = rewriting::text(&params, "uri").unwrap_or_default();
-                let (member, own) = self.members.owner_of_uri(&uri)?;
+            method::RESOURCES_READ => {
+                let (member, own) = self.of_uri(&params)?;
                 rewriting::set(&mut params, "uri", &own)?;
-                self.forward(&member, &method, &params, progress).await
+                self.forward(&member, id, &method, &params, progress).await
+            }
+            method::RESOURCES_SUBSCRIBE => {
+                let (member, own) = self.of_uri(&params)?;
+                member.subscribe(&own, self.members.changes()).await?;
+                Ok(RawJson::empty_object())
+            }
+            method::RESOURCES_UNSUBSCRIBE => {
+                let (member, own) = self.of_uri(&params)?;
+                member.unsubscribe(&own);
+                Ok(RawJson::empty_object())
             }
             method::COMPLETION_COMPLETE => {
                 let member = self.of_reference(&mut params).await?;
-                self.forward(&member, &method, &params, progress).await
+                self.forward(&member, id, &method, &params, progress).await
             }
-            method::LOGGING_SET_LEVEL => self.set_level(&params).await,
+            method::LOGGING_SET_LEVEL => {
+                let level = params.get("level").and_then(|level| serde_json::from_str(level.get()).ok());
+                let unknown = || ClientError::Invalid("logging/setLevel needs a known \"level\"".to_owned());
+                self.members.set_log_level(level.ok_or_else(unknown)?).await;
+                Ok(RawJson::empty_object())
+            }
             _ => Err(ClientError::Invalid(format!(
-                "A group does not pass on {method} (request {id}): use the client of one of its servers"
+                "A group does not pass on {method} (request {id}): use a client of the one server that it is for"
             ))),
         }
+    }
+
+    /// The server of the resource that a request names, and the server's own URI for it.
+    fn of_uri(&self, params: &rewriting::ObjectMembers) -> Result<(Arc<Member>, String), ClientError> {
+        self.members.owner_of_uri(&rewriting::text(params, "uri").unwrap_or_default())
     }
 
     async fn forward(
         &self,
         member: &Arc<Member>,
+        id: RequestId,
         method: &str,
         params: &rewriting::ObjectMembers,
         progress: Option<(Box<RawValue>, Arc<dyn Inbox>)>,
     ) -> Result<RawJson, ClientError> {
+        let _in_flight = member.in_flight(id);
         let client = member.client(self.members.changes()).await?;
         let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
         // The time of the request is the group's business.
@@ -194,31 +232,6 @@ impl GroupLink {
         };
         rewriting::set(params, "ref", &reference)?;
         Ok(member)
-    }
-
-    /// The level of log messages goes to all servers that have them.
-    async fn set_level(&self, params: &rewriting::ObjectMembers) -> Result<RawJson, ClientError> {
-        let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
-        for client in self.members.all().iter().filter_map(|member| member.connected()) {
-            if client.server_capabilities().logging.is_some() {
-                let set = client.request(method::LOGGING_SET_LEVEL, Some(&params), &RequestOptions::default()).await;
-                if let Err(error) = set {
-                    tracing::warn!(target: "trunkline", "a server of the group did not take the log level: {error}");
-                }
-            }
-        }
-        Ok(RawJson::empty_object())
-    }
-
-    fn pass_on(&self, Notification { method, params }: &Notification) {
-        if &**method != method::ROOTS_LIST_CHANGED {
-            return;
-        }
-        for client in self.members.all().iter().filter_map(|member| member.connected()) {
-            if let Err(error) = client.notify(method, params.as_ref()) {
-                tracing::debug!(target: "trunkline", "{method} was not passed on: {error}");
-            }
-        }
     }
 
     fn give(&self, id: &RequestId, outcome: Result<RawJson, ClientError>) {

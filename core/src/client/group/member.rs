@@ -1,49 +1,64 @@
 //! One server of a group: its connection, made once for all who wait for it, and again on demand.
 
-use super::{changes::GroupChanges, names};
+use super::{
+    changes::GroupChanges,
+    names,
+    pauses::{MemberPauses, MemberRequest},
+    settings::GroupSettings,
+    subscriptions::MemberSubscriptions,
+};
 use crate::{
-    client::{Client, ClientError, ClientEvents, ClientOptions, Connector},
-    protocol::RawJson,
+    client::{Client, ClientError, ClientEvents, Connector, RequestOptions, race::unless},
+    protocol::{Era, RawJson, RequestId, method, model::LoggingLevel},
     runtime::Promise,
     sync::Mutex,
 };
+use serde_json::json;
 use std::{
     collections::HashMap,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
+
+/// The place of a server, or the error in its configuration.
+pub(super) type MemberPlace = Result<Arc<dyn Connector>, ClientError>;
 
 /// One server of a group.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) prefix: String,
-    /// The place of the server, or the error in its configuration.
-    place: Result<Arc<dyn Connector>, ClientError>,
-    options: ClientOptions,
+    place: MemberPlace,
+    settings: Arc<GroupSettings>,
     state: Mutex<MemberState>,
-    /// The server's own names of the tools and prompts whose name in the group is shortened, from
-    /// the latest lists.
-    aliases: Mutex<HashMap<String, String>>,
+    /// The server's own names of the tools and prompts whose name in the group is shortened, by the
+    /// method of the list: those of its latest list.
+    aliases: Mutex<HashMap<String, HashMap<String, String>>>,
+    subscriptions: MemberSubscriptions,
+    pauses: MemberPauses,
 }
 
 enum MemberState {
     /// Not tried yet, or failed.
     Apart(Option<ClientError>),
-    /// Those who wait for the connection.
-    Connecting(Vec<Arc<Promise<()>>>),
+    /// Those who wait for the connection, and the end of the connecting.
+    Connecting {
+        waiting: Vec<Arc<Promise<()>>>,
+        stop: Arc<Promise<()>>,
+    },
     Connected(Client),
     /// Taken out of the group.
     Removed,
 }
 
 impl Member {
-    pub(super) fn new(
-        name: String,
-        place: Result<Arc<dyn Connector>, ClientError>,
-        options: ClientOptions,
-    ) -> Arc<Self> {
+    pub(super) fn new(name: String, place: MemberPlace, settings: Arc<GroupSettings>) -> Arc<Self> {
         let (state, aliases) = (Mutex::new(MemberState::Apart(None)), Mutex::default());
-        Arc::new(Self { prefix: names::prefix(&name), name, place, options, state, aliases })
+        let (prefix, subscriptions, pauses) =
+            (names::prefix(&name), MemberSubscriptions::default(), MemberPauses::default());
+        Arc::new(Self { prefix, name, place, settings, state, aliases, subscriptions, pauses })
     }
 
     /// The connection; one that failed or ended is made anew.
@@ -53,31 +68,29 @@ impl Member {
             let promise = Arc::new(Promise::default());
             let start = {
                 let mut state = self.state.lock();
-                match &mut *state {
+                let stop = match &mut *state {
                     MemberState::Removed => return Err(ClientError::Closed),
                     MemberState::Connected(client) => match client.failure() {
                         None => return Ok(client.clone()),
                         Some(error) if tried => return Err(error),
-                        Some(_) => {
-                            *state = MemberState::Connecting(vec![Arc::clone(&promise)]);
-                            true
-                        }
+                        Some(_) => Some(Arc::default()),
                     },
-                    MemberState::Connecting(waiting) => {
+                    MemberState::Connecting { waiting, .. } => {
                         waiting.push(Arc::clone(&promise));
-                        false
+                        None
                     }
                     MemberState::Apart(Some(error)) if tried => return Err(error.clone()),
-                    MemberState::Apart(_) => {
-                        *state = MemberState::Connecting(vec![Arc::clone(&promise)]);
-                        true
-                    }
+                    MemberState::Apart(_) => Some(Arc::default()),
+                };
+                if let Some(stop) = &stop {
+                    *state = MemberState::Connecting { waiting: vec![Arc::clone(&promise)], stop: Arc::clone(stop) };
                 }
+                stop
             };
-            if start {
+            if let Some(stop) = start {
                 // A task of its own: others may wait for it when the caller does not any more.
                 let connecting = PendingConnect { member: Arc::clone(self), outcome: None };
-                changes.runtime.spawn(Box::pin(connecting.run(Arc::clone(changes))));
+                changes.runtime.spawn(Box::pin(connecting.run(stop, Arc::clone(changes))));
             }
             promise.kept().await;
             tried = true;
@@ -92,40 +105,95 @@ impl Member {
         }
     }
 
-    /// Why there is no connection.
-    pub(super) fn error(&self) -> Option<ClientError> {
+    /// The connection, or why there is none; nothing while it is being made.
+    pub(super) fn status(&self) -> Option<Result<Client, ClientError>> {
         match &*self.state.lock() {
-            MemberState::Connected(client) => client.failure(),
-            MemberState::Apart(error) => error.clone(),
-            MemberState::Connecting(_) => None,
-            MemberState::Removed => Some(ClientError::Closed),
+            MemberState::Connected(client) => match client.lost() {
+                None => Some(Ok(client.clone())),
+                Some(error) => error.map(Err),
+            },
+            MemberState::Apart(error) => error.clone().map(Err),
+            MemberState::Connecting { .. } => None,
+            MemberState::Removed => Some(Err(ClientError::Closed)),
         }
     }
 
     /// Ends the connection, for good.
     pub(super) async fn remove(&self, deadline: Duration) {
-        let before = std::mem::replace(&mut *self.state.lock(), MemberState::Removed);
-        match before {
-            MemberState::Connected(client) => client.close_within(deadline).await,
-            MemberState::Connecting(waiting) => waiting.iter().for_each(|promise| promise.keep(())),
-            MemberState::Apart(_) | MemberState::Removed => {}
+        if let Some(client) = self.give_up() {
+            client.close_within(deadline).await;
         }
     }
 
-    pub(super) fn remember(&self, alias: String, own: String) {
-        self.aliases.lock().insert(alias, own);
+    /// Stops connecting, and gives the connection back that there is. There is no other one.
+    pub(super) fn give_up(&self) -> Option<Client> {
+        let before = std::mem::replace(&mut *self.state.lock(), MemberState::Removed);
+        match before {
+            MemberState::Connected(client) => Some(client),
+            MemberState::Connecting { waiting, stop } => {
+                stop.keep(());
+                waiting.iter().for_each(|promise| promise.keep(()));
+                None
+            }
+            MemberState::Apart(_) | MemberState::Removed => None,
+        }
     }
 
-    pub(super) fn own_name(&self, alias: &str) -> Option<String> {
-        self.aliases.lock().get(alias).cloned()
+    /// Subscribes to a resource, by the server's own URI.
+    pub(super) async fn subscribe(self: &Arc<Self>, uri: &str, changes: &Arc<GroupChanges>) -> Result<(), ClientError> {
+        let client = self.client(changes).await?;
+        self.subscriptions.open(&client, &self.prefix, uri, changes).await
     }
 
-    /// The connection has ended by itself.
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        self.subscriptions.close(uri);
+    }
+
+    /// Notes a request of the group that this server answers.
+    pub(super) fn in_flight(&self, id: RequestId) -> MemberRequest<'_> {
+        self.pauses.enter(id)
+    }
+
+    /// Gives the connection the handlers and roots that the group has now.
+    pub(super) fn update(&self, client: &Client) {
+        let (options, _) = self.settings.current();
+        let updated = client.set_handlers(options.handlers.of_member()).and_then(|()| match options.roots {
+            Some(roots) => client.set_roots(roots),
+            None => Ok(()),
+        });
+        if let Err(error) = updated {
+            tracing::warn!(target: "trunkline", "the server {:?} does not have the new handlers or roots: {error}", self.name);
+        }
+    }
+
+    pub(super) async fn set_log_level(&self, level: LoggingLevel, options: &RequestOptions) {
+        // On the modern era it travels with each request.
+        let logging =
+            |client: &Client| client.revision().era() == Era::Modern || client.server_capabilities().logging.is_some();
+        let Some(client) = self.connected().filter(logging) else { return };
+        let params = RawJson::from_value(&json!({"level": level})).unwrap_or_else(|_| RawJson::empty_object());
+        if let Err(error) = client.request(method::LOGGING_SET_LEVEL, Some(&params), options).await {
+            tracing::warn!(target: "trunkline", "the server {:?} did not take the log level: {error}", self.name);
+        }
+    }
+
+    /// Takes the shortened names of a list of the server, each with the server's own.
+    pub(super) fn remember(&self, list: &str, aliases: HashMap<String, String>) {
+        self.aliases.lock().insert(list.to_owned(), aliases);
+    }
+
+    pub(super) fn own_name(&self, list: &str, alias: &str) -> Option<String> {
+        self.aliases.lock().get(list)?.get(alias).cloned()
+    }
+
+    /// A connection has ended by itself. It may be the one before: a new one goes on.
     fn ended(&self, error: &ClientError) {
         let before = {
             let mut state = self.state.lock();
             match &*state {
-                MemberState::Connected(_) => std::mem::replace(&mut *state, MemberState::Apart(Some(error.clone()))),
+                MemberState::Connected(client) if client.failure().is_some() => {
+                    std::mem::replace(&mut *state, MemberState::Apart(Some(error.clone())))
+                }
                 _ => return,
             }
         };
@@ -140,22 +208,35 @@ struct PendingConnect {
 }
 
 impl PendingConnect {
-    async fn run(mut self, changes: Arc<GroupChanges>) {
-        let events = Arc::new(MemberEvents { changes: Arc::downgrade(&changes), member: Arc::downgrade(&self.member) });
-        let opened = match &self.member.place {
+    async fn run(mut self, stop: Arc<Promise<()>>, changes: Arc<GroupChanges>) {
+        let member = Arc::clone(&self.member);
+        let (mut options, version) = member.settings.current();
+        options.handlers = options.handlers.of_member();
+        let (changes_of, member_of) = (Arc::downgrade(&changes), Arc::downgrade(&member));
+        let events = Arc::new(MemberEvents { changes: changes_of, member: member_of, asking: AtomicUsize::new(0) });
+        let opened = match &member.place {
             Ok(connector) => {
-                let (runtime, options) = (Arc::clone(&changes.runtime), self.member.options.clone());
-                Client::open(runtime, Arc::clone(connector), options, events).await
+                let opening = Client::open(Arc::clone(&changes.runtime), Arc::clone(connector), options, events);
+                unless(stop.kept(), opening).await.unwrap_or(Err(ClientError::Closed))
             }
             Err(error) => Err(error.clone()),
         };
-        if let Err(error) = &opened {
-            tracing::warn!(target: "trunkline", "the server {:?} of the group cannot be used: {error}", self.member.name);
+        if let Err(error) = &opened
+            && !matches!(error, ClientError::Closed)
+        {
+            tracing::warn!(target: "trunkline", "the server {:?} of the group cannot be used: {error}", member.name);
         }
-        let connected = opened.is_ok();
         self.outcome = Some(opened);
         drop(self);
-        if connected {
+        if let Some(client) = member.connected() {
+            let (now, changed) = member.settings.current();
+            if changed != version {
+                member.update(&client);
+                if let Some(level) = now.log_level {
+                    member.set_log_level(level, &member.settings.part_options()).await;
+                }
+            }
+            member.subscriptions.open_again(&client, &member.prefix, &changes).await;
             changes.lists_changed();
         }
     }
@@ -172,8 +253,8 @@ impl Drop for PendingConnect {
                 Err(error) => MemberState::Apart(Some(error)),
             };
             match &*state {
-                MemberState::Connecting(_) => match std::mem::replace(&mut *state, next) {
-                    MemberState::Connecting(waiting) => (waiting, None),
+                MemberState::Connecting { .. } => match std::mem::replace(&mut *state, next) {
+                    MemberState::Connecting { waiting, .. } => (waiting, None),
                     _ => return,
                 },
                 // Removed meanwhile: dropping the connection ends it.
@@ -185,10 +266,27 @@ impl Drop for PendingConnect {
     }
 }
 
-/// Takes what a server sends by itself to the group.
+/// Takes what a server sends by itself to the group, on one connection.
 struct MemberEvents {
     changes: Weak<GroupChanges>,
     member: Weak<Member>,
+    /// How many persons are asked on behalf of this connection.
+    asking: AtomicUsize,
+}
+
+impl MemberEvents {
+    fn end_pause(&self) {
+        if let (Some(changes), Some(member)) = (self.changes.upgrade(), self.member.upgrade()) {
+            member.pauses.end(changes.inbox().as_ref());
+        }
+    }
+}
+
+/// A connection that is given up waits for no person any more.
+impl Drop for MemberEvents {
+    fn drop(&mut self) {
+        (0..*self.asking.get_mut()).for_each(|_| self.end_pause());
+    }
 }
 
 impl ClientEvents for MemberEvents {
@@ -203,6 +301,23 @@ impl ClientEvents for MemberEvents {
         if let Some(changes) = self.changes.upgrade() {
             changes.lists_changed();
         }
+    }
+
+    fn asking(&self, begins: bool) {
+        if !begins {
+            if self.asking.fetch_update(Ordering::AcqRel, Ordering::Acquire, |number| number.checked_sub(1)).is_ok() {
+                self.end_pause();
+            }
+            return;
+        }
+        self.asking.fetch_add(1, Ordering::AcqRel);
+        if let (Some(changes), Some(member)) = (self.changes.upgrade(), self.member.upgrade()) {
+            member.pauses.begin(changes.inbox().as_ref());
+        }
+    }
+
+    fn server_name(&self) -> Option<String> {
+        Some(self.member.upgrade()?.name.clone())
     }
 
     fn closed(&self, error: Option<&ClientError>) {

@@ -1,28 +1,44 @@
 //! The servers of a group.
 
-use super::{changes::GroupChanges, member::Member, names, rewriting};
+use super::{
+    changes::GroupChanges,
+    member::{Member, MemberPlace},
+    names, rewriting,
+    settings::GroupSettings,
+};
 use crate::{
     client::{Client, ClientError, RequestOptions},
-    protocol::{RawJson, method::Method},
+    protocol::{RawJson, method::Method, model::LoggingLevel},
     runtime::{BoxedTask, Promise, Runtime},
     sync::Mutex,
 };
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 /// Connections that are made, and lists that are fetched, at once.
 const AT_ONCE: usize = 16;
 
 /// The servers of a group, by their prefix.
 pub(super) struct GroupMembers {
-    table: Mutex<IndexMap<String, Arc<Member>>>,
+    /// `None` once the group is closed: no server is added to it any more.
+    table: Mutex<Option<IndexMap<String, Arc<Member>>>>,
     changes: Arc<GroupChanges>,
+    settings: Arc<GroupSettings>,
 }
 
 impl GroupMembers {
-    pub(super) fn new(runtime: Arc<dyn Runtime>) -> Arc<Self> {
-        Arc::new(Self { table: Mutex::default(), changes: GroupChanges::new(runtime) })
+    pub(super) fn new(runtime: Arc<dyn Runtime>, settings: GroupSettings) -> Arc<Self> {
+        let table = Mutex::new(Some(IndexMap::new()));
+        Arc::new(Self { table, changes: GroupChanges::new(runtime), settings: Arc::new(settings) })
+    }
+
+    pub(super) fn settings(&self) -> &Arc<GroupSettings> {
+        &self.settings
     }
 
     pub(super) fn changes(&self) -> &Arc<GroupChanges> {
@@ -33,18 +49,20 @@ impl GroupMembers {
         &self.changes.runtime
     }
 
-    pub(super) fn insert(&self, member: Arc<Member>) -> Result<(), ClientError> {
+    pub(super) fn add(&self, name: String, place: MemberPlace) -> Result<Arc<Member>, ClientError> {
+        let member = Member::new(name, place, Arc::clone(&self.settings));
         let mut table = self.table.lock();
+        let table = table.as_mut().ok_or(ClientError::Closed)?;
         if table.contains_key(&member.prefix) {
             return Err(ClientError::Invalid(format!("The group has a server named {:?} already", member.name)));
         }
-        table.insert(member.prefix.clone(), member);
-        Ok(())
+        table.insert(member.prefix.clone(), Arc::clone(&member));
+        Ok(member)
     }
 
     /// The servers, in the order in which they were added.
     pub(super) fn all(&self) -> Vec<Arc<Member>> {
-        self.table.lock().values().cloned().collect()
+        self.table.lock().iter().flat_map(IndexMap::values).cloned().collect()
     }
 
     /// The server of a name.
@@ -53,7 +71,7 @@ impl GroupMembers {
     }
 
     pub(super) fn take(&self, name: &str) -> Result<Arc<Member>, ClientError> {
-        let taken = self.table.lock().shift_remove(&names::prefix(name));
+        let taken = self.table.lock().as_mut().and_then(|table| table.shift_remove(&names::prefix(name)));
         taken.ok_or_else(|| self.unknown(&format!("no server named {name:?}")))
     }
 
@@ -67,13 +85,42 @@ impl GroupMembers {
         .await;
     }
 
+    /// Gives all connections the handlers and roots of now.
+    pub(super) fn update_all(&self) {
+        for member in self.all() {
+            if let Some(client) = member.connected() {
+                member.update(&client);
+            }
+        }
+    }
+
+    /// Gives all connections up, without waiting.
+    pub(super) fn give_up(&self) {
+        for member in self.all() {
+            // Dropping it ends it.
+            drop(member.give_up());
+        }
+    }
+
     /// Ends all connections.
     pub(super) async fn close_all(self: &Arc<Self>, deadline: Duration) {
-        let members: Vec<_> = std::mem::take(&mut *self.table.lock()).into_values().collect();
+        let members: Vec<_> = self.table.lock().take().into_iter().flat_map(IndexMap::into_values).collect();
         self.changes.end();
         let number = members.len();
         // All at once: the deadline is for each of them.
         self.each_of(members, number, move |member| Box::pin(async move { member.remove(deadline).await })).await;
+    }
+
+    /// Sets the level of the log messages of all servers that have them, and of those that come
+    /// later.
+    pub(super) async fn set_log_level(self: &Arc<Self>, level: LoggingLevel) {
+        self.settings.set_log_level(level);
+        let options = self.settings.part_options();
+        self.each(self.all(), move |member| {
+            let options = options.clone();
+            Box::pin(async move { member.set_log_level(level, &options).await })
+        })
+        .await;
     }
 
     /// The merged list of a method: one page, from all servers that have such a list.
@@ -84,10 +131,11 @@ impl GroupMembers {
         let pages: Arc<Mutex<Vec<_>>> = Arc::new(Mutex::new(vec![Vec::new(); members.len()]));
         let numbered: Vec<_> = members.into_iter().enumerate().collect();
         let (collected, method) = (Arc::clone(&pages), method.to_owned());
+        let options = self.settings.part_options();
         self.each(numbered, move |(number, member)| {
-            let (collected, method) = (Arc::clone(&collected), method.clone());
+            let (collected, method, options) = (Arc::clone(&collected), method.clone(), options.clone());
             Box::pin(async move {
-                match list_of(&member, &method).await {
+                match list_of(&member, &method, &options).await {
                     Ok(items) => collected.lock()[number] = items,
                     Err(error) => tracing::warn!(
                         target: "trunkline",
@@ -114,12 +162,12 @@ impl GroupMembers {
         if !names::is_alias(rest) {
             return Ok((member, rest.to_owned()));
         }
-        if member.own_name(rest).is_none() {
+        if member.own_name(list, rest).is_none() {
             // Shortened in an earlier run of the program: the list has the whole name.
             member.client(&self.changes).await?;
-            list_of(&member, list).await?;
+            list_of(&member, list, &self.settings.part_options()).await?;
         }
-        let own = member.own_name(rest);
+        let own = member.own_name(list, rest);
         let own = own.ok_or_else(|| {
             ClientError::Invalid(format!("The server {:?} has nothing named {public:?}", member.name))
         })?;
@@ -135,10 +183,13 @@ impl GroupMembers {
     }
 
     fn of_prefix(&self, prefix: &str) -> Option<Arc<Member>> {
-        self.table.lock().get(prefix).cloned()
+        self.table.lock().as_ref()?.get(prefix).cloned()
     }
 
     fn unknown(&self, problem: &str) -> ClientError {
+        if self.table.lock().is_none() {
+            return ClientError::Closed;
+        }
         let names: Vec<_> = self.all().iter().map(|member| member.name.clone()).collect();
         let servers = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         ClientError::Invalid(format!("The group has {problem}. Its servers: {servers}"))
@@ -184,22 +235,27 @@ impl Drop for KeepOnDrop {
 }
 
 /// The list of one server, under the names of the group; a server that is not connected has none.
-async fn list_of(member: &Member, method: &str) -> Result<Vec<rewriting::ObjectMembers>, ClientError> {
+async fn list_of(
+    member: &Member,
+    method: &str,
+    options: &RequestOptions,
+) -> Result<Vec<rewriting::ObjectMembers>, ClientError> {
     let Some(client) = member.connected().filter(|client| offers(client, method)) else { return Ok(Vec::new()) };
-    let list = client.list_all(method, None, &RequestOptions::default()).await?;
+    let list = client.list_all(method, None, options).await?;
     let unreadable = |error: serde_json::Error| ClientError::InvalidResponse(error.to_string());
     let mut list: IndexMap<String, &RawValue> = list.parse().map_err(unreadable)?;
     let items = Method::list_member(method).and_then(|member| list.shift_remove(member));
     let items: Vec<rewriting::ObjectMembers> =
         serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(unreadable)?;
+    let mut aliases = HashMap::new();
     let renamed = items.into_iter().map(|item| {
         let (item, alias) = rewriting::descriptor(method, &member.prefix, item)?;
-        if let Some((alias, own)) = alias {
-            member.remember(alias, own);
-        }
+        aliases.extend(alias);
         Ok(item)
     });
-    renamed.collect()
+    let renamed = renamed.collect();
+    member.remember(method, aliases);
+    renamed
 }
 
 /// Returns whether a server has the feature that a list is of; a server that did not say may have

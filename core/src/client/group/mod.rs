@@ -5,18 +5,24 @@ mod link;
 mod member;
 mod members;
 mod names;
+mod pauses;
 mod rewriting;
+mod settings;
+mod subscriptions;
 mod unrecorded;
 
-use super::{Client, ClientError, ClientEvents, ClientOptions, Connector};
+use super::{Client, ClientError, ClientEvents, ClientHandlers, ClientOptions, Connector};
 use crate::{
     engine::RevisionChoice,
-    protocol::{Revision, model::Implementation},
+    protocol::{
+        Revision,
+        model::{Implementation, Root},
+    },
     runtime::Runtime,
 };
 use link::GroupConnector;
-use member::Member;
 use members::GroupMembers;
+use settings::GroupSettings;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use unrecorded::Unrecorded;
 
@@ -28,8 +34,9 @@ use unrecorded::Unrecorded;
 /// are `server+uri`, as in `weather+file:///today`. These names are the same in every run.
 ///
 /// The servers are connected to at once. One that fails does not take the others along:
-/// [`ClientGroup::servers`] has its error, and a request to it, or [`ClientGroup::reconnect`],
-/// tries again. Changes of one server come as changes of the group.
+/// [`ClientGroup::servers`] has its error, and a request to it, or
+/// [`ClientGroup::reconnect_server`], tries again. Changes of one server come as changes of the
+/// group.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), trunkline::ClientError> {
@@ -43,9 +50,9 @@ use unrecorded::Unrecorded;
 /// let result = group.call_tool("weather__forecast", json!({"city": "Oslo"})).await?;
 /// println!("{}", result.joined_text());
 ///
-/// group.add("notes", ["python", "notes.py"]).await?;
+/// group.add_server("notes", ["python", "notes.py"]).await?;
 /// println!("{} tools", group.list_tools().await?.len());
-/// group.remove("weather").await?;
+/// group.remove_server("weather").await?;
 /// group.close().await;
 /// # Ok(())
 /// # }
@@ -54,7 +61,6 @@ use unrecorded::Unrecorded;
 pub struct ClientGroup {
     client: Client,
     members: Arc<GroupMembers>,
-    options: ClientOptions,
 }
 
 /// A server of a group, as it is now.
@@ -66,6 +72,8 @@ pub struct GroupServer {
     /// The beginning of the names of its tools and prompts: the name itself where that has only
     /// letters, digits, `_` and `-`.
     pub prefix: String,
+    /// The state of its connection.
+    pub state: GroupServerState,
     /// The revision that is spoken; `None` while there is no connection.
     pub revision: Option<Revision>,
     /// The name and version of the server, if it gave them.
@@ -74,11 +82,24 @@ pub struct GroupServer {
     pub error: Option<ClientError>,
 }
 
+/// The state of the connection to a server of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GroupServerState {
+    /// The connection is being made.
+    Connecting,
+    /// There is a connection.
+    Connected,
+    /// It could not be made, or was lost; the next request to the server makes it.
+    Disconnected,
+}
+
 /// A server for a group: its name, and its place or the error in its configuration.
 pub type NamedServer = (String, Result<Arc<dyn Connector>, ClientError>);
 
 impl ClientGroup {
-    /// Opens a group, and connects to all of its servers. The options are those of each connection.
+    /// Opens a group, and connects to all of its servers. The options are those of each connection,
+    /// and all connections report changes of lists.
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if two servers have the same name, or an option is invalid. A
@@ -89,30 +110,35 @@ impl ClientGroup {
         options: ClientOptions,
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
-        let members = GroupMembers::new(Arc::clone(&runtime));
+        let members = GroupMembers::new(Arc::clone(&runtime), GroupSettings::new(&options));
         for (name, place) in servers {
-            members.insert(Member::new(name, place, options.clone()))?;
+            members.add(name, place)?;
         }
         // The conversation with the group itself never leaves the process: one revision, and the
         // time of its members.
         let own = options
-            .clone()
             .with_revision(RevisionChoice::Pinned(Revision::LATEST_LEGACY))
             .with_listen(false)
+            .with_log_level(None)
             .with_connect_timeout(Duration::MAX);
         let connector = Arc::new(GroupConnector(Arc::clone(&members)));
         let client = Client::open(Arc::new(Unrecorded(runtime)), connector, own, events).await?;
-        Ok(Self { client, members, options })
+        Ok(Self { client, members })
     }
 
     /// The servers, in the order in which they were added.
     pub fn servers(&self) -> Vec<GroupServer> {
         let servers = self.members.all().into_iter().map(|member| {
-            let client = member.connected();
+            let (state, client, error) = match member.status() {
+                None => (GroupServerState::Connecting, None, None),
+                Some(Ok(client)) => (GroupServerState::Connected, Some(client), None),
+                Some(Err(error)) => (GroupServerState::Disconnected, None, Some(error)),
+            };
             GroupServer {
+                state,
                 revision: client.as_ref().map(Client::revision),
                 info: client.as_ref().and_then(Client::server_info),
-                error: member.error(),
+                error,
                 name: member.name.clone(),
                 prefix: member.prefix.clone(),
             }
@@ -135,8 +161,7 @@ impl ClientGroup {
     /// # Errors
     /// If there is a server of that name, or as for [`Client::open`].
     pub async fn add_connector(&self, name: &str, connector: Arc<dyn Connector>) -> Result<(), ClientError> {
-        let member = Member::new(name.to_owned(), Ok(connector), self.options.clone());
-        self.members.insert(Arc::clone(&member))?;
+        let member = self.members.add(name.to_owned(), Ok(connector))?;
         member.client(self.members.changes()).await.map(drop)
     }
 
@@ -145,9 +170,9 @@ impl ClientGroup {
     ///
     /// # Errors
     /// If there is no such server.
-    pub async fn remove(&self, name: &str) -> Result<(), ClientError> {
+    pub async fn remove_server(&self, name: &str) -> Result<(), ClientError> {
         let member = self.members.take(name)?;
-        member.remove(self.options.close_patience).await;
+        member.remove(self.options().close_patience).await;
         self.members.changes().lists_changed();
         Ok(())
     }
@@ -156,12 +181,39 @@ impl ClientGroup {
     ///
     /// # Errors
     /// If there is no such server, or as for [`Client::open`].
-    pub async fn reconnect(&self, name: &str) -> Result<(), ClientError> {
+    pub async fn reconnect_server(&self, name: &str) -> Result<(), ClientError> {
         self.server_client(name).await.map(drop)
     }
 
-    pub(crate) fn options(&self) -> &ClientOptions {
-        &self.options
+    /// Takes other handlers, for all servers.
+    ///
+    /// # Errors
+    /// If they need a capability that was not declared when the group was opened.
+    pub fn set_handlers(&self, handlers: ClientHandlers) -> Result<(), ClientError> {
+        self.client.set_handlers(handlers.clone())?;
+        self.members.settings().set_handlers(handlers);
+        self.members.update_all();
+        Ok(())
+    }
+
+    /// Changes the roots for all servers. Those of the legacy era are notified (ROOT-03); others
+    /// see the new ones when they ask.
+    ///
+    /// # Errors
+    /// A URI that does not begin with `file://`, or that climbs with `..`; or if there were no
+    /// roots when the group was opened.
+    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
+        let roots: Vec<_> = roots.into_iter().collect();
+        self.client.set_roots(roots.clone())?;
+        self.members.settings().set_roots(roots);
+        self.members.update_all();
+        Ok(())
+    }
+
+    /// The options of each connection, as they are now.
+    #[doc(hidden)]
+    pub fn options(&self) -> ClientOptions {
+        self.members.settings().current().0
     }
 
     pub(crate) fn runtime(&self) -> &Arc<dyn Runtime> {

@@ -72,18 +72,14 @@ pub(super) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     rewritten.unwrap_or(result)
 }
 
-/// The parameters of a server's notification as the group sends them on; `None` without what they
-/// must have. The subscription that they name is one of the server's connection, which nobody else
+/// The parameters of a server's notification as the group sends them on; `None` if they are not an
+/// object. The subscription that they name is one of the server's connection, which nobody else
 /// knows.
-pub(super) fn notified(prefix: &str, method: &str, params: &RawJson) -> Option<RawJson> {
-    let is_update = method == method::RESOURCES_UPDATED;
-    if !is_update && memmem::find(params.as_bytes(), meta::SUBSCRIPTION_ID.as_bytes()).is_none() {
+pub(super) fn notified(params: &RawJson) -> Option<RawJson> {
+    if memmem::find(params.as_bytes(), meta::SUBSCRIPTION_ID.as_bytes()).is_none() {
         return Some(params.clone());
     }
     let mut params: ObjectMembers = params.parse().ok()?;
-    if is_update {
-        in_contents(&mut params, prefix)?;
-    }
     if let Some(given) = params.get(META) {
         let mut given: ObjectMembers = serde_json::from_str(given.get()).ok()?;
         given.shift_remove(meta::SUBSCRIPTION_ID);

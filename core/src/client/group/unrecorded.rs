@@ -1,7 +1,7 @@
 //! The runtime of a conversation that never leaves the process.
 
 use crate::{
-    runtime::{BoxedTask, Runtime},
+    runtime::{BoxedTask, Runtime, Terminal},
     wire_log::WireLog,
 };
 use std::{
@@ -32,5 +32,9 @@ impl Runtime for Unrecorded {
 
     fn wire_log(&self) -> Option<&dyn WireLog> {
         None
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        self.0.terminal()
     }
 }

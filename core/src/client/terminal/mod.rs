@@ -117,7 +117,7 @@ mod tests {
         };
         let server = Some(Implementation::new("travel\u{7}", "1"));
         let mut user = typist(lines);
-        let answer = form::fill(&mut user, &ElicitRequest { params, server }).unwrap();
+        let answer = form::fill(&mut user, &ElicitRequest { params, server, server_name: None }).unwrap();
         assert!(user.lines.is_empty(), "not all was read: {}", user.shown);
         (serde_json::to_value(answer).unwrap(), user.shown)
     }
@@ -125,7 +125,7 @@ mod tests {
     fn visit(url: &str, lines: &[&'static str]) -> (Value, Typist) {
         let params = ElicitUrlParams { message: "Pay".to_owned(), url: url.to_owned(), ..ElicitUrlParams::default() };
         let mut user = typist(lines);
-        let answer = page::consent(&mut user, &ElicitUrlRequest { params, server: None }).unwrap();
+        let answer = page::consent(&mut user, &ElicitUrlRequest { params, server: None, server_name: None }).unwrap();
         (serde_json::to_value(answer).unwrap(), user)
     }
 
@@ -146,6 +146,9 @@ mod tests {
         assert_eq!(answer, json!({"action": "accept", "content": content}));
         assert!(shown.starts_with("\nThe server \"travel\" asks:\n  Where to?\n  City: "), "{shown:?}");
         assert!(shown.contains("   2. First\n"), "{shown}");
+        let (server, server_name) = (Some(Implementation::new("bank", "1")), Some("shop".to_owned()));
+        let of_group = ElicitRequest { params: ElicitFormParams::default(), server, server_name };
+        assert_eq!(shown::server(&of_group), "The server \"shop\"", "not the name that it gives itself");
     }
 
     #[test]
@@ -215,13 +218,17 @@ mod tests {
             }
         }
         let terminal = Broken(crate::sync::Mutex::new(None));
-        let request = ElicitRequest { params: ElicitFormParams::default(), server: None };
+        let request = ElicitRequest { params: ElicitFormParams::default(), server: None, server_name: None };
         let answer = ask(&terminal, request, form::fill);
         let mut answer = std::pin::pin!(answer);
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(matches!(answer.as_mut().poll(&mut context), std::task::Poll::Ready(Err(_))));
         let stopped = || terminal.0.lock().as_ref().is_some_and(|stopped| stopped.load(Ordering::Acquire));
-        drop(ask(&terminal, ElicitRequest { params: ElicitFormParams::default(), server: None }, form::fill));
+        drop(ask(
+            &terminal,
+            ElicitRequest { params: ElicitFormParams::default(), server: None, server_name: None },
+            form::fill,
+        ));
         assert!(stopped());
     }
 }

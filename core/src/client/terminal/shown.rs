@@ -16,8 +16,11 @@ pub(super) fn line(text: &str) -> String {
     short(&printable(text)).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The server that asks, by the name that it gave itself.
+/// The server that asks: by its name in its group, or by the one that it gave itself.
 pub(super) fn server<P>(request: &ServerRequest<P>) -> String {
+    if let Some(name) = &request.server_name {
+        return format!("The server {:?}", line(name));
+    }
     match &request.server {
         Some(server) => format!("The server {:?}", line(server.title.as_deref().unwrap_or(&server.name))),
         None => "A server".to_owned(),

@@ -15,13 +15,20 @@ use std::{
 use tokio::time::timeout;
 use trunkline::{
     Client, ClientEvents, ClientOptions, Context, Params, RequestOptions, Revision, RevisionChoice, Server,
-    client::{ClientError, ClientGroup, Connector, ErrorKind, Inbox, Link, LinkFailure, ServersConfig},
+    client::{
+        ClientError, ClientGroup, ClientHandlers, Connector, ElicitRequest, ErrorKind, GroupServerState, HandlerError,
+        Inbox, Link, LinkFailure, ServersConfig,
+    },
     protocol::{
         RawJson, method,
-        model::{CompleteArgument, Reference},
+        model::{
+            ChangeKind, CompleteArgument, ElicitParams, ElicitResult, Field, FormSchema, LoggingLevel, Reference, Root,
+            SubscriptionFilter,
+        },
     },
     runtime::BoxedTask,
     schemars::JsonSchema,
+    server::Next,
     transport::{Target, TokioRuntime},
 };
 
@@ -159,8 +166,8 @@ async fn names_that_lead_nowhere_are_refused_with_the_servers_that_are_there() {
         assert_eq!(error.kind(), ErrorKind::Protocol);
         assert!(error.to_string().contains(expected), "{error}");
     }
-    assert!(matches!(group.reconnect("c").await, Err(ClientError::Invalid(_))));
-    assert!(matches!(group.add("a", &server("again")).await, Err(ClientError::Invalid(_))));
+    assert!(matches!(group.reconnect_server("c").await, Err(ClientError::Invalid(_))));
+    assert!(matches!(group.add_server("a", &server("again")).await, Err(ClientError::Invalid(_))));
 }
 
 #[tokio::test]
@@ -176,6 +183,8 @@ async fn one_server_that_fails_does_not_take_the_others_along() {
     let states: Vec<_> = servers.iter().map(|server| (server.name.as_str(), server.revision)).collect();
     assert_eq!(states, [("good", Some(Revision::V2025_06_18)), ("gone", None), ("wrong", None)]);
     assert_eq!(servers[0].info.as_ref().unwrap().name, "fragile");
+    let states: Vec<_> = servers.iter().map(|server| server.state).collect();
+    assert_eq!(states, [GroupServerState::Connected, GroupServerState::Disconnected, GroupServerState::Disconnected]);
     assert!(servers[1].error.as_ref().unwrap().to_string().contains("/no/such/program"));
     assert!(servers[2].error.as_ref().unwrap().to_string().contains("/mcpServers/wrong/command: must be a string"));
     let error = soon(group.call_tool("gone__x", ())).await.unwrap_err();
@@ -208,17 +217,17 @@ async fn servers_come_and_go_while_the_group_is_open() {
         .unwrap();
     assert_eq!(changes.number(method::TOOLS_LIST_CHANGED), 0);
     let third = server("third");
-    group.add("c", &third).await.unwrap();
+    group.add_server("c", &third).await.unwrap();
     changes.until(method::TOOLS_LIST_CHANGED, 1).await;
     assert_eq!(text(&group, "c__whoami").await, "third");
     third.add_tool(trunkline::Tool::new("late", "A tool that comes late.", async || "late")).unwrap();
     changes.until(method::TOOLS_LIST_CHANGED, 2).await;
     assert_eq!(text(&group, "c__late").await, "late");
-    group.remove("a").await.unwrap();
+    group.remove_server("a").await.unwrap();
     changes.until(method::RESOURCES_LIST_CHANGED, 2).await;
     assert_eq!(group.servers().iter().map(|server| server.name.clone()).collect::<Vec<_>>(), ["b", "c"]);
     assert!(group.call_tool("a__whoami", ()).await.is_err());
-    assert!(group.remove("a").await.is_err());
+    assert!(group.remove_server("a").await.is_err());
 }
 
 #[tokio::test]
@@ -240,7 +249,7 @@ async fn progress_timeouts_and_cancellation_reach_the_server_of_the_call() {
             }
         })
         .build();
-    group.add("w", &waiting).await.unwrap();
+    group.add_server("w", &waiting).await.unwrap();
     let quick = RequestOptions::default().with_timeout(Duration::from_millis(50));
     let error = soon(group.call_tool_with("w__wait", (), &quick)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -272,4 +281,211 @@ async fn many_servers_are_connected_to_at_once() {
     assert!(group.servers().iter().all(|server| server.error.is_none()));
     assert!(start.elapsed() < Duration::from_millis(32 * 100), "one after the other would take longer");
     assert_eq!(group.list_tools().await.unwrap().len(), 96);
+}
+
+/// A server that asks the user of its client for a word, and for the roots.
+fn curious() -> Server {
+    Server::builder("curious", "1.0.0")
+        .tool("ask", "Ask the user for a word.", async |ctx: Context| {
+            let form = FormSchema::new().required("word", Field::text());
+            let answer = ctx.elicit(ElicitParams::form("A word?", form)).await?;
+            trunkline::Ok(answer.content.unwrap_or_default()["word"].to_string())
+        })
+        .tool("where", "List the roots.", async |ctx: Context| {
+            let roots: Vec<_> = ctx.roots().await?.into_iter().map(|root| root.uri).collect();
+            trunkline::Ok(roots.join(" "))
+        })
+        .build()
+}
+
+/// Handlers that answer with the name of the server that asks, after a while.
+fn answering(pause: Duration) -> ClientHandlers {
+    ClientHandlers::default().on_elicit(move |request: ElicitRequest| async move {
+        tokio::time::sleep(pause).await;
+        let word = request.server_name.clone().unwrap_or_default();
+        Ok::<_, HandlerError>(ElicitResult::accept(json!({"word": word}).as_object().unwrap().clone()))
+    })
+}
+
+fn pinned(revision: Revision) -> ClientOptions {
+    ClientOptions::default().with_revision(RevisionChoice::Pinned(revision))
+}
+
+#[tokio::test]
+async fn eli_22_one_handler_answers_all_servers_and_knows_which_one_asks() {
+    let servers = [curious(), curious()];
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        // The user takes longer than the call may.
+        let options = pinned(revision)
+            .with_timeout(Duration::from_millis(200))
+            .with_max_timeout(Duration::from_millis(200))
+            .with_handlers(answering(Duration::from_millis(600)));
+        let places = [("home", &servers[0]), ("work", &servers[1])];
+        let group = soon(ClientGroup::connect_with(places, options, ())).await.unwrap();
+        assert_eq!(text(&group, "work__ask").await, "\"work\"", "{revision:?}");
+        assert_eq!(text(&group, "home__ask").await, "\"home\"", "{revision:?}");
+        group.add_server("late", &servers[0]).await.unwrap();
+        assert_eq!(text(&group, "late__ask").await, "\"late\"", "{revision:?}");
+    }
+}
+
+#[tokio::test]
+async fn root_03_roots_and_handlers_change_for_all_servers() {
+    let servers = [curious(), curious()];
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let handlers = ClientHandlers::default()
+            .on_elicit(async |_: ElicitRequest| Ok::<_, HandlerError>(ElicitResult::decline()));
+        let options = pinned(revision).with_roots(vec![Root::new("file:///a")]).with_handlers(handlers);
+        let places = [("home", &servers[0]), ("work", &servers[1])];
+        let group = soon(ClientGroup::connect_with(places, options, ())).await.unwrap();
+        assert_eq!(text(&group, "home__where").await, "file:///a");
+        group.set_roots([Root::new("file:///b"), Root::new("file:///c")]).unwrap();
+        group.set_handlers(answering(Duration::ZERO)).unwrap();
+        group.add_server("late", &servers[0]).await.unwrap();
+        for name in ["home", "work", "late"] {
+            assert_eq!(text(&group, &format!("{name}__where")).await, "file:///b file:///c", "{revision:?}");
+            assert_eq!(text(&group, &format!("{name}__ask")).await, format!("\"{name}\""), "{revision:?}");
+        }
+        let error = group.set_roots([Root::new("https://a.b/")]).unwrap_err();
+        assert!(error.to_string().contains("file://"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn changes_of_all_servers_come_by_the_subscriptions_of_the_group() {
+    for revision in [Revision::V2024_11_05, Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (first, second) = (server("first"), server("second"));
+        let changes = Changes::default();
+        let places = [("a", &first), ("b", &second)];
+        let group = soon(ClientGroup::connect_with(places, pinned(revision), changes.clone())).await.unwrap();
+        let mut today = soon(group.subscribe(["a+notes://today", "b+notes://today"])).await.unwrap();
+        let mut tools = soon(group.subscribe(SubscriptionFilter::default().with_tools(true))).await.unwrap();
+        second.resource_updated("notes://today");
+        let change = soon(today.next()).await.unwrap().unwrap();
+        assert_eq!(change.uri.as_deref(), Some("b+notes://today"), "{revision:?}");
+        first.resource_updated("notes://today");
+        let change = soon(today.next()).await.unwrap().unwrap();
+        assert_eq!(change.uri.as_deref(), Some("a+notes://today"), "{revision:?}");
+        assert_eq!(changes.number(method::RESOURCES_UPDATED), 2, "each once");
+        second.add_tool(trunkline::Tool::new("late", "A tool that comes late.", async || "late")).unwrap();
+        assert_eq!(soon(tools.next()).await.unwrap().unwrap().kind, ChangeKind::Tools, "{revision:?}");
+        let error = soon(group.subscribe("c+notes://today")).await.unwrap_err();
+        assert!(error.to_string().contains("Its servers: a, b"), "{error}");
+        today.close();
+        first.resource_updated("notes://today");
+        first.add_tool(trunkline::Tool::new("later", "Another one.", async || "later")).unwrap();
+        soon(tools.next()).await.unwrap().unwrap();
+        assert_eq!(changes.number(method::RESOURCES_UPDATED), 2, "nobody is subscribed any more: {revision:?}");
+        soon(group.close()).await;
+        assert!(soon(tools.next()).await.is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_keeps_neither_lists_nor_the_end_waiting() {
+    let silent = Server::builder("silent", "1.0.0")
+        .tool("none", "Not listed.", async || "none")
+        .middleware(|_: Context, next: Next| async move {
+            if next.method() == method::TOOLS_LIST {
+                std::future::pending::<()>().await;
+            }
+            next.run().await.map_err(Into::into)
+        })
+        .build();
+    let options = ClientOptions::default().with_timeout(Duration::from_millis(400));
+    let group = soon(ClientGroup::connect_with([("a", &server("first")), ("s", &silent)], options, ())).await.unwrap();
+    let tools: Vec<_> = soon(group.list_tools()).await.unwrap().into_iter().map(|tool| tool.name).collect();
+    assert!(tools.iter().all(|name| name.starts_with("a__")) && tools.len() == 3, "{tools:?}");
+
+    let hanging =
+        Arc::new(Hesitant { server: connector(&server("late")), refusals: AtomicUsize::new(0), pause: DEADLINE * 10 });
+    let adding = tokio::spawn({
+        let group = group.clone();
+        async move { group.add_connector("h", hanging).await }
+    });
+    soon(async {
+        while group.servers().len() < 3 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    let states: Vec<_> = group.servers().iter().map(|server| server.state).collect();
+    assert_eq!(states, [GroupServerState::Connected, GroupServerState::Connected, GroupServerState::Connecting]);
+    soon(group.close_within(Duration::from_millis(100))).await;
+    assert_eq!(soon(adding).await.unwrap().unwrap_err().kind(), ErrorKind::Closed);
+    let error = soon(group.add_server("after", &server("late"))).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Closed, "a closed group connects to nothing more: {error}");
+    assert_eq!(soon(group.remove_server("a")).await.unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[tokio::test]
+async fn a_shortened_name_is_known_for_as_long_as_it_is_listed() {
+    let first = server("first");
+    let long = "x".repeat(80);
+    first.add_tool(trunkline::Tool::new(&long, "A tool with a long name.", async || "long")).unwrap();
+    let group = soon(ClientGroup::connect([("a", &first)])).await.unwrap();
+    let tools = soon(group.list_tools()).await.unwrap();
+    let short = &tools.iter().find(|tool| tool.name.contains("xxx")).unwrap().name;
+    assert_eq!(text(&group, short).await, "long");
+    assert!(first.remove_tool(&long));
+    soon(group.list_tools()).await.unwrap();
+    let error = soon(group.call_tool(short, ())).await.unwrap_err();
+    assert!(error.to_string().contains("The server \"a\" has nothing named"), "{error}");
+}
+
+#[tokio::test]
+async fn the_log_level_is_that_of_all_servers_and_of_those_that_come_later() {
+    let noisy = || {
+        Server::builder("noisy", "1.0.0")
+            .tool("work", "Log a debug message.", async |ctx: Context| {
+                ctx.log(LoggingLevel::Debug, "working");
+                "done"
+            })
+            .build()
+    };
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (servers, logged) = ([noisy(), noisy(), noisy()], Changes::default());
+        let places = [("a", &servers[0]), ("b", &servers[1])];
+        let options = pinned(revision).with_log_level(LoggingLevel::Error);
+        let group = soon(ClientGroup::connect_with(places, options, logged.clone())).await.unwrap();
+        text(&group, "a__work").await;
+        assert_eq!(logged.number(method::LOG_MESSAGE), 0, "{revision:?}");
+        soon(group.set_log_level(LoggingLevel::Debug)).await.unwrap();
+        group.add_server("c", &servers[2]).await.unwrap();
+        for name in ["a", "b", "c"] {
+            text(&group, &format!("{name}__work")).await;
+        }
+        logged.until(method::LOG_MESSAGE, 3).await;
+    }
+}
+
+#[tokio::test]
+async fn an_opening_that_is_given_up_connects_to_nothing_more() {
+    let refusals = || Arc::new(AtomicUsize::new(usize::MAX));
+    let counted = [refusals(), refusals()];
+    struct Slow(Arc<AtomicUsize>, Duration);
+    impl Connector for Slow {
+        fn connect(&self, _: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
+            self.0.fetch_sub(1, Ordering::AcqRel);
+            let pause = self.1;
+            Box::pin(async move {
+                tokio::time::sleep(pause).await;
+                Err(LinkFailure::Unreachable("not yet".to_owned()))
+            })
+        }
+
+        fn is_pipe(&self) -> bool {
+            false
+        }
+    }
+    // More than are connected to at once.
+    let place = |number: usize| {
+        let connector: Arc<dyn Connector> = Arc::new(Slow(Arc::clone(&counted[number / 16]), DEADLINE * 10));
+        (format!("server{number}"), Target::from(connector))
+    };
+    let opening = ClientGroup::connect((0..32).map(place));
+    assert!(timeout(Duration::from_millis(200), opening).await.is_err(), "it waits for all servers");
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(usize::MAX - counted[0].load(Ordering::Acquire), 16);
+    assert_eq!(usize::MAX - counted[1].load(Ordering::Acquire), 0, "the others are not tried");
 }
