@@ -1617,6 +1617,166 @@ enum trunkline_result trunkline_client_start_ping(struct trunkline_client *clien
                                                   struct trunkline_error **error);
 
 /**
+ * Connects to a server of a configuration. `server` is an entry of `mcpServers` or a
+ * configuration with one server as JSON, or the path of its file. `${NAME}` and
+ * `${NAME:-default}` stand for variables of the environment. Blocks until connected. `options`
+ * may be NULL. `client` is yours: `trunkline_client_free`.
+ */
+enum trunkline_result trunkline_client_connect_config(struct trunkline_str server,
+                                                      const struct trunkline_client_options *options,
+                                                      struct trunkline_client **client,
+                                                      struct trunkline_error **error);
+
+/**
+ * Connects to many servers at once, behind one client. `servers` is a configuration with
+ * `mcpServers` as JSON or the path of its file, or a JSON object with the place of each server
+ * by its name: a URL, an array with a command, or an entry of `mcpServers`. Blocks until each is
+ * connected to or has failed. One that fails does not take the others along:
+ * `trunkline_client_servers` has its error, and the next request to it tries again.
+ *
+ * All functions of clients work: each request goes to the server that it is for. Tools and
+ * prompts are named `server__name`, of the signs and within the 64 that the interfaces of models
+ * take; resources are `server+uri`. Changes of one server come as changes of the group. The
+ * options are those of each connection, and the params of a request of a server have
+ * `serverName`. `options` may be NULL. `client` is yours: `trunkline_client_free`.
+ */
+enum trunkline_result trunkline_client_connect_group(struct trunkline_str servers,
+                                                     const struct trunkline_client_options *options,
+                                                     struct trunkline_client **client,
+                                                     struct trunkline_error **error);
+
+/**
+ * The servers of the group, in the order in which they were added, each with its state. For
+ * clients of `trunkline_client_connect_group`. The result has an array `servers` of objects with
+ * these members:
+ *
+ * - `name`: The name by which it was added.
+ * - `prefix`: The beginning of the names of its tools and prompts, which are `prefix__name`, and
+ *   of the URIs of its resources, which are `prefix+uri`. The name itself where that has only
+ *   letters, digits, `_` and `-`.
+ * - `state`: The state of its connection.
+ * - `revision`: The protocol revision that is spoken, while there is a connection.
+ * - `serverInfo`: The name and version of the server, if it gave them.
+ * - `error`: The error that ended the connection or kept it from being made.
+ *
+ * Blocks until the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a
+ * callback of the same port.
+ *
+ * `options` may be NULL. `result` is the GroupServers as JSON; it is yours:
+ * `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_servers(struct trunkline_client *client,
+                                               const struct trunkline_request_options *options,
+                                               struct trunkline_text **result,
+                                               struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_servers` without waiting: `callback` gets the GroupServers as JSON
+ * inside `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket`
+ * may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor`
+ * fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_servers(struct trunkline_client *client,
+                                                     const struct trunkline_request_options *options,
+                                                     trunkline_reply_callback callback,
+                                                     void *user_data,
+                                                     trunkline_destructor destructor,
+                                                     uint64_t *ticket,
+                                                     struct trunkline_error **error);
+
+/**
+ * Adds a server to the group and connects to it. One that cannot be connected to is an error,
+ * and stays in the group: the next request to it tries again. For clients of
+ * `trunkline_client_connect_group`. Blocks until the answer is there and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * - `name`: The name of the server, with which the names of its tools begin.
+ * - `target`: The place of the server: an entry of `mcpServers`, a URL, or a command as a list.
+ *   JSON.
+ *
+ * `options` may be NULL.
+ */
+enum trunkline_result trunkline_client_add_server(struct trunkline_client *client,
+                                                  struct trunkline_str name,
+                                                  struct trunkline_str target,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_add_server` without waiting: `callback` gets the outcome inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_add_server(struct trunkline_client *client,
+                                                        struct trunkline_str name,
+                                                        struct trunkline_str target,
+                                                        const struct trunkline_request_options *options,
+                                                        trunkline_reply_callback callback,
+                                                        void *user_data,
+                                                        trunkline_destructor destructor,
+                                                        uint64_t *ticket,
+                                                        struct trunkline_error **error);
+
+/**
+ * Removes a server from the group and closes its connection. Requests that it has in flight fail
+ * as closed. For clients of `trunkline_client_connect_group`. Blocks until the answer is there
+ * and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * - `name`: The name by which the server was added.
+ *
+ * `options` may be NULL.
+ */
+enum trunkline_result trunkline_client_remove_server(struct trunkline_client *client,
+                                                     struct trunkline_str name,
+                                                     const struct trunkline_request_options *options,
+                                                     struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_remove_server` without waiting: `callback` gets the outcome inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_remove_server(struct trunkline_client *client,
+                                                           struct trunkline_str name,
+                                                           const struct trunkline_request_options *options,
+                                                           trunkline_reply_callback callback,
+                                                           void *user_data,
+                                                           trunkline_destructor destructor,
+                                                           uint64_t *ticket,
+                                                           struct trunkline_error **error);
+
+/**
+ * Connects to a server of the group again that is disconnected. One that is connected stays so.
+ * For clients of `trunkline_client_connect_group`. Blocks until the answer is there and runs
+ * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * - `name`: The name by which the server was added.
+ *
+ * `options` may be NULL.
+ */
+enum trunkline_result trunkline_client_reconnect_server(struct trunkline_client *client,
+                                                        struct trunkline_str name,
+                                                        const struct trunkline_request_options *options,
+                                                        struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_reconnect_server` without waiting: `callback` gets the outcome inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_reconnect_server(struct trunkline_client *client,
+                                                              struct trunkline_str name,
+                                                              const struct trunkline_request_options *options,
+                                                              trunkline_reply_callback callback,
+                                                              void *user_data,
+                                                              trunkline_destructor destructor,
+                                                              uint64_t *ticket,
+                                                              struct trunkline_error **error);
+
+/**
  * Closes the HTTP response early, where the client can come back for the answer.
  */
 enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);

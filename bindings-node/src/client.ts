@@ -4,11 +4,11 @@ import type { EventEmitter } from "node:events";
 import { Connection, type ConnectTarget } from "./connection.js";
 import { invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
+import type { ServersOf } from "./generated/group-servers.js";
 import type { JsonObject, Root, SubscriptionFilter } from "./generated/model.js";
 import { ClientOperations, notifications, type ConnectionFacts } from "./generated/operations.js";
 import { clientOptionsTimes, oauthOptionsTimes, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
-import type { CallOptions } from "./requests.js";
 import { Handlers } from "./server-requests.js";
 import type { Subscription } from "./subscription.js";
 import { inMilliseconds, milliseconds } from "./times.js";
@@ -43,14 +43,14 @@ export type ClientEvents = {
   close: [error?: TrunklineError];
 };
 
-/** A connection to a server. */
-export class Client extends ClientOperations<ClientEvents> {
+/** The common part of the clients of one server and of many. */
+export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   readonly #connection: Connection;
   readonly #handlers: Handlers;
   #opened: ConnectionFacts = { revision: "", capabilities: {} };
 
-  /** Connects and negotiates. */
-  static async connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
+  /** @internal */
+  protected static async open<C extends ConnectedClient>(make: (connection: Connection, handlers: Handlers) => C, target: ConnectTarget | ServersOf, options: ConnectOptions): Promise<C> {
     const { headers, ca, clientCertificate, clientKey, proxy, auth, signal, ...others } = options;
     const handlers = new Handlers();
     handlers.add(others);
@@ -58,30 +58,20 @@ export class Client extends ClientOperations<ClientEvents> {
     const connection = new Connection((method, params) => {
       client.#receiveNotification(method, params as JsonObject);
     }, handlers);
-    const client: Client = new Client(connection, handlers, options);
+    const client = make(connection, handlers);
     const settings = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined };
     const config = { client: settings, handlers: handlers.lanes, auth: authorization(auth) };
     client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as ConnectionFacts;
     return client;
   }
 
-  private constructor(connection: Connection, handlers: Handlers, { onToolsChanged, onNotification }: ConnectOptions) {
+  protected constructor(connection: Connection, handlers: Handlers, { onToolsChanged, onNotification }: ConnectOptions) {
     super(connection);
     this.#connection = connection;
     this.#handlers = handlers;
     if (onNotification) this.on("notification", onNotification);
     if (!onToolsChanged) (this as EventEmitter).on("newListener", refuseToolsChanged);
     void connection.end.then((error) => this.emit("close", error));
-  }
-
-  /** Sends a request of the protocol that has no method of its own; gives its result. */
-  request(method: string, params?: JsonObject, options: CallOptions = {}): Promise<unknown> {
-    return this.#connection.call(method, params, options);
-  }
-
-  /** Sends a notification that has no method of its own. */
-  notify(method: string, params?: JsonObject): void {
-    this.#connection.notify({ method, params });
   }
 
   /**
@@ -141,6 +131,14 @@ export class Client extends ClientOperations<ClientEvents> {
     this.#handlers.notify(method, params);
     this.emit("notification", { method, params });
     if (method === notifications.toolsChanged) this.emit("toolsChanged");
+  }
+}
+
+/** A connection to a server. */
+export class Client extends ConnectedClient {
+  /** Connects and negotiates. */
+  static connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
+    return Client.open((connection, handlers) => new Client(connection, handlers, options), target, options);
   }
 }
 

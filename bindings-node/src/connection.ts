@@ -1,6 +1,7 @@
 // The connection of a client: its handle, and its requests in flight.
 import { invalid } from "./errors.js";
 import { ClosedError, TransportError } from "./generated/errors.js";
+import { ServersOf } from "./generated/group-servers.js";
 import type { CallToolResult, SubscriptionFilter } from "./generated/model.js";
 import type { ChildOptions, EndpointOptions } from "./generated/options.js";
 import { OpenHandle } from "./open-handle.js";
@@ -44,7 +45,7 @@ export class Connection extends OpenHandle implements RequestSender {
   #closing = false;
 
   /** Connects and negotiates; gives the result of the core. */
-  async connect(target: ConnectTarget, http: ForUrls, config: object, signal: AbortSignal | undefined): Promise<unknown> {
+  async connect(target: ConnectTarget | ServersOf, http: ForUrls, config: object, signal: AbortSignal | undefined): Promise<unknown> {
     const transport = target instanceof Server ? this.#toServer(target, http) : transportOf(target, http);
     return this.open({ ...config, transport }, signal);
   }
@@ -53,7 +54,6 @@ export class Connection extends OpenHandle implements RequestSender {
     return this.#send(method, options.meta === undefined ? params : { ...params, _meta: options.meta }, options);
   }
 
-  /** Sends a notification to the server, or a note about the connection to the core. */
   notify(note: object): void {
     this.#port.notify(this.handle, note);
   }
@@ -108,10 +108,11 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 }
 
-function transportOf(target: Exclude<ConnectTarget, Server>, http: ForUrls): object {
+function transportOf(target: Exclude<ConnectTarget, Server> | ServersOf, http: ForUrls): object {
   const url = typeof target === "string" || target instanceof URL ? String(target) : undefined;
   if (url !== undefined && (url.includes("://") || !url.endsWith(".json"))) return { type: "http", url, ...http };
   refuse(http);
+  if (target instanceof ServersOf) return { type: "group", servers: target.servers };
   if (Array.isArray(target)) return { type: "child", command: target as readonly string[] };
   return { type: "config", server: target };
 }

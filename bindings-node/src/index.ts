@@ -14,6 +14,7 @@ export { type NodeHandler } from "./http-mount/node-handler.js";
 export { type Context } from "./context.js";
 export { type Listener } from "./listener.js";
 export { Client, type ClientEvents, type ConnectOptions, type Notification } from "./client.js";
+export { ClientGroup, type GroupServer, type GroupTarget, type ServerTarget } from "./client-group/generated/client-group.js";
 export { type ChildProcess, type ConnectTarget, type RemoteServer } from "./connection.js";
 export * from "./generated/errors.js";
 export { ToolError } from "./errors.js";

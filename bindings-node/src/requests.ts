@@ -70,6 +70,8 @@ export interface RequestSender {
   list(method: string, member: string, options: RequestOptions): Promise<unknown>;
   /** Fetches a page of a list; gives the result. */
   page(method: string, member: string, cursor: string | undefined, options: RequestOptions): Promise<unknown>;
+  /** Sends a notification to the server, or a note about the connection to the core. */
+  notify(note: object): void;
 }
 
 /** Keeps the event loop alive while replies are pending. */

@@ -3,6 +3,7 @@
 //! The parts of the library that follow from the declaration of the surface.
 
 pub mod client;
+pub mod client_group;
 pub mod context;
 pub mod errors;
 pub mod features;

@@ -1421,6 +1421,7 @@ static void stop_leaves_errno(void) {
 #include "suite_client.c"
 
 #include "suite_host.c"
+#include "suite_group.c"
 
 /* ---- */
 
@@ -1470,6 +1471,7 @@ static const struct {
     {"client_operations", client_operations},
     {"host_requests", host_requests},
     {"subscriptions", subscriptions},
+    {"group", group},
 };
 
 int main(int count, char **arguments) {

@@ -789,6 +789,8 @@ export interface ElicitRequest {
   requestedSchema: JsonObject;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
   _meta?: JsonObject;
+  /** The name of the server in its group, if it is in one. */
+  serverName?: string;
 }
 
 /** A URL to open. Data entered there does not pass through the client. */
@@ -803,6 +805,8 @@ export interface ElicitUrlRequest {
   elicitationId?: string;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
   _meta?: JsonObject;
+  /** The name of the server in its group, if it is in one. */
+  serverName?: string;
 }
 
 /** A request for a completion by the model of the client. */
@@ -829,6 +833,8 @@ export interface SampleRequest {
   toolChoice?: ToolChoice;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
   _meta?: JsonObject;
+  /** The name of the server in its group, if it is in one. */
+  serverName?: string;
 }
 
 /** A page for the user to authorize the client on. */
@@ -957,6 +963,15 @@ export interface ElicitationComplete {
   /** Metadata, by reverse-domain name. */
   _meta?: JsonObject;
 }
+
+/**
+ * The state of the connection to a server of a group.
+ *
+ * - `connecting`: The connection is being made.
+ * - `connected`: There is a connection.
+ * - `disconnected`: It could not be made, or was lost; the next request to the server makes it.
+ */
+export type GroupServerState = "connecting" | "connected" | "disconnected";
 
 /**
  * The reason of a failed connection.

@@ -123,6 +123,16 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     return this.facts.instructions;
   }
 
+  /** Sends a request of the protocol that has no method of its own; gives its result. */
+  request(method: string, params?: JsonObject, options: CallOptions = {}): Promise<unknown> {
+    return this.#sender.call(method, params, options);
+  }
+
+  /** Sends a notification that has no method of its own. */
+  notify(method: string, params?: JsonObject): void {
+    this.#sender.notify({ method, params });
+  }
+
   /** The tools that the server offers. All pages, as one list. */
   listTools(options: RequestOptions = {}): Promise<Tool[]> {
     return this.#sender.list(methods.listTools, "tools", options) as Promise<Tool[]>;

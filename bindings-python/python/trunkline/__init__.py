@@ -6,10 +6,10 @@ from ._generated import errors as error_classes
 from ._generated.api import *  # noqa: F403
 from ._generated.errors import *  # noqa: F403
 from .auth import Auth, InsufficientScope, InvalidToken, Verify
-from .client._generated import api as client_api
-from .client._generated.api import *  # noqa: F403
 from .client.client import Client
 from .client.sync_client import SyncClient
+from .client_group._generated import api as client_api
+from .client_group._generated.api import *  # noqa: F403
 from .client_requests._generated.requests import elicit, elicit_url, list_roots, sample
 from .client_requests.input_request import ElicitResult, InputRequest, InputRequired
 from .context._generated.sync_context import SyncContext

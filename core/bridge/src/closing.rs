@@ -1,8 +1,11 @@
 //! The end of a port, and of single listeners and connections.
 
-use super::{entries::Openable, event::Event, opening::end, state::PortState, subscriptions, table::HandleKind};
+use super::{
+    connection::Connection, entries::Openable, event::Event, opening::end, state::PortState, subscriptions,
+    table::HandleKind,
+};
 use std::{sync::Arc, time::Duration};
-use trunkline::{bridge_support::Deadline, client::Client, transport::Listener};
+use trunkline::{bridge_support::Deadline, transport::Listener};
 
 /// Refuses new work and ends everything; `Stopped` is the last event.
 pub(super) fn close_port(state: &Arc<PortState>, deadline: Duration) {
@@ -17,7 +20,7 @@ pub(super) fn close_port(state: &Arc<PortState>, deadline: Duration) {
     state.ending.begin(process.handle(), deadline, |deadline| async move {
         // Handlers go on until the deadline, and may need the connections for it.
         end_all::<Arc<Listener>>(&port, &deadline).await;
-        end_all::<Client>(&port, &deadline).await;
+        end_all::<Connection>(&port, &deadline).await;
         port.queue.stop(Event::default());
         port.release_process();
     });
@@ -30,7 +33,7 @@ pub(super) fn close_one(state: &Arc<PortState>, handle: u64, deadline: Duration)
     match HandleKind::of(handle) {
         Some(HandleKind::Listener) => drop(process.handle().spawn(end::<Arc<Listener>>(state, handle, deadline))),
         Some(HandleKind::Connection) => drop(process.handle().spawn(async move {
-            end::<Client>(Arc::clone(&state), handle, deadline).await;
+            end::<Connection>(Arc::clone(&state), handle, deadline).await;
             subscriptions::forget(&state, handle);
         })),
         _ => {}

@@ -26,7 +26,7 @@ pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
         Some(HandleKind::Call) => tables.calls.get(target).map(|call| of_call(&call.info)),
         Some(HandleKind::Connection) => {
             let client = tables.connections.get(target).and_then(|connection| connection.get());
-            client.map(|client| of_connection(client.server()))
+            client.map(|connection| of_connection(connection.client.server()))
         }
         Some(HandleKind::Server) => tables.servers.get(target).map(of_server),
         _ => None,
@@ -138,7 +138,8 @@ fn value(raw: &RawJson) -> Value {
     raw.parse().unwrap_or_default()
 }
 
-fn without_nulls(mut value: Value) -> Value {
+/// A value without members that are null.
+pub(super) fn without_nulls(mut value: Value) -> Value {
     if let Some(members) = value.as_object_mut() {
         members.retain(|_, member| !member.is_null());
     }

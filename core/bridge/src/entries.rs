@@ -1,6 +1,7 @@
 //! The things behind a port's handles and tickets.
 
 use super::{
+    connection::Connection,
     credit::Credit,
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
@@ -36,7 +37,7 @@ pub(super) struct Tables {
     pub(super) features: HandleTable<RegisteredFeature>,
     pub(super) verifiers: HandleTable<Verifier>,
     pub(super) listeners: HandleTable<OpenState<Arc<Listener>>>,
-    pub(super) connections: HandleTable<OpenState<Client>>,
+    pub(super) connections: HandleTable<OpenState<Connection>>,
     pub(super) calls: HandleTable<HostCall>,
     pub(super) verifications: HandleTable<Verification>,
     pub(super) requests: HandleTable<HostRequest>,
@@ -171,13 +172,13 @@ impl Openable for Arc<Listener> {
     }
 }
 
-impl Openable for Client {
+impl Openable for Connection {
     fn table(tables: &mut Tables) -> &mut HandleTable<OpenState<Self>> {
         &mut tables.connections
     }
 
     async fn close(&self, deadline: Duration) {
-        self.close_within(deadline).await;
+        self.client.close_within(deadline).await;
     }
 }
 

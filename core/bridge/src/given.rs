@@ -139,6 +139,7 @@ fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
 fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> {
     match type_of(&mut given)?.as_str() {
         "child" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Child),
+        "group" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Group),
         "config" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Config),
         "memory" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Memory),
         "http" => {
@@ -159,7 +160,7 @@ fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> 
             "open: a client reaches a server over stdio as a child process: use transport type child",
         )),
         other => Err(BridgeError::invalid(format!(
-            "open: transport.type: {other:?} is none of child, config, http and memory"
+            "open: transport.type: {other:?} is none of child, config, group, http and memory"
         ))),
     }
 }
@@ -167,7 +168,9 @@ fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> 
 fn type_of(given: &mut Map<String, Value>) -> Result<String, BridgeError> {
     match given.shift_remove("type") {
         Some(Value::String(kind)) => Ok(kind),
-        _ => Err(BridgeError::invalid("open: transport.type must be a string: stdio, http, child, config or memory")),
+        _ => Err(BridgeError::invalid(
+            "open: transport.type must be a string: stdio, http, child, config, group or memory",
+        )),
     }
 }
 

@@ -366,6 +366,8 @@ pub enum Connecting {
     Memory(Memory),
     /// A server of a configuration.
     Config(Configured),
+    /// Many servers.
+    Group(Group),
 }
 
 message! {
@@ -420,6 +422,16 @@ message! {
     pub struct Configured {
         /// An entry of `mcpServers`, a configuration with one server, or the name of its file.
         server: Value = "server",
+    }
+}
+
+message! {
+    /// The servers of a group to connect to: `{"type": "group", …}`. One that cannot be connected
+    /// to does not take the others along.
+    pub struct Group {
+        /// A configuration with `mcpServers` or the name of its file; or the places of servers by
+        /// their names in the group, each an entry of `mcpServers`, a URL, or a command as a list.
+        servers: Value = "servers",
     }
 }
 
@@ -761,6 +773,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     Endpoint::OBJECT,
     Memory::OBJECT,
     Configured::OBJECT,
+    Group::OBJECT,
     Request::OBJECT,
     NotifyCall::OBJECT,
     NotifyServer::OBJECT,

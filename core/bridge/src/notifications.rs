@@ -2,6 +2,7 @@
 
 use super::{
     config,
+    connection::Connection,
     entries::{MAX_WAITING, OpenState, WaitingMessage, too_many_wait},
     error::BridgeError,
     message::{Notification, NotifyCall, NotifyConnection, NotifyServer},
@@ -11,7 +12,6 @@ use super::{
 };
 use std::sync::Arc;
 use trunkline::{
-    client::Client,
     protocol::RawJson,
     server::{CallInfo, Server},
 };
@@ -29,7 +29,7 @@ pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotificati
             server.map_or(Ok(()), |server| of_server(&server, given.of_server()?))
         }
         Some(HandleKind::Connection) => {
-            let client = match state.tables.lock().connections.get_mut(target) {
+            let connection = match state.tables.lock().connections.get_mut(target) {
                 Some(OpenState::Open { thing, .. }) => thing.clone(),
                 Some(OpenState::Opening { waiting, .. }) => {
                     let given = given.of_connection()?;
@@ -41,7 +41,7 @@ pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotificati
                 }
                 Some(OpenState::Failed(_)) | None => return Ok(()),
             };
-            of_connection(state, target, &client, given.of_connection()?)
+            of_connection(state, target, &connection, given.of_connection()?)
         }
         _ => Ok(()),
     }
@@ -87,20 +87,20 @@ fn of_server(server: &Server, given: NotifyServer) -> Result<(), BridgeError> {
 pub(super) fn of_connection(
     state: &Arc<PortState>,
     handle: u64,
-    client: &Client,
+    connection: &Connection,
     given: NotifyConnection,
 ) -> Result<(), BridgeError> {
     if let Some(handlers) = given.handlers {
         let handlers = server_requests::handlers(state, handle, server_requests::operations(&handlers)?);
-        client.set_handlers(handlers)?;
+        connection.set_handlers(handlers)?;
     }
     if let Some(roots) = given.roots {
-        client.set_roots(roots)?;
+        connection.set_roots(roots)?;
     }
     if let Some(method) = given.method {
         let params = given.params.as_ref().map(RawJson::from_value).transpose();
         let params = params.map_err(|error| BridgeError::invalid(format!("notify: {error}")))?;
-        client.notify(&method, params.as_ref())?;
+        connection.client.notify(&method, params.as_ref())?;
     }
     Ok(())
 }

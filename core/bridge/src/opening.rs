@@ -3,14 +3,17 @@
 use super::{
     auth::authorization,
     client_auth,
+    connection::Connection,
+    connectors::connector,
     description::server_description,
     entries::{OpenState as Entry, Openable, WaitingMessage},
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
+    groups,
     host_function::HostFunction,
     host_reads,
     log_scope::Scoped,
-    message::{Child, Configured, Connecting, Endpoint, Listening, Memory, Open, OpenConnection, OpenListener},
+    message::{Connecting, Group, Listening, Open, OpenConnection, OpenListener},
     replies, requests, server_requests,
     slot::ReplySlot,
     state::PortState,
@@ -24,11 +27,11 @@ use std::{
 };
 use tokio::task::AbortHandle;
 use trunkline::{
-    bridge_support::{ChildConnector, MemoryConnector, ReadHandoff},
-    client::{Client, ClientError, ClientEvents, ClientOptions, Connector, ServerEntry},
+    bridge_support::ReadHandoff,
+    client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, Connector, NamedServer},
     protocol::RawJson,
     server::Server,
-    transport::{ChildCommand, HttpConnector, HttpEndpoint, HttpOptions, Listener, Target},
+    transport::{HttpOptions, Listener},
 };
 
 pub(super) fn open(state: &Arc<PortState>, given: Open) -> Result<u64, BridgeError> {
@@ -62,17 +65,25 @@ fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, Bri
 fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64, BridgeError> {
     let process = state.process()?;
     let slot = given.wait.then(Arc::<ReplySlot>::default);
-    let handoff = given.host_driven_reads.then(Arc::default);
+    let is_group = matches!(given.transport, Connecting::Group(_));
+    // A host reads the pipe of one server, not those of many.
+    let handoff = (given.host_driven_reads && !is_group).then(Arc::default);
     let host = HostFunction::new(state);
-    let is_http = matches!(given.transport, Connecting::Http(_) | Connecting::Config(_));
+    let is_http = is_group || matches!(given.transport, Connecting::Http(_) | Connecting::Config(_));
+    if is_group {
+        groups::check_auth(given.auth.as_ref())?;
+    }
     let auth = client_auth::credentials(given.auth, &given.handlers, &host)?;
     if auth.is_some() && !is_http {
         return Err(BridgeError::invalid("open: auth is for servers over HTTP"));
     }
     let client = given.client.with_auth(auth);
-    let connector = connector(state, given.transport, &client, handoff.clone())?;
+    let place = match given.transport {
+        Connecting::Group(Group { servers }) => ConnectionTarget::Group(groups::servers(state, &servers, &client)?),
+        transport => ConnectionTarget::Server(connector(state, transport, &client, handoff.clone())?),
+    };
     let answered = server_requests::operations(&given.handlers)?;
-    let opening = PendingOpen::<Client>::enter(state, slot)?;
+    let opening = PendingOpen::<Connection>::enter(state, slot)?;
     let handle = opening.handle;
     let handlers = server_requests::handlers(state, handle, answered);
     host.set_connection(handle);
@@ -80,7 +91,7 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     if let Some(handoff) = handoff {
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }
-    let connecting = state.spawn(&process, connect(Arc::clone(state), opening, connector, options));
+    let connecting = state.spawn(&process, connect(Arc::clone(state), opening, place, options));
     if let Some(Entry::Opening { task, .. }) = state.tables.lock().connections.get_mut(handle) {
         *task = Some(connecting.abort_handle());
     }
@@ -93,76 +104,48 @@ fn with_auth(state: &Arc<PortState>, options: HttpOptions, auth: Option<Value>) 
     Ok(options.with_auth(auth))
 }
 
-fn connector(
-    state: &Arc<PortState>,
-    transport: Connecting,
-    options: &ClientOptions,
-    handoff: Option<Arc<ReadHandoff>>,
-) -> Result<Arc<dyn Connector>, BridgeError> {
-    match transport {
-        Connecting::Config(Configured { server }) => {
-            match ServerEntry::from_value(&server).map_err(|error| BridgeError::invalid(error.to_string()))? {
-                ServerEntry::Command { command, env, cwd, inherit_env } => {
-                    let child = Child { command, env, inherit_env, cwd };
-                    connector(state, Connecting::Child(child), options, handoff)
-                }
-                entry => Ok(Target::from(entry).connector(options, &state.runtime()?)?),
-            }
-        }
-        Connecting::Memory(Memory { server }) => {
-            Ok(Arc::new(MemoryConnector::new(state.server(server)?, state.runtime()?)))
-        }
-        Connecting::Child(Child { command, env, inherit_env, cwd }) => {
-            if command.is_empty() {
-                return Err(BridgeError::invalid("open: transport.command is empty"));
-            }
-            let command = ChildCommand {
-                command,
-                env: env.into_iter().collect(),
-                inherit_env: inherit_env.unwrap_or(false),
-                cwd: cwd.map(Into::into),
-                ..ChildCommand::default()
-            };
-            Ok(Arc::new(ChildConnector::new(command, options.limits(), handoff)))
-        }
-        Connecting::Http(Endpoint { url, headers, ca, client_certificate, client_key, proxy }) => {
-            let mut endpoint = HttpEndpoint::new(url);
-            endpoint.headers = headers;
-            (endpoint.ca, endpoint.proxy) = (ca, proxy);
-            (endpoint.client_certificate, endpoint.client_key) = (client_certificate, client_key);
-            let connector = HttpConnector::new(&endpoint, options.limits());
-            Ok(Arc::new(connector.map_err(BridgeError::invalid)?.with_auth(options.auth.clone())))
-        }
-    }
+/// Where a connection goes.
+enum ConnectionTarget {
+    Server(Arc<dyn Connector>),
+    Group(Vec<NamedServer>),
 }
 
 async fn connect(
     state: Arc<PortState>,
-    opening: PendingOpen<Client>,
-    connector: Arc<dyn Connector>,
+    opening: PendingOpen<Connection>,
+    place: ConnectionTarget,
     options: ClientOptions,
 ) {
     let (handle, slot) = (opening.handle, opening.slot.clone());
     let runtime = match state.runtime() {
         Ok(runtime) => runtime,
-        Err(error) => return failed_to_open::<Client>(&state, handle, error),
+        Err(error) => return failed_to_open::<Connection>(&state, handle, error),
     };
     let events = Arc::new(HostEvents { state: Arc::downgrade(&state), handle });
-    let connector = Arc::new(Scoped::new(&state.queue, connector));
-    match Client::open(runtime, connector, options, events).await {
-        Ok(client) => connected(&state, handle, slot, &client).await,
-        Err(error) => failed_to_open::<Client>(&state, handle, error.into()),
+    let opened = match place {
+        ConnectionTarget::Server(connector) => {
+            let connector = Arc::new(Scoped::new(&state.queue, connector));
+            Client::open(runtime, connector, options, events).await.map(Connection::from)
+        }
+        ConnectionTarget::Group(servers) => {
+            ClientGroup::open(runtime, servers, options, events).await.map(Connection::from)
+        }
+    };
+    match opened {
+        Ok(connection) => connected(&state, handle, slot, &connection).await,
+        Err(error) => failed_to_open::<Connection>(&state, handle, error.into()),
     }
 }
 
-async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<ReplySlot>>, client: &Client) {
-    match become_open(state, handle, client.clone()) {
+async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<ReplySlot>>, connection: &Connection) {
+    let client = &connection.client;
+    match become_open(state, handle, connection.clone()) {
         Some(waiting) => {
             opened(state, handle, slot.as_deref(), Ok(server_description(client.server())));
-            requests::send_waiting(state, client, handle, waiting);
+            requests::send_waiting(state, connection, handle, waiting);
             // One that ended just before it was a connection here has told nobody.
             if let Some(failure) = client.failure() {
-                ended::<Client>(state, handle, Some(failure.into()));
+                ended::<Connection>(state, handle, Some(failure.into()));
             }
         }
         // Closed while it was being opened: `end` has told the host.
@@ -316,7 +299,7 @@ impl ClientEvents for HostEvents {
     fn closed(&self, error: Option<&ClientError>) {
         // An end by this side is sent when everything is really over.
         if let (Some(state), Some(error)) = (self.state.upgrade(), error) {
-            ended::<Client>(&state, self.handle, Some(error.clone().into()));
+            ended::<Connection>(&state, self.handle, Some(error.clone().into()));
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use super::{
     entries::{HostRequest, RunningRequest},
-    error::BridgeError,
+    error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
     queue::EventQueue,
     slot::ReplySlot,
     state::PortState,
 };
 use bytes::Bytes;
-use std::sync::Arc;
+use std::{future::Future, sync::Arc, time::Duration};
 
 /// Keeps what is needed to cancel. `false`: the request is done already, or was cancelled while it
 /// was being sent; in the first case there is nothing left to cancel.
@@ -21,6 +21,17 @@ pub(super) fn note_sent(state: &PortState, ticket: u64, on_its_way: RunningReque
         *sent = Some(on_its_way);
     }
     found
+}
+
+/// The outcome of a task of the port, within the time of its request.
+pub(super) async fn within<T>(
+    timeout: Option<Duration>,
+    silence: &str,
+    future: impl Future<Output = Result<T, BridgeError>>,
+) -> Result<T, BridgeError> {
+    let Some(timeout) = timeout else { return future.await };
+    let late = |_| Err(BridgeError::new(ErrorKind::Timeout, format!("{silence} within {timeout:?}")));
+    tokio::time::timeout(timeout, future).await.unwrap_or_else(late)
 }
 
 /// Gives the outcome of a request to the thread that waits for it, or to the queue, once. `false`:

@@ -1,9 +1,11 @@
 //! Requests of the host: to a server on a connection, or to the client of a call.
 
 use super::{
+    connection::Connection,
     entries::{HostRequest, MAX_WAITING, OpenState, RunningRequest, WaitingMessage, too_many_wait},
     error::{BridgeError, ErrorKind},
     expectation::Expectation,
+    groups,
     message::{NEXT, Request, SUBSCRIBE, Time},
     notifications,
     queue::Latest,
@@ -17,14 +19,14 @@ use std::sync::{Arc, Weak};
 use trunkline::{
     Limits,
     bridge_support::ReplyTo,
-    client::{Client, ClientError, RequestOptions},
+    client::{ClientError, RequestOptions},
     protocol::{RawJson, RpcError, method},
     server::{CallInfo, ClientRequestError},
 };
 
 /// The receiver of a request.
 enum Peer {
-    Server(Client),
+    Server(Connection),
     Client(CallInfo),
 }
 
@@ -57,7 +59,7 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
     let ticket = tables.requests.insert(running).ok_or_else(full)?;
     drop(guard);
     let sent = match peer {
-        Peer::Server(client) => ask_server(state, &client, handle, ticket, &given, slot),
+        Peer::Server(connection) => ask_server(state, &connection, handle, ticket, &given, slot),
         Peer::Client(info) => ask_client(state, &info, ticket, &given),
     };
     sent.map(|()| ticket).inspect_err(|_| {
@@ -68,8 +70,8 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
 
 fn ask_server(
     state: &Arc<PortState>,
-    client: &Client,
-    connection: u64,
+    Connection { client, group }: &Connection,
+    handle: u64,
     ticket: u64,
     given: &Request,
     slot: Option<Arc<ReplySlot>>,
@@ -77,14 +79,25 @@ fn ask_server(
     if given.method == SUBSCRIBE {
         return subscriptions::open(state, client, ticket, given);
     }
+    if groups::is_operation(&given.method) {
+        let text = || format!("request: {} is for groups, and this connection is to one server", given.method);
+        let group = group.as_ref().ok_or_else(|| BridgeError::invalid(text()))?;
+        return groups::ask(state, group, ticket, given);
+    }
     let options = RequestOptions::default()
         .with_timeout(given.timeout.map(|time| time.0))
         .with_max_timeout(given.max_timeout.map(|time| time.0));
     let slot = slot.filter(|_| state.queue.has_bell_for_threads());
     let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
     let expected = expected.map(|expected| (given.method.clone(), expected));
-    let reply =
-        HostReply { state: Arc::downgrade(state), ticket, connection, expected, latest: Latest::default(), slot };
+    let reply = HostReply {
+        state: Arc::downgrade(state),
+        ticket,
+        connection: handle,
+        expected,
+        latest: Latest::default(),
+        slot,
+    };
     let (method, params, reply) = (given.method.as_str(), given.params.clone(), Arc::new(reply));
     let started = if given.all {
         client.start_all(method, params, &options, given.progress, reply)
@@ -132,12 +145,12 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
 }
 
 /// Sends what was asked for while its connection was being opened.
-pub(super) fn send_waiting(state: &Arc<PortState>, client: &Client, connection: u64, waiting: Vec<WaitingMessage>) {
+pub(super) fn send_waiting(state: &Arc<PortState>, connection: &Connection, handle: u64, waiting: Vec<WaitingMessage>) {
     for waiting in waiting {
         let (ticket, given) = match waiting {
             WaitingMessage::Request(ticket, given) => (ticket, given),
             WaitingMessage::Notification(given) => {
-                if let Err(error) = notifications::of_connection(state, connection, client, given) {
+                if let Err(error) = notifications::of_connection(state, handle, connection, given) {
                     tracing::warn!(target: "trunkline", "a notification was not sent once the connection was open: {error}");
                 }
                 continue;
@@ -149,7 +162,7 @@ pub(super) fn send_waiting(state: &Arc<PortState>, client: &Client, connection: 
             // Cancelled meanwhile, and replied to.
             None => continue,
         };
-        if let Err(error) = ask_server(state, client, connection, ticket, &given, slot) {
+        if let Err(error) = ask_server(state, connection, handle, ticket, &given, slot) {
             finish(state, ticket, Err(error));
         }
     }

@@ -32,6 +32,6 @@ pub(super) fn handlers(
     host.set_connection(connection);
     operations.into_iter().fold(ClientHandlers::default(), |handlers, (operation, lane)| {
         let host = host.clone();
-        handlers.answer(operation, Arc::new(move |request| host.call(operation, lane, request.params)))
+        handlers.answer(operation, Arc::new(move |request| host.call(operation, lane, request.into_named_params())))
     })
 }

@@ -5,14 +5,10 @@ use super::{
     entries::{HostRequest, RunningRequest, Subscribed},
     error::{BridgeError, ErrorKind},
     message::{NEXT, Request},
-    replies::{finish, note_sent, send_outcome},
+    replies::{finish, note_sent, send_outcome, within},
     state::{PortState, full},
 };
-use std::{
-    future::{Future, poll_fn},
-    sync::Arc,
-    time::Duration,
-};
+use std::{future::poll_fn, sync::Arc};
 use trunkline::{
     client::{Client, Subscription},
     protocol::{RawJson, model::SubscriptionFilter},
@@ -120,14 +116,4 @@ pub(super) fn forget(state: &PortState, connection: u64) {
 
 fn unwritable(error: serde_json::Error) -> BridgeError {
     BridgeError::new(ErrorKind::Internal, error.to_string())
-}
-
-async fn within<T>(
-    timeout: Option<Duration>,
-    silence: &str,
-    future: impl Future<Output = Result<T, BridgeError>>,
-) -> Result<T, BridgeError> {
-    let Some(timeout) = timeout else { return future.await };
-    let late = |_| Err(BridgeError::new(ErrorKind::Timeout, format!("{silence} within {timeout:?}")));
-    tokio::time::timeout(timeout, future).await.unwrap_or_else(late)
 }

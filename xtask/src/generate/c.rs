@@ -1,6 +1,7 @@
 //! The files of the C library that follow from the surface: result codes, options, operations.
 //! Their comments become the header's.
 
+mod group;
 mod pairs;
 mod server_requests;
 
@@ -20,6 +21,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         ("mod", modules()),
         ("errors", errors(&surface.errors)),
         ("client", client(&surface.operations)),
+        ("client_group", group::render(surface)),
         ("context", context(surface)),
         ("features", features(surface)),
         ("open_handles", open_handles()),
@@ -83,7 +85,7 @@ fn version(version: &str) -> String {
 
 fn modules() -> String {
     "//! The parts of the library that follow from the declaration of the surface.\n\n\
-     pub mod client;\npub mod context;\npub mod errors;\npub mod features;\npub mod open_handles;\npub mod options;\n\
+     pub mod client;\npub mod client_group;\npub mod context;\npub mod errors;\npub mod features;\npub mod open_handles;\npub mod options;\n\
      pub mod requests;\npub mod returns;\npub mod server_requests;\n"
         .into()
 }

@@ -4,6 +4,7 @@
 
 mod client_requests;
 mod facts;
+mod group;
 mod server_requests;
 
 use std::fmt::Write as _;
@@ -46,13 +47,16 @@ const BY_HAND: [(&str, &str); 4] = [
     ("ElicitResult", "client_requests.input_request"),
 ];
 
-/// Models that Python has no class for: parts of those above, and of forms.
-const WITHOUT_CLASS: [&str; 10] = [
+/// Models that Python has no class for: parts of those above, of forms, and of a group, which has
+/// its own.
+const WITHOUT_CLASS: [&str; 12] = [
     "BlobResourceContents",
     "Choice",
     "Choices",
     "Field",
     "FormSchema",
+    "GroupServer",
+    "GroupServers",
     "PromptMessage",
     "SamplingMessage",
     "TextResourceContents",
@@ -177,11 +181,25 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
         "Requests and notifications of servers, and the decorators that register handlers for them.",
         &server_requests::render(surface),
     ));
+    let client_group = group::client(surface);
+    files.push(file("client/_generated/group_servers.py", "The servers of a group.", &group::servers(surface)));
+    files.push(file("client_group/_generated/group.py", "The asyncio client of many servers.", &client_group));
+    files.push(file(
+        "client_group/_generated/sync_group.py",
+        "The blocking client of many servers.",
+        &group::sync_client(&client_group),
+    ));
     files.push(file("_generated/facts.py", "The facts about a call and about a connection.", &facts::render(surface)));
     for (folder, text) in api(surface) {
         files.push(file(&format!("{folder}/api.py"), "The public names that follow from the declaration.", &text));
     }
-    for folder in ["_generated", "client/_generated", "client_requests/_generated", "context/_generated"] {
+    for folder in [
+        "_generated",
+        "client/_generated",
+        "client_group/_generated",
+        "client_requests/_generated",
+        "context/_generated",
+    ] {
         files.push((format!("{PACKAGE}/{folder}/__init__.py"), format!("# {MARK}\n")));
     }
     Ok(files)
@@ -193,6 +211,12 @@ fn file(path: &str, doc: &str, text: &str) -> File {
         format!("# {MARK}\n\"\"\"{doc}\"\"\"\n\nfrom __future__ import annotations\n\n{text}"),
     )
 }
+
+/// The client of many servers: its names, and their imports.
+const GROUP: ([&str; 4], &str) = (
+    ["ClientGroup", "GroupServer", "ServerTarget", "SyncClientGroup"],
+    "from .group import ClientGroup\nfrom .sync_group import SyncClientGroup\n",
+);
 
 /// The names that users import, with the folders of their modules.
 fn api(surface: &Surface) -> [(&'static str, String); 2] {
@@ -212,7 +236,11 @@ fn api(surface: &Surface) -> [(&'static str, String); 2] {
     let mut requests: Vec<&str> = surface.host.iter().map(|row| server_requests::request_name(&row.params)).collect();
     [
         ("_generated", names_of(&mut models, "models", &["OAuth"], "from .options import OAuth\n")),
-        ("client/_generated", names_of(&mut requests, "server_requests", &[], "")),
+        (
+            "client_group/_generated",
+            "from ...client._generated.group_servers import GroupServer, ServerTarget\n".to_owned()
+                + &names_of(&mut requests, "..client._generated.server_requests", &GROUP.0, GROUP.1),
+        ),
     ]
 }
 
@@ -249,7 +277,7 @@ fn body(source: &str) -> &str {
 fn to_sync(source: &str, deeper: &str) -> String {
     let text = source
         .replace("async def ", "def ")
-        .replace("async with ", "with ")
+        .replace("async with", "with")
         .replace("await ", "")
         .replace("__aenter__", "__enter__")
         .replace("__aexit__", "__exit__")
@@ -711,7 +739,7 @@ const SORTED: (&str, &str) = (
     "from ..tool_results import expect, read_tool_result\nfrom .sync_subscription import SyncSubscription\n",
 );
 
-/// The request of a client for what has no method of its own.
+/// The request and the notification of a client for what has no method of its own.
 const REQUEST: &str = r#"
     async def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
         """Sends a request to the server, or about a subscription: its ticket and its result."""
@@ -741,6 +769,13 @@ const REQUEST: &str = r#"
         given = None if params is None else dict(params)
         json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
         return await self._request(json, on_progress)
+
+    def _note(self, json: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Sends a notification to the server, for what has no method of its own."""
+        self._note({"method": method, "params": jsonable(params or {})})
 "#;
 
 /// The subscription of a client, whose parameters are the members of its filter.
@@ -778,7 +813,7 @@ fn operations(surface: &Surface) -> String {
     names.dedup();
     let _ = writeln!(text, "{})", names.join(", "));
     text += "from ...messages import GetPromptResult\nfrom ...requests import OnProgress, params_of, read_answer, \
-             request_json\nfrom ..subscription import AsyncSubscription\nfrom ..tool_results import expect, read_tool_result\n\nT = TypeVar(\"T\")\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
+             request_json\nfrom ...schema.jsonable import jsonable\nfrom ..subscription import AsyncSubscription\nfrom ..tool_results import expect, read_tool_result\n\nT = TypeVar(\"T\")\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
              each.\"\"\"\n";
     text += REQUEST;
     text += &subscribe(surface);

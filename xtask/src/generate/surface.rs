@@ -19,6 +19,8 @@ pub(crate) struct Surface {
     pub(crate) operations: Vec<Operation>,
     /// The requests of servers that a host answers.
     pub(crate) host: Vec<HostOperation>,
+    /// The operations of a group.
+    pub(crate) group: Vec<GroupOperation>,
     /// The facts about a call and about a connection.
     pub(crate) facts: Vec<Record>,
     pub(crate) notifications: Vec<Notification>,
@@ -166,6 +168,17 @@ pub(crate) struct HostOperation {
     /// The model of the parameters.
     pub(crate) params: String,
     /// The model of the result, if there is one.
+    pub(crate) result: Option<String>,
+}
+
+/// A request that a connection to a group answers itself.
+#[derive(Debug, Deserialize)]
+pub(crate) struct GroupOperation {
+    /// In snake case, such as `add_server`; its method on the waist.
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    pub(crate) params: Vec<Field>,
+    /// The model of the result; `None`: it says nothing.
     pub(crate) result: Option<String>,
 }
 

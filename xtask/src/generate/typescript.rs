@@ -3,6 +3,7 @@
 
 mod client_requests;
 mod facts;
+mod group;
 mod server_requests;
 
 use std::fmt::Write as _;
@@ -17,6 +18,8 @@ use super::text::{camel, pascal, snake, wrapped};
 use super::{File, MARK};
 
 const FOLDER: &str = "bindings-node/src/generated";
+/// The one file that is beside the client and not below it.
+const GROUP: &str = "bindings-node/src/client-group/generated/client-group.ts";
 
 /// The greatest length of a line of prose.
 const WIDTH: usize = 100;
@@ -33,8 +36,9 @@ const RENAMED: [(&str, &str); 7] = [
 ];
 
 /// Models that this package replaces: a form is a schema of the user's library, its outcome is
-/// generic over it.
-const REPLACED: [&str; 6] = ["Choice", "Choices", "ElicitAction", "ElicitResult", "Field", "FormSchema"];
+/// generic over it, and a server of a group has its error as one of this package.
+const REPLACED: [&str; 8] =
+    ["Choice", "Choices", "ElicitAction", "ElicitResult", "Field", "FormSchema", "GroupServer", "GroupServers"];
 
 /// Members with another type than the core's: narrower where it keeps unknown words, or one of
 /// JavaScript.
@@ -72,6 +76,8 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         file("client-requests", client_requests::render(surface)),
         file("server-requests", server_requests::render(surface)),
         file("operations", operations(surface)),
+        (GROUP.to_owned(), format!("// {MARK}\n{}", group::client(surface))),
+        file("group-servers", group::servers()),
     ];
     if !surface.options.is_empty() {
         files.push(file("options", options(&surface.options)));
@@ -337,6 +343,19 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     );
     let connection = facts::facts(facts, "ConnectionFacts");
     body.push_str(&connection.map(facts::getters).unwrap_or_default());
+    body.push_str(
+        "
+  /** Sends a request of the protocol that has no method of its own; gives its result. */
+  request(method: string, params?: JsonObject, options: CallOptions = {}): Promise<unknown> {
+    return this.#sender.call(method, params, options);
+  }
+
+  /** Sends a notification that has no method of its own. */
+  notify(method: string, params?: JsonObject): void {
+    this.#sender.notify({ method, params });
+  }
+",
+    );
     for row in &client {
         body.push('\n');
         body.push_str(&client_method(row));

@@ -12,7 +12,7 @@ pub(super) enum Side {
 
 /// Parts of paths and the side that their files test. The first one that fits decides; any other
 /// file tests a server.
-const SIDES: [(&str, Side); 26] = {
+const SIDES: [(&str, Side); 27] = {
     use Side::{Both, Client, Server};
     [
         ("tests/vectors/client/", Client),
@@ -40,6 +40,7 @@ const SIDES: [(&str, Side); 26] = {
         ("core/bridge/", Both),
         // The clients of the bindings.
         ("client", Client),
+        ("group.", Client),
         ("test_connecting", Client),
         ("test_lifecycle", Both),
         ("host.", Both),

@@ -2380,6 +2380,9 @@ class ElicitationComplete(Model):
         return json
 
 
+GroupServerState: TypeAlias = Literal["connecting", "connected", "disconnected"]
+"""The state of the connection to a server of a group."""
+
 FailureReason: TypeAlias = Literal[
     "notStarted",
     "refused",

@@ -14,6 +14,7 @@ from ..errors import ClosedError, InvalidArgumentError
 from ..options import camel_case, encoded
 from ..requests import OnProgress, read_answer
 from ..schema.jsonable import jsonable
+from ._generated.group_servers import ServersOf
 from ._generated.server_requests import HostHandlers
 from .host import ServerRequestHandler
 
@@ -151,6 +152,8 @@ class Connection:
         if isinstance(target, Server):
             self.server = target
             return _only({"type": "memory"}, {}, http, child)
+        if isinstance(target, ServersOf):
+            return _only({"type": "group", "servers": target.json}, {}, http, child)
         if isinstance(target, (str, os.PathLike)) and os.fspath(target).endswith(".json"):
             return _only({"type": "config", "server": os.fspath(target)}, {}, http, child)
         if isinstance(target, Mapping):
@@ -190,10 +193,6 @@ class Connected(HostHandlers, ConnectionFacts):
                 server of an older revision.
         """
         self._note({"roots": jsonable(roots)})
-
-    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Sends a notification to the server, for what has no method of its own."""
-        self._note({"method": method, "params": jsonable(params or {})})
 
     def _note(self, json: dict[str, Any]) -> None:
         raise NotImplementedError

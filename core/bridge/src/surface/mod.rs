@@ -9,6 +9,7 @@ use crate::{
     client_auth::{self, AuthFunction},
     description::{CallFacts, ConnectionFacts},
     event,
+    groups::{self, GroupOperation},
     message::{self, Child, Endpoint, OAuthOptions, Request},
     verifications::AccessToken,
 };
@@ -57,10 +58,12 @@ pub fn surface() -> Value {
     let facts = [CallFacts::OBJECT, ConnectionFacts::OBJECT]
         .map(|object| models.record(object.name, object.doc, object.fields, |_| true));
     let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
+    models.name_servers(&host);
     host.extend(client_auth::FUNCTIONS.iter().map(|row| models.auth_function(row)));
     // Subscriptions are no protocol method: each language has a few lines of its own around these.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
+    let group: Vec<Value> = groups::OPERATIONS.iter().map(|row| models.group_operation(row)).collect();
     let errors: Vec<Value> = ErrorKind::ALL.into_iter().map(|kind| models.error(kind)).collect();
     json!({
         "revisions": Revision::ALL.map(Revision::as_str),
@@ -71,6 +74,7 @@ pub fn surface() -> Value {
         "models": models.all,
         "operations": operations,
         "host": host,
+        "group": group,
         "facts": facts,
         "notifications": notifications,
     })
@@ -176,6 +180,38 @@ impl Models {
             "params": self.named(&row.params),
             "result": row.result.as_ref().map(|ty| self.named(ty)),
         })
+    }
+
+    fn group_operation(&mut self, row: &'static GroupOperation) -> Value {
+        let params = match &row.params {
+            Some(Type::Model(object)) => self.fields(object.fields, Some(object)),
+            _ => Vec::new(),
+        };
+        json!({
+            "name": row.name,
+            "doc": text(row.doc),
+            "params": params,
+            "result": row.result.as_ref().map(|ty| self.named(ty)),
+        })
+    }
+
+    /// Gives the parameters of requests of servers the member that names the server in its group.
+    fn name_servers(&mut self, host: &[Value]) {
+        for model in self.all.iter_mut().filter(|model| host.iter().any(|row| row["params"] == model["name"])) {
+            if let Some(fields) = model["fields"].as_array_mut() {
+                fields.push(json!({
+                    "name": "server_name",
+                    "json": "serverName",
+                    "type": "string",
+                    "unit": null,
+                    "presence": "optional",
+                    "default": null,
+                    "doc": "The name of the server in its group, if it is in one.",
+                    "since": null,
+                    "until": null,
+                }));
+            }
+        }
     }
 
     fn notification(&mut self, row: &'static ServerNotification) -> Value {

@@ -5,6 +5,7 @@ mod alone;
 mod auth;
 mod calls;
 mod closing;
+mod groups;
 mod handoff;
 #[cfg(unix)]
 mod hooks;

@@ -30,6 +30,7 @@ from ..._generated.models import (
 )
 from ...messages import GetPromptResult
 from ...requests import OnProgress, params_of, read_answer, request_json
+from ...schema.jsonable import jsonable
 from ..subscription import AsyncSubscription
 from ..tool_results import expect, read_tool_result
 
@@ -77,6 +78,13 @@ class AsyncOperations:
         given = None if params is None else dict(params)
         json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
         return await self._request(json, on_progress)
+
+    def _note(self, json: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Sends a notification to the server, for what has no method of its own."""
+        self._note({"method": method, "params": jsonable(params or {})})
 
     def subscribe(
         self,

@@ -29,6 +29,7 @@ class ElicitRequest(Model):
         "message",
         "meta",
         "requested_schema",
+        "server_name",
     )
 
     message: str
@@ -40,12 +41,21 @@ class ElicitRequest(Model):
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name."""
 
+    server_name: str | None
+    """The name of the server in its group, if it is in one."""
+
     def __init__(
-        self, message: str, requested_schema: Mapping[str, Any], *, meta: Mapping[str, Any] | None = None
+        self,
+        message: str,
+        requested_schema: Mapping[str, Any],
+        *,
+        meta: Mapping[str, Any] | None = None,
+        server_name: str | None = None,
     ) -> None:
         self.message = message
         self.requested_schema = requested_schema
         self.meta = meta
+        self.server_name = server_name
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> ElicitRequest:
@@ -54,12 +64,19 @@ class ElicitRequest(Model):
         Raises:
             TypeError, LookupError: if it is invalid.
         """
-        return cls(string_of(json, "message"), json["requestedSchema"], meta=json.get("_meta"))
+        return cls(
+            string_of(json, "message"),
+            json["requestedSchema"],
+            meta=json.get("_meta"),
+            server_name=json.get("serverName"),
+        )
 
     def to_json(self) -> dict[str, Any]:
         json: dict[str, Any] = {"message": self.message, "requestedSchema": self.requested_schema}
         if self.meta is not None:
             json["_meta"] = self.meta
+        if self.server_name is not None:
+            json["serverName"] = self.server_name
         return json
 
 
@@ -70,6 +87,7 @@ class ElicitUrlRequest(Model):
         "elicitation_id",
         "message",
         "meta",
+        "server_name",
         "url",
     )
 
@@ -85,13 +103,23 @@ class ElicitUrlRequest(Model):
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name."""
 
+    server_name: str | None
+    """The name of the server in its group, if it is in one."""
+
     def __init__(
-        self, message: str, url: str, *, elicitation_id: str | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        message: str,
+        url: str,
+        *,
+        elicitation_id: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        server_name: str | None = None,
     ) -> None:
         self.message = message
         self.url = url
         self.elicitation_id = elicitation_id
         self.meta = meta
+        self.server_name = server_name
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> ElicitUrlRequest:
@@ -105,6 +133,7 @@ class ElicitUrlRequest(Model):
             string_of(json, "url"),
             elicitation_id=json.get("elicitationId"),
             meta=json.get("_meta"),
+            server_name=json.get("serverName"),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -113,6 +142,8 @@ class ElicitUrlRequest(Model):
             json["elicitationId"] = self.elicitation_id
         if self.meta is not None:
             json["_meta"] = self.meta
+        if self.server_name is not None:
+            json["serverName"] = self.server_name
         return json
 
 
@@ -126,6 +157,7 @@ class SampleRequest(Model):
         "meta",
         "metadata",
         "model_preferences",
+        "server_name",
         "stop_sequences",
         "system_prompt",
         "temperature",
@@ -166,6 +198,9 @@ class SampleRequest(Model):
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name."""
 
+    server_name: str | None
+    """The name of the server in its group, if it is in one."""
+
     def __init__(
         self,
         max_tokens: int,
@@ -180,6 +215,7 @@ class SampleRequest(Model):
         tools: Sequence[Tool] | None = None,
         tool_choice: ToolChoice | None = None,
         meta: Mapping[str, Any] | None = None,
+        server_name: str | None = None,
     ) -> None:
         self.messages = [] if messages is None else messages
         self.max_tokens = max_tokens
@@ -192,6 +228,7 @@ class SampleRequest(Model):
         self.tools = tools
         self.tool_choice = tool_choice
         self.meta = meta
+        self.server_name = server_name
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> SampleRequest:
@@ -212,6 +249,7 @@ class SampleRequest(Model):
             tools=[Tool.from_json(item) for item in list_of(json, "tools", [])] or None,
             tool_choice=json.get("toolChoice"),
             meta=json.get("_meta"),
+            server_name=json.get("serverName"),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -234,6 +272,8 @@ class SampleRequest(Model):
             json["toolChoice"] = self.tool_choice
         if self.meta is not None:
             json["_meta"] = self.meta
+        if self.server_name is not None:
+            json["serverName"] = self.server_name
         return json
 
 

@@ -30,6 +30,7 @@ from ..._generated.models import (
 )
 from ...messages import GetPromptResult
 from ...requests import OnProgress, params_of, read_answer, request_json
+from ...schema.jsonable import jsonable
 from ..tool_results import expect, read_tool_result
 from .sync_subscription import SyncSubscription
 
@@ -76,6 +77,13 @@ class SyncOperations:
         json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
         return self._request(json, on_progress)
 
+    def _note(self, json: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Sends a notification to the server, for what has no method of its own."""
+        self._note({"method": method, "params": jsonable(params or {})})
+
     def subscribe(
         self,
         *resources: str,
@@ -84,7 +92,7 @@ class SyncOperations:
         resource_list: bool = False,
         tasks: Sequence[str] | None = None,
     ) -> SyncSubscription:
-        """The changes at the server, on every revision: iterate over it in an `def with` block.
+        """The changes at the server, on every revision: iterate over it in an `with` block.
 
         Args:
             resources: URIs of resources whose contents may change.

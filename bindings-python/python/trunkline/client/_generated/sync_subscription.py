@@ -39,7 +39,7 @@ class SyncSubscription:
         self.honoured = SubscriptionFilter()
 
     def open(self) -> None:
-        """Subscribes; `def with` does it for you.
+        """Subscribes; `with` does it for you.
 
         Raises:
             InvalidArgumentError: if the server announces nothing of the kind.
@@ -50,7 +50,7 @@ class SyncSubscription:
         self.honoured = read_answer("subscribe", SubscriptionFilter.from_json, honoured)
 
     def close(self) -> None:
-        """Ends the subscription; `def with` does it for you."""
+        """Ends the subscription; `with` does it for you."""
         if not self._over:
             self._over = True
             self._client._cancel(self._ticket)

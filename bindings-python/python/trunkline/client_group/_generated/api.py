@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from .server_requests import (
+from ...client._generated.group_servers import GroupServer, ServerTarget
+from ...client._generated.server_requests import (
     AssertionRequest,
     AuthorizeRequest,
     Credentials,
@@ -14,15 +15,21 @@ from .server_requests import (
     SampleRequest,
     TokenRequest,
 )
+from .group import ClientGroup
+from .sync_group import SyncClientGroup
 
 __all__ = [
     "AssertionRequest",
     "AuthorizeRequest",
+    "ClientGroup",
     "Credentials",
     "CredentialsKey",
     "ElicitRequest",
     "ElicitUrlRequest",
+    "GroupServer",
     "IdentityTokenRequest",
     "SampleRequest",
+    "ServerTarget",
+    "SyncClientGroup",
     "TokenRequest",
 ]

@@ -1,0 +1,65 @@
+/* Clients of configured servers, and many servers behind one client. A part of suite.c. */
+
+/* ELI-22: answers with the name of the server that asks. */
+static void answer_with_name(trunkline_call *call, trunkline_str params, void *user_data) {
+  char answer[200];
+  trunkline_text *name = NULL;
+  (void)user_data;
+  CHECK(trunkline_json_get_text(params, S("/serverName"), &name) == TRUNKLINE_OK);
+  snprintf(answer, sizeof answer, "{\"action\": \"accept\", \"content\": {\"name\": \"%s\"}}", trunkline_text_str(name).data);
+  OK(trunkline_call_return_result(call, trunkline_str_of(answer), &error));
+  trunkline_text_free(name);
+}
+
+static void group(void) {
+  trunkline_server *server = asking_server();
+  trunkline_listener *listener = listen_http(server);
+  trunkline_str url = trunkline_listener_url(listener);
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  char servers[400], target[200];
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_port(options, trunkline_server_port(server)) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_on_elicit(options, answer_with_name, NULL, NULL) == TRUNKLINE_OK);
+
+  snprintf(servers, sizeof servers, "{\"a\": \"%s\", \"b\": {\"url\": \"%s\"}, \"gone\": [\"/no/such/program\"]}", url.data, url.data);
+  OK(trunkline_client_connect_group(trunkline_str_of(servers), options, &client, &error));
+  OK(trunkline_client_servers(client, NULL, &result, &error));
+  check_text(result, "/servers/0/state", "connected");
+  check_text(result, "/servers/1/revision", "2026-07-28");
+  check_text(result, "/servers/2/state", "disconnected");
+  check_text(result, "/servers/2/error/kind", "transport");
+  trunkline_text_free(result), result = NULL;
+  host_gives(client, S("a__greet"), "\\\"a\\\"");
+  host_gives(client, S("b__greet"), "\\\"b\\\"");
+  FAILS(TRUNKLINE_TRANSPORT, "/no/such/program", trunkline_client_call_tool(client, S("gone__x"), NOTHING, NULL, &result, &error));
+  FAILS(TRUNKLINE_PROTOCOL, "Its servers: a, b, gone",
+        trunkline_client_call_tool(client, S("c__greet"), NOTHING, NULL, &result, &error));
+
+  snprintf(target, sizeof target, "\"%s\"", url.data);
+  OK(trunkline_client_add_server(client, S("c"), trunkline_str_of(target), NULL, &error));
+  host_gives(client, S("c__greet"), "\\\"c\\\"");
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "\"c\" already", trunkline_client_add_server(client, S("c"), trunkline_str_of(target), NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "target", trunkline_client_add_server(client, S("d"), S("5"), NULL, &error));
+  OK(trunkline_client_remove_server(client, S("c"), NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "no server named", trunkline_client_remove_server(client, S("c"), NULL, &error));
+  FAILS(TRUNKLINE_TRANSPORT, "/no/such/program", trunkline_client_reconnect_server(client, S("gone"), NULL, &error));
+  OK(trunkline_client_list_tools(client, NULL, &result, &error));
+  check_text(result, "/0/name", "a__greet");
+  check_text(result, "/2/name", "b__greet");
+  trunkline_text_free(result), result = NULL;
+  OK(trunkline_client_close(client, 1000, &error));
+  trunkline_client_free(client), client = NULL;
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "missing.json", trunkline_client_connect_group(S("missing.json"), options, &client, &error));
+
+  snprintf(servers, sizeof servers, "{\"mcpServers\": {\"only\": {\"type\": \"http\", \"url\": \"%s\"}}}", url.data);
+  OK(trunkline_client_connect_config(trunkline_str_of(servers), NULL, &client, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "is for groups", trunkline_client_servers(client, NULL, &result, &error));
+  trunkline_client_free(client), client = NULL;
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "needs either", trunkline_client_connect_config(S("{}"), NULL, &client, &error));
+  CHECK(client == NULL && result == NULL);
+  trunkline_client_options_free(options);
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+}

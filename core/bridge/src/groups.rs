@@ -1,0 +1,292 @@
+//! Groups: many servers behind one connection, and the requests that it answers itself.
+
+use super::{
+    connectors::of_entry,
+    description::without_nulls,
+    entries::RunningRequest,
+    error::BridgeError,
+    log_scope::Scoped,
+    message::{OAuthOptions, Request},
+    replies::{finish, note_sent, within},
+    state::PortState,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use trunkline::{
+    bridge_support::described,
+    client::{
+        ClientError, ClientGroup, ClientOptions, Connector, GroupServer as OpenServer, GroupServerState, NamedServer,
+        ServerEntry, ServersConfig,
+    },
+    protocol::{
+        RawJson,
+        describe::{Described, Type, Values},
+        model::Implementation,
+    },
+};
+
+/// An operation of a group.
+pub(crate) struct GroupOperation {
+    /// Its method on a connection to a group.
+    pub(crate) name: &'static str,
+    pub(crate) doc: &'static [&'static str],
+    pub(crate) params: Option<Type>,
+    pub(crate) result: Option<Type>,
+}
+
+const SERVERS: &str = "servers";
+const ADD: &str = "add_server";
+const REMOVE: &str = "remove_server";
+const RECONNECT: &str = "reconnect_server";
+
+/// The operations, for the declaration of the surface.
+pub(crate) static OPERATIONS: &[GroupOperation] = &[
+    GroupOperation {
+        name: SERVERS,
+        doc: &[" The servers of the group, in the order in which they were added, each with its state."],
+        params: None,
+        result: Some(GroupServers::TYPE),
+    },
+    GroupOperation {
+        name: ADD,
+        doc: &[
+            " Adds a server to the group and connects to it. One that cannot be connected to is an error, and stays in the",
+            " group: the next request to it tries again.",
+        ],
+        params: Some(AddServer::TYPE),
+        result: None,
+    },
+    GroupOperation {
+        name: REMOVE,
+        doc: &[
+            " Removes a server from the group and closes its connection. Requests that it has in flight fail as closed.",
+        ],
+        params: Some(NameServer::TYPE),
+        result: None,
+    },
+    GroupOperation {
+        name: RECONNECT,
+        doc: &[" Connects to a server of the group again that is disconnected. One that is connected stays so."],
+        params: Some(NameServer::TYPE),
+        result: None,
+    },
+];
+
+described! {
+    /// A server for a group.
+    #[derive(Deserialize)]
+    pub struct AddServer {
+        /// The name of the server, with which the names of its tools begin.
+        required name: String = "name",
+        /// The place of the server: an entry of `mcpServers`, a URL, or a command as a list.
+        required target: Value = "target",
+    }
+}
+
+described! {
+    /// A server of a group.
+    #[derive(Deserialize)]
+    pub struct NameServer {
+        /// The name by which the server was added.
+        required name: String = "name",
+    }
+}
+
+described! {
+    /// The servers of a group.
+    #[derive(Serialize)]
+    pub struct GroupServers {
+        /// The servers, in the order in which they were added.
+        required servers: Vec<GroupServer> = "servers",
+    }
+}
+
+described! {
+    /// A server of a group, as it is now.
+    #[derive(Serialize)]
+    pub struct GroupServer {
+        /// The name by which it was added.
+        required name: String = "name",
+        /// The beginning of the names of its tools and prompts, which are `prefix__name`, and of
+        /// the URIs of its resources, which are `prefix+uri`. The name itself where that has only
+        /// letters, digits, `_` and `-`.
+        required prefix: String = "prefix",
+        /// The state of its connection.
+        required state: &'static str = "state" as GroupServerStates,
+        /// The protocol revision that is spoken, while there is a connection.
+        optional revision: Option<&'static str> = "revision" as String,
+        /// The name and version of the server, if it gave them.
+        optional server_info: Option<Implementation> = "serverInfo",
+        /// The error that ended the connection or kept it from being made.
+        optional error: Option<Value> = "error",
+    }
+}
+
+/// The states in JSON.
+struct GroupServerStates;
+
+impl Described for GroupServerStates {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "GroupServerState",
+            doc: &[" The state of the connection to a server of a group."],
+            values: &[
+                (CONNECTING, &[" The connection is being made."]),
+                (CONNECTED, &[" There is a connection."]),
+                (DISCONNECTED, &[" It could not be made, or was lost; the next request to the server makes it."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
+}
+
+const CONNECTING: &str = "connecting";
+const CONNECTED: &str = "connected";
+const DISCONNECTED: &str = "disconnected";
+
+/// The servers that a group is opened with. Errors of one server are not errors of the group.
+pub(super) fn servers(
+    state: &Arc<PortState>,
+    given: &Value,
+    options: &ClientOptions,
+) -> Result<Vec<NamedServer>, BridgeError> {
+    let place = |entry: Result<ServerEntry, ClientError>| {
+        let made = entry.map_err(BridgeError::from).and_then(|entry| member(state, entry, options));
+        made.map_err(|error| ClientError::Invalid(error.message))
+    };
+    if let Value::Object(places) = given
+        && !ServersConfig::is_config(given)
+    {
+        let named = |(name, target): (&String, &Value)| {
+            (name.clone(), place(ServerEntry::from_value(target).map_err(ClientError::from)))
+        };
+        return Ok(places.iter().map(named).collect());
+    }
+    let config = match given {
+        Value::String(file) => ServersConfig::from_file(file),
+        config => ServersConfig::from_value(config),
+    };
+    let config = config.map_err(|error| BridgeError::invalid(format!("open: transport.servers: {error}")))?;
+    Ok(config.into_iter().map(|(name, entry)| (name, place(entry.map_err(ClientError::from)))).collect())
+}
+
+/// The way to a server of a group.
+fn member(
+    state: &Arc<PortState>,
+    entry: ServerEntry,
+    options: &ClientOptions,
+) -> Result<Arc<dyn Connector>, BridgeError> {
+    let connector = of_entry(state, entry, options, None)?;
+    Ok(Arc::new(Scoped::new(&state.queue, connector)))
+}
+
+/// Refuses credentials that are for one server: a group would show them to all.
+pub(super) fn check_auth(auth: Option<&OAuthOptions>) -> Result<(), BridgeError> {
+    let Some(auth) = auth else { return Ok(()) };
+    if auth.token.is_some() {
+        return Err(BridgeError::invalid(
+            "open: auth.token: is for one server, and a group would send it to all: write it into the headers of the server's entry, or give the function access_token, which gets the URL",
+        ));
+    }
+    if auth.client_secret.is_some() && auth.issuer.is_none() {
+        return Err(BridgeError::invalid(
+            "open: auth.issuer: is missing: the client secret of a group is for one authorization server",
+        ));
+    }
+    Ok(())
+}
+
+/// Returns whether a connection to a group answers a method itself.
+pub(super) fn is_operation(method: &str) -> bool {
+    OPERATIONS.iter().any(|operation| operation.name == method)
+}
+
+/// Answers a request about the group.
+pub(super) fn ask(
+    state: &Arc<PortState>,
+    group: &ClientGroup,
+    ticket: u64,
+    given: &Request,
+) -> Result<(), BridgeError> {
+    let action = Action::read(state, group, given)?;
+    let (process, timeout) = (state.process()?, given.timeout.map(|time| time.0));
+    let silence = format!("{} did not end", given.method);
+    let (port, group) = (Arc::clone(state), group.clone());
+    let task = state.spawn(&process, async move {
+        let done = async { action.run(&group).await.map_err(BridgeError::from) };
+        let outcome = within(timeout, &silence, done).await;
+        finish(&port, ticket, outcome.map(RawJson::into_bytes));
+    });
+    if !note_sent(state, ticket, RunningRequest::Task(task.abort_handle())) {
+        task.abort();
+    }
+    Ok(())
+}
+
+/// A request about the group.
+enum Action {
+    List,
+    Add(String, Arc<dyn Connector>),
+    Remove(String),
+    Reconnect(String),
+}
+
+impl Action {
+    fn read(state: &Arc<PortState>, group: &ClientGroup, given: &Request) -> Result<Self, BridgeError> {
+        let name = || params::<NameServer>(given).map(|given| given.name);
+        Ok(match given.method.as_str() {
+            ADD => {
+                let AddServer { name, target } = params(given)?;
+                let wrong = |error| BridgeError::invalid(format!("{ADD}: target: {error}"));
+                let entry = ServerEntry::from_value(&target).map_err(wrong)?;
+                Self::Add(name, member(state, entry, &group.options())?)
+            }
+            REMOVE => Self::Remove(name()?),
+            RECONNECT => Self::Reconnect(name()?),
+            _ => Self::List,
+        })
+    }
+
+    async fn run(self, group: &ClientGroup) -> Result<RawJson, ClientError> {
+        match self {
+            Self::List => return facts(group),
+            Self::Add(name, connector) => group.add_connector(&name, connector).await?,
+            Self::Remove(name) => group.remove_server(&name).await?,
+            Self::Reconnect(name) => group.reconnect_server(&name).await?,
+        }
+        Ok(RawJson::empty_object())
+    }
+}
+
+fn params<T: for<'de> Deserialize<'de>>(given: &Request) -> Result<T, BridgeError> {
+    let params = given.params.clone().unwrap_or_else(RawJson::empty_object);
+    params.read().map_err(|problem| BridgeError::invalid(format!("{}: {problem}", given.method)))
+}
+
+fn facts(group: &ClientGroup) -> Result<RawJson, ClientError> {
+    let servers = group.servers().into_iter().map(server_facts).collect();
+    let mut facts = json!(GroupServers { servers });
+    for server in facts["servers"].as_array_mut().into_iter().flatten() {
+        *server = without_nulls(server.take());
+    }
+    RawJson::from_value(&facts).map_err(|error| ClientError::Invalid(error.to_string()))
+}
+
+fn server_facts(server: OpenServer) -> GroupServer {
+    let error =
+        server.error.map(|error| serde_json::from_slice(&BridgeError::from(error).to_json()).unwrap_or_default());
+    GroupServer {
+        name: server.name,
+        prefix: server.prefix,
+        state: match server.state {
+            GroupServerState::Connecting => CONNECTING,
+            GroupServerState::Connected => CONNECTED,
+            _ => DISCONNECTED,
+        },
+        revision: server.revision.map(|revision| revision.as_str()),
+        server_info: server.info,
+        error,
+    }
+}
