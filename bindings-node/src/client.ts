@@ -124,6 +124,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
 
   /** @internal */
   protected override get facts(): ConnectionFacts {
+    if (!this.#opened.serverInfo) Object.assign(this.#opened, this.#connection.describe());
     return this.#opened;
   }
 

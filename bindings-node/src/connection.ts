@@ -58,6 +58,11 @@ export class Connection extends OpenHandle implements RequestSender {
     this.#port.notify(this.handle, note);
   }
 
+  /** The facts about the server by now. */
+  describe(): object {
+    return this.#port.describe(this.handle);
+  }
+
   async subscribe(filter: SubscriptionFilter): Promise<Subscription> {
     const { ticket, result } = this.#port.requests.start(this.handle, "subscribe", filter, {});
     return new Subscription(this.#port, ticket, (await result) as SubscriptionFilter);

@@ -108,6 +108,15 @@ export class Port {
     return (JSON.parse(attempt(() => this.#port.describe(server))) as { drainDeadlineMs: number }).drainDeadlineMs;
   }
 
+  /** The facts about a connection; none once it has ended. */
+  describe(connection: number): object {
+    try {
+      return JSON.parse(this.#port.describe(connection)) as object;
+    } catch {
+      return {};
+    }
+  }
+
   /** Opens a listener or connection: its handle, and its result once it is open. */
   open(config: object, owner: HandleOwner): { handle: number; result: Promise<unknown> } {
     if (!this.#hooked) {

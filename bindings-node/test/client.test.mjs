@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { Client, TransportError } from "trunkline";
+import { Client, Server, TransportError } from "trunkline";
 
 /**
  * A program that answers each method with a JSON text of `answers`, and says `more` right behind
@@ -31,6 +31,15 @@ test("onNotification hears what comes right behind the handshake", async () => {
   await client.ping();
   assert.deepEqual(heard, ["one", "two", "three"]);
   await client.close();
+});
+
+test("DISC-02: a client of a pinned revision learns its server later", { timeout: 10_000 }, async () => {
+  const server = new Server({ name: "late", version: "1" }, { instructions: "Ask." });
+  const client = await Client.connect(server, { revision: "2026-07-28" });
+  while (!client.serverInfo) await new Promise((resolve) => setTimeout(resolve, 1));
+  assert.deepEqual([client.serverInfo.name, client.instructions], ["late", "Ask."]);
+  await client.close();
+  assert.equal(client.serverInfo.name, "late");
 });
 
 test("a configuration leads to a server", async () => {

@@ -71,6 +71,17 @@ def test_a_listener_that_fails_leaves_nothing() -> None:
     run(check())
 
 
+def test_disc_02_a_client_of_a_pinned_revision_learns_its_server_later() -> None:
+    async def check() -> None:
+        server = Server("late", version="1", instructions="Ask.")
+        async with Client(server, revision="2026-07-28") as client:
+            while not client.server_info:
+                await asyncio.sleep(0.001)
+            assert (client.server_info["name"], client.instructions) == ("late", "Ask.")
+
+    run(check())
+
+
 def test_a_client_that_is_closed_while_it_connects() -> None:
     async def check() -> None:
         server, start = Server("test", version="1"), time.monotonic()

@@ -301,7 +301,10 @@ export interface InputRequest {
   readonly params?: JsonObject;
 }
 
-/** The server of a connection, as it was when the connection was opened. As the core gives it. */
+/**
+ * The server of a connection. Where the revision 2026-07-28 was pinned, everything but the revision
+ * is known a moment after the connection was opened. As the core gives it.
+ */
 export interface ConnectionFacts {
   revision: string;
   serverInfo?: Implementation;

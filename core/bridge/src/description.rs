@@ -66,7 +66,8 @@ described! {
 }
 
 described! {
-    /// The server of a connection, as it was when the connection was opened.
+    /// The server of a connection. Where the revision 2026-07-28 was pinned, everything but the
+    /// revision is known a moment after the connection was opened.
     #[derive(Serialize)]
     pub struct ConnectionFacts {
         /// The protocol revision that is spoken.

@@ -43,7 +43,7 @@ impl Client {
         self.server().info.as_ref()?.parse().ok()
     }
 
-    /// The capabilities of the server. There are none if the revision was pinned without asking.
+    /// The capabilities of the server; see [`Client::server`] for a revision that was pinned.
     pub fn server_capabilities(&self) -> ServerCapabilities {
         self.server().capabilities.parse().unwrap_or_default()
     }
@@ -53,10 +53,12 @@ impl Client {
         self.server().instructions.as_deref()
     }
 
-    /// The answer of the server to the first request, as it came.
+    /// The description that the server gave when the connection was opened. Where 2026-07-28 was
+    /// pinned, the server is asked when the connection is open, and nothing waits for its answer:
+    /// until then, or without one, only the revision is known.
     pub fn server(&self) -> &ServerDescription {
         static UNKNOWN: OnceLock<ServerDescription> = OnceLock::new();
-        self.inner.server.get().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerDescription::pinned(Revision::LATEST)))
+        self.inner.description().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerDescription::pinned(Revision::LATEST)))
     }
 
     /// Why the connection has ended, if it has, and not by this side.

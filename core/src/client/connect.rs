@@ -233,6 +233,7 @@ impl ClientInner {
     }
 
     fn settle(self: &Arc<Self>, Negotiated { revision, result }: Negotiated) -> Result<(), ClientError> {
+        let is_described = result.is_some();
         let server = match &result {
             Some(result) => ServerDescription::read(revision, result),
             None => ServerDescription::pinned(revision),
@@ -252,6 +253,9 @@ impl ClientInner {
         let failure = self.failure.lock().take();
         if let Some(failure) = failure {
             return Err(ClientError::Link(failure));
+        }
+        if !is_described {
+            self.ask_description();
         }
         Ok(())
     }

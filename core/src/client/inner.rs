@@ -59,6 +59,8 @@ pub(crate) struct ClientInner {
     pub(super) began: Instant,
     pub(super) pauses: Pauses,
     pub(super) server: OnceLock<ServerDescription>,
+    /// The description of a server that was asked for it after the connection was open.
+    pub(super) described: OnceLock<ServerDescription>,
     /// Why the current link ended, if it did.
     pub(super) failure: Mutex<Option<LinkFailure>>,
     pub(super) closed: AtomicBool,
@@ -98,6 +100,7 @@ impl ClientInner {
             began,
             pauses: Pauses::default(),
             server: OnceLock::new(),
+            described: OnceLock::new(),
             failure: Mutex::new(None),
             closed: AtomicBool::new(false),
             mirrored: MirroredTools::default(),
@@ -110,6 +113,11 @@ impl ClientInner {
 
     pub(super) fn check_open(&self) -> Result<(), ClientError> {
         if self.closed.load(Ordering::Acquire) { Err(self.gone()) } else { Ok(()) }
+    }
+
+    /// The description of the server, once a connection has been opened.
+    pub(super) fn description(&self) -> Option<&ServerDescription> {
+        self.described.get().or_else(|| self.server.get())
     }
 
     /// Why there is no connection any more.

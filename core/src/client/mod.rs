@@ -7,6 +7,7 @@ mod cancel_on_drop;
 mod client;
 mod config;
 mod connect;
+mod description_request;
 mod era_cache;
 mod error;
 mod events;

@@ -13,7 +13,7 @@ pub struct ServerDescription {
     pub revision: Revision,
     /// The server's Implementation object, if it gave one.
     pub info: Option<RawJson>,
-    /// Its capabilities object; `{}` if the revision was pinned without asking.
+    /// Its capabilities object; `{}` as long as it is not known.
     pub capabilities: RawJson,
     /// How to use it, for the model.
     pub instructions: Option<String>,

@@ -75,7 +75,7 @@ impl ClientInner {
             tracing::error!(target: "trunkline", "the client declares that it answers {method}, and has no handler for it");
             return Box::pin(std::future::ready(Err(Unanswered::Failed(RpcError::internal()))));
         };
-        let server = self.server.get().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
+        let server = self.description().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
         let revision = self.conversation.lock().revision().unwrap_or(Revision::LATEST);
         let request = ServerRequest { params, server, server_name: self.events.server_name() };
         let (method, runtime) = (method.to_owned(), Arc::clone(&self.runtime));

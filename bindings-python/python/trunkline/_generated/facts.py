@@ -72,7 +72,9 @@ class CallFacts:
 
 
 class ConnectionFacts:
-    """The server of a connection, as it was when the connection was opened."""
+    """The server of a connection. Where the revision 2026-07-28 was pinned, everything but the revision is
+    known a moment after the connection was opened.
+    """
 
     __slots__ = ()
 

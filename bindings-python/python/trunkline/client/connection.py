@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from .. import _native
@@ -122,11 +124,18 @@ class Connection:
         """True if the handler runs on a thread of the pool. A blocking client that has its own port has none."""
         return handler.in_thread and (not self.blocking or self.server is not None)
 
+    def opened(self, info: dict[str, Any], native: _native.Port, handle: int) -> None:
+        """Takes what is known about the server now that the connection is open."""
+        self.info, self._describe_again = info, partial(native.describe, handle)
+
     def describe(self, name: str) -> Any:
-        """Something that the server said when the connection was opened."""
-        if self.info is None:
+        """A fact about the server."""
+        if (info := self.info) is None:
             raise ClosedError("the client is not connected: use it in a `with` block, or call connect() first")
-        return self.info.get(name)
+        if "serverInfo" not in info:
+            with suppress(_native.NativeError):  # the connection has ended
+                info.update(self._describe_again())
+        return info.get(name)
 
     def listen(
         self, run: Callable[[Callable[..., Any], tuple[Any, ...]], None], progress: Mapping[int, OnProgress]

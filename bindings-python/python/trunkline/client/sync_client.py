@@ -81,7 +81,7 @@ class SyncClient(SyncOperations, Connected):
             with self._state:
                 if self._native is not native:
                     raise ClosedError("the client was closed while it was connecting")
-                self._connection.info = facts
+                self._connection.opened(facts, native, self._handle)
         except BaseException:
             if self._taken(native):  # otherwise `close` ends it
                 self._end(native, 0)

@@ -165,7 +165,7 @@ impl ClientInner {
     /// The lists whose changes `ClientOptions::listen` asks for; none where the server sends them
     /// anyway.
     fn announced_lists(&self) -> SubscriptionFilter {
-        let modern = self.server.get().filter(|server| server.revision.era() == Era::Modern);
+        let modern = self.description().filter(|server| server.revision.era() == Era::Modern);
         let Some(server) = modern.filter(|_| self.options.listen) else { return SubscriptionFilter::default() };
         let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
         match server.declared() {
@@ -179,7 +179,7 @@ impl ClientInner {
 
     /// Refuses a filter with something that the server has not declared to announce (PRM-07).
     fn check_announced(&self, filter: &SubscriptionFilter) -> Result<(), ClientError> {
-        let Some(server) = self.server.get() else { return Err(ClientError::Closed) };
+        let Some(server) = self.description() else { return Err(ClientError::Closed) };
         let Some(declared) = server.declared() else { return Ok(()) };
         let (tools, prompts) = (declared.tools.unwrap_or_default(), declared.prompts.unwrap_or_default());
         let resources = declared.resources.unwrap_or_default();

@@ -45,6 +45,11 @@ fn call(client: &Client, options: RequestOptions) -> JoinHandle<Result<RawJson, 
     tokio::spawn(async move { client.request("tools/call", Some(&params), &options).await })
 }
 
+/// The calls of tools that the server saw.
+fn calls(fake: &Fake) -> usize {
+    fake.seen().iter().filter(|(_, method)| method == "tools/call").count()
+}
+
 fn elicits() -> ClientBuilder {
     Client::builder().on_elicit(async |request: ElicitRequest| {
         assert_eq!(request.message, "Where?");
@@ -121,7 +126,7 @@ async fn mrtr_19_rounds_are_bounded() {
     let client = connected(&fake, Client::builder().options(options), MODERN).await;
     let error = call(&client, RequestOptions::default()).await.unwrap().unwrap_err();
     assert_eq!(error, ClientError::TooManyRounds(3));
-    assert_eq!(fake.seen().len(), 4);
+    assert_eq!(calls(&fake), 4);
 }
 
 #[tokio::test]
@@ -187,7 +192,7 @@ async fn eli_11_content_that_does_not_match_the_form_is_not_sent() {
     fake.peer().result(&fake.last(), json!({"resultType": "input_required", "inputRequests": requests}));
     let error = result.await.unwrap().unwrap_err();
     assert!(matches!(&error, ClientError::NoInput(text) if text.contains("/city")), "{error}");
-    assert_eq!(fake.seen().len(), 1, "no second round");
+    assert_eq!(calls(&fake), 1, "no second round");
 }
 
 #[tokio::test]
@@ -374,7 +379,7 @@ async fn can_05_the_handler_of_a_withdrawn_request_or_cancelled_call_stops() {
     settle().await;
     result.abort();
     settle().await;
-    assert_eq!((stopped.load(Ordering::Relaxed), fake.seen().len()), (1, 1), "the call is not made again");
+    assert_eq!((stopped.load(Ordering::Relaxed), calls(&fake)), (1, 1), "the call is not made again");
 }
 
 #[tokio::test]

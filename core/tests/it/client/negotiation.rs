@@ -265,12 +265,44 @@ async fn life_06_and_07_a_pinned_revision_is_spoken_without_a_probe() {
         let options = auto().with_revision(RevisionChoice::Pinned(revision));
         assert_eq!(fake.connect(options).await.revision(), revision);
         let expected = if revision == Revision::V2026_07_28 {
-            vec![]
+            // Not a probe: the client is open, and nothing waits for the answer.
+            steps(&[(1, "server/discover")])
         } else {
             steps(&[(1, "initialize"), (1, "notifications/initialized")])
         };
         assert_eq!(fake.seen(), expected);
     }
+}
+
+#[tokio::test]
+async fn disc_02_a_client_of_a_pinned_revision_is_open_at_once_and_learns_its_server_later() {
+    let options = || auto().with_revision(RevisionChoice::Pinned(Revision::V2026_07_28));
+    let fake = Fake::process(|peer, message| {
+        if method(message) == "tools/list" {
+            peer.result(message, json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"}));
+        }
+    });
+    let client = fake.connect(options()).await;
+    assert_eq!((client.server_info(), client.instructions()), (None, None));
+    let asked = fake.last();
+    client.list_tools().await.unwrap();
+    fake.peer().result(
+        &asked,
+        json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"logging": {}},
+            "instructions": "Ask.", "ttlMs": 0, "cacheScope": "private",
+            "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "late", "version": "1"}}}),
+    );
+    assert_eq!(client.server_info().unwrap().name, "late");
+    assert_eq!((client.server_capabilities().logging.is_some(), client.instructions()), (true, Some("Ask.")));
+
+    let fake = Fake::process(|peer, message| match method(message) {
+        "server/discover" => peer.error(message, -32601, Value::Null),
+        _ => peer.result(message, json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"})),
+    });
+    let client = fake.connect(options()).await;
+    client.list_tools().await.unwrap();
+    assert_eq!((client.server_info(), client.revision()), (None, Revision::V2026_07_28));
+    assert_eq!(fake.seen(), steps(&[(1, "server/discover"), (1, "tools/list")]), "asked once");
 }
 
 #[tokio::test]

@@ -9,9 +9,13 @@ use trunkline::{
 
 const REVISIONS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2026_07_28];
 
-/// A server that opens at once, answers lists, and dies of pings and discovery.
+/// A server that opens at once, describes itself once, answers lists, and dies of pings.
 fn fragile() -> Arc<Fake> {
-    Fake::process(|peer, message| match message["method"].as_str() {
+    let mut is_described = false;
+    Fake::process(move |peer, message| match message["method"].as_str() {
+        Some("server/discover") if !std::mem::replace(&mut is_described, true) => {
+            peer.discovered(message, &["2026-07-28"]);
+        }
         Some("initialize") => peer.accept(message, message["params"]["protocolVersion"].as_str().unwrap()),
         Some("tools/list") => {
             peer.result(message, json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"}));

@@ -203,7 +203,7 @@ impl ClientVector {
                             Received::Wrong(problem) => return Err(place(problem)),
                         };
                         checks.received(&message).map_err(place)?;
-                        if !self.is_ignored(&message) && !take_match(&mut patterns, &message, &mut saved) {
+                        if !take_match(&mut patterns, &message, &mut saved) && !self.is_ignored(&message) {
                             return Err(place(format!("{message} is none of {patterns:#?}")));
                         }
                     }

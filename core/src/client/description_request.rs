@@ -1,0 +1,38 @@
+//! The request for the description of a server whose revision was pinned, and which was not asked
+//! before.
+
+use super::{
+    client::Client, error::ClientError, inner::ClientInner, options::RequestOptions, reply::ReplyTo,
+    server_description::ServerDescription,
+};
+use crate::protocol::{RawJson, method};
+use std::sync::{Arc, Weak};
+
+impl ClientInner {
+    /// Asks the server for its description (`server/discover`). Nothing waits for it, and a server
+    /// that gives none is spoken with all the same.
+    pub(super) fn ask_description(self: &Arc<Self>) {
+        let client = Client { inner: Arc::clone(self) };
+        let reply = Arc::new(DescriptionReply(Arc::downgrade(self)));
+        if let Err(error) = client.start(method::DISCOVER, None, &RequestOptions::default(), false, reply) {
+            tracing::debug!(target: "trunkline", "the server was not asked for its description: {error}");
+        }
+    }
+}
+
+/// The reply that brings the description.
+struct DescriptionReply(Weak<ClientInner>);
+
+impl ReplyTo for DescriptionReply {
+    fn answered(&self, outcome: Result<RawJson, ClientError>) {
+        let Some(inner) = self.0.upgrade() else { return };
+        let revision = inner.conversation.lock().revision();
+        match (outcome, revision) {
+            (Ok(result), Some(revision)) => drop(inner.described.set(ServerDescription::read(revision, &result))),
+            (Err(error), _) => tracing::debug!(target: "trunkline", "the server gives no description: {error}"),
+            (Ok(_), None) => {}
+        }
+    }
+
+    fn progress(&self, _: RawJson) {}
+}
