@@ -2341,6 +2341,14 @@ enum trunkline_result trunkline_client_options_set_input_timeout_ms(struct trunk
                                                                     uint64_t input_timeout_ms);
 
 /**
+ * Sets whether to answer forms and pages of servers at the terminal of the process, one after
+ * the other, where the program has no handler for them. Without a terminal servers are told that
+ * they cannot ask. The program must not read from the terminal meanwhile. Default false.
+ */
+enum trunkline_result trunkline_client_options_set_terminal_forms(struct trunkline_client_options *options,
+                                                                  bool terminal_forms);
+
+/**
  * Sets the most rounds of requests for input in one call (2026-07-28). Default 10.
  */
 enum trunkline_result trunkline_client_options_set_max_input_rounds(struct trunkline_client_options *options,
@@ -2771,6 +2779,17 @@ enum trunkline_result trunkline_client_options_on_assertion(struct trunkline_cli
                                                             trunkline_call_callback callback,
                                                             void *user_data,
                                                             trunkline_destructor destructor);
+
+/**
+ * Gives headers of a request, beside those of the credentials. Headers of the protocol are
+ * refused. `callback` gets HeadersRequest as JSON, and answers with GivenHeaders by
+ * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
+ * a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_request_headers(struct trunkline_client_options *options,
+                                                                  trunkline_call_callback callback,
+                                                                  void *user_data,
+                                                                  trunkline_destructor destructor);
 
 /**
  * Loads credentials from a store of the program's own. With `save_credentials` and

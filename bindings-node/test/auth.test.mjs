@@ -147,6 +147,26 @@ test("AUC-31: a client sends its token, or that of a function, which is told of 
   }
 });
 
+test("a function gives the headers of each request", async () => {
+  const { server, auth } = guarded();
+  const listener = await server.listen({ port: 0, auth });
+  try {
+    const asked = [];
+    const onRequestHeaders = (request) => {
+      asked.push(request);
+      return { headers: { Authorization: "Bearer alice" } };
+    };
+    const client = await Client.connect(listener.url, { onRequestHeaders });
+    assert.equal(JSON.parse((await client.callTool("whoami")).content[0].text).subject, "alice");
+    assert.deepEqual(asked[0], { method: "POST", url: String(listener.url) });
+    await client.close();
+    const wrong = { onRequestHeaders: () => ({ headers: { "Mcp-Name": "x" } }) };
+    await assert.rejects(Client.connect(listener.url, wrong), /"mcp-name" is the protocol's/);
+  } finally {
+    await listener.close();
+  }
+});
+
 /** An authorization server for clients that act for themselves. */
 async function authorizationServer(token) {
   const requests = [];

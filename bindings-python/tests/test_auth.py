@@ -23,6 +23,8 @@ from trunkline import (
     Context,
     Credentials,
     CredentialsKey,
+    GivenHeaders,
+    HeadersRequest,
     Identity,
     InsufficientScope,
     InvalidArgumentError,
@@ -315,6 +317,29 @@ def test_a_function_gives_tokens_and_is_told_of_a_refusal(is_async: bool) -> Non
 
     run(check())
     assert [request.refused for request in asked[:3]] == [False, True, False]
+
+
+def test_a_function_gives_the_headers_of_each_request() -> None:
+    asked: list[HeadersRequest] = []
+
+    def give(request: HeadersRequest) -> GivenHeaders:
+        asked.append(request)
+        return GivenHeaders({"Authorization": "Bearer good"})
+
+    async def check() -> None:
+        async with guarded().serve("http", port=0, auth=of_verifier()) as listener:
+            client = Client(listener.url)
+            client.on_request_headers(give)
+            async with client:
+                assert '"ada"' in (await client.call_tool("who")).text
+            assert (asked[0].method, asked[0].url) == ("POST", listener.url)
+            client = Client(listener.url)
+            client.on_request_headers(lambda _: GivenHeaders({"Host": "elsewhere"}))
+            with pytest.raises(TrunklineError, match=r'"host" is the protocol'):
+                async with client:
+                    pass
+
+    run(check())
 
 
 def test_a_blocking_client_has_functions_too() -> None:

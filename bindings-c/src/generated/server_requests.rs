@@ -204,6 +204,21 @@ pub unsafe extern "C" fn trunkline_client_options_on_assertion(
     set!(options, options.handlers.put("assertion", CallCallback::required(callback, user_data)?))
 }
 
+/// Gives headers of a request, beside those of the credentials. Headers of the protocol are
+/// refused. `callback` gets HeadersRequest as JSON, and answers with GivenHeaders by
+/// `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
+/// a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_request_headers(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("request_headers", CallCallback::required(callback, user_data)?))
+}
+
 /// Loads credentials from a store of the program's own. With `save_credentials` and
 /// `remove_credentials`, in the place of the option `store`. `callback` gets CredentialsKey as
 /// JSON, and answers with LoadedCredentials by `trunkline_call_return_result`. `destructor` fires

@@ -394,6 +394,31 @@ static trunkline_result connect_with(trunkline_listener *listener, const char *a
   return result;
 }
 
+static void gives_headers(trunkline_call *call, trunkline_str params, void *calls) {
+  trunkline_text *url = NULL;
+  CHECK(!trunkline_json_get_text(params, S("/url"), &url));
+  trunkline_text_free(url);
+  ++*(int *)calls;
+  OK(trunkline_call_return_result(call, S("{\"headers\":{\"Authorization\":\"Bearer anns\"}}"), &error));
+}
+
+/* A function gives the headers of each request. */
+static void call_with_headers_of_a_function(trunkline_listener *listener) {
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  int calls = 0;
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(!trunkline_client_options_on_request_headers(options, gives_headers, &calls, NULL));
+  OK(trunkline_client_connect_http(trunkline_listener_url(listener), options, &client, &error));
+  OK(trunkline_client_call_tool(client, S("caller"), NOTHING, NULL, &result, &error));
+  check_text(result, "/content/0/text", "\"ann\"");
+  CHECK(calls >= 2);
+  trunkline_text_free(result);
+  trunkline_client_options_free(options);
+  trunkline_client_free(client);
+}
+
 static void run_until_stopped(void *server) { OK(trunkline_server_run((trunkline_server *)server, &error)); }
 
 /* A verifier of the program's own; tools know who calls, and need scopes. */
@@ -432,6 +457,7 @@ static void access_tokens(void) {
   trunkline_text_free(result);
   CHECK(trunkline_client_call_tool(client, S("write"), NOTHING, NULL, &result, NULL) != TRUNKLINE_OK);
   trunkline_client_free(client);
+  call_with_headers_of_a_function(listener);
   CHECK(!trunkline_server_stop(server));
   thread_join(runner);
   trunkline_listener_free(listener);

@@ -879,6 +879,20 @@ export interface AssertionRequest {
   resource: string;
 }
 
+/** A request that needs headers. */
+export interface HeadersRequest {
+  /** The HTTP method. */
+  method: string;
+  /** The URL that the request goes to. */
+  url: string;
+}
+
+/** Headers of a request. */
+export interface GivenHeaders {
+  /** The values by the names. */
+  headers: Record<string, string>;
+}
+
 /** The key of credentials in a store. */
 export interface CredentialsKey {
   /** The key: it names an authorization server and a resource. */

@@ -8,11 +8,11 @@ use super::{
     message::{Handlers, OAuthGrant, OAuthOptions},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use trunkline::{
     auth::{
         AccessToken, Algorithm, AuthError, ClientAuth, EnterpriseManaged, FileStore, LoopbackHandler, MemoryStore,
-        OAuth, RedirectHandler, SigningKey, TokenStore,
+        OAuth, RedirectHandler, RequestHeaders, SigningKey, TokenStore,
     },
     bridge_support::described,
     protocol::{
@@ -35,6 +35,7 @@ const AUTHORIZE: &str = "authorize";
 const ACCESS_TOKEN: &str = "access_token";
 const IDENTITY_TOKEN: &str = "identity_token";
 const ASSERTION: &str = "assertion";
+const REQUEST_HEADERS: &str = "request_headers";
 const LOAD: &str = "load_credentials";
 const SAVE: &str = "save_credentials";
 const REMOVE: &str = "remove_credentials";
@@ -67,6 +68,12 @@ pub(crate) static FUNCTIONS: &[AuthFunction] = &[
         doc: &[" Gives the JWT by which the platform vouches for this workload (grant `workload_identity`)."],
         params: AssertionRequest::TYPE,
         result: Some(Token::TYPE),
+    },
+    AuthFunction {
+        name: REQUEST_HEADERS,
+        doc: &[" Gives headers of a request, beside those of the credentials. Headers of the protocol are refused."],
+        params: HeadersRequest::TYPE,
+        result: Some(GivenHeaders::TYPE),
     },
     AuthFunction {
         name: LOAD,
@@ -152,6 +159,26 @@ described! {
 }
 
 described! {
+    /// A request that needs headers.
+    #[derive(Serialize)]
+    pub struct HeadersRequest {
+        /// The HTTP method.
+        required method: String = "method",
+        /// The URL that the request goes to.
+        required url: String = "url",
+    }
+}
+
+described! {
+    /// Headers of a request.
+    #[derive(Deserialize)]
+    pub struct GivenHeaders {
+        /// The values by the names.
+        required headers: BTreeMap<String, String> = "headers",
+    }
+}
+
+described! {
     /// The key of credentials in a store.
     #[derive(Serialize)]
     pub struct CredentialsKey {
@@ -193,23 +220,35 @@ pub(super) fn credentials(
     host: &HostFunction,
 ) -> Result<Option<Arc<dyn ClientAuth>>, BridgeError> {
     let functions = Functions { handlers, host };
-    if given.is_none() && !handlers.keys().any(|name| is_function(name)) {
-        return Ok(None);
-    }
+    let authorizes = |name: &String| is_function(name) && name != REQUEST_HEADERS;
+    let auth = if given.is_some() || handlers.keys().any(authorizes) { authority(given, &functions)? } else { None };
+    let Some(ask) = functions.get(REQUEST_HEADERS) else { return Ok(auth) };
+    let headers = RequestHeaders::from_fn(move |request| {
+        let request = HeadersRequest { method: request.method, url: request.url };
+        ask.call::<GivenHeaders, _>(&request, |answer| answer.headers)
+    });
+    Ok(headers.with_auth(auth).into())
+}
+
+/// The credentials of the options and functions, of which at least one is given.
+fn authority(
+    given: Option<OAuthOptions>,
+    functions: &Functions<'_>,
+) -> Result<Option<Arc<dyn ClientAuth>>, BridgeError> {
     let given = given.unwrap_or_default();
     if given.token.is_some() || functions.get(ACCESS_TOKEN).is_some() {
-        refuse_oauth_options(&given, &functions)?;
+        refuse_oauth_options(&given, functions)?;
     }
     if let Some(ask) = functions.get(ACCESS_TOKEN) {
         let token = AccessToken::from_fn(move |request| {
-            ask.call::<Token>(&TokenRequest { url: request.url, refused: request.refused }, |answer| answer.token)
+            ask.call::<Token, _>(&TokenRequest { url: request.url, refused: request.refused }, |answer| answer.token)
         });
         return Ok(token.into());
     }
     if let Some(token) = given.token {
         return Ok(AccessToken::new(token).into());
     }
-    oauth(given, &functions).map(Into::into)
+    oauth(given, functions).map(Into::into)
 }
 
 /// A token is sent as it is.
@@ -242,7 +281,7 @@ fn oauth(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuth, Bridge
         let uri =
             given.redirect_uri.clone().ok_or_else(|| wrong("redirectUri", "is missing, and `authorize` needs it"))?;
         auth = auth.with_handler(RedirectHandler::new(uri, move |url| {
-            visit.call::<Redirect>(&AuthorizeRequest { url }, |redirect| redirect.url)
+            visit.call::<Redirect, _>(&AuthorizeRequest { url }, |redirect| redirect.url)
         }));
     } else if let Some(uri) = given.redirect_uri {
         let loopback = LoopbackHandler::default().with_redirect_uri(&uri);
@@ -312,7 +351,7 @@ fn oauth(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuth, Bridge
             let ask = functions.get(IDENTITY_TOKEN).ok_or_else(|| missing(IDENTITY_TOKEN, "enterprise_managed"))?;
             let asked = endpoint.clone();
             let mut provider = EnterpriseManaged::new(endpoint, client, move || {
-                ask.call::<Token>(&IdentityTokenRequest { token_endpoint: asked.clone() }, |answer| answer.token)
+                ask.call::<Token, _>(&IdentityTokenRequest { token_endpoint: asked.clone() }, |answer| answer.token)
             });
             if let Some(secret) = given.idp_client_secret {
                 provider = provider.with_client_secret(secret);
@@ -326,7 +365,7 @@ fn oauth(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuth, Bridge
             let ask = functions.get(ASSERTION).ok_or_else(|| missing(ASSERTION, "workload_identity"))?;
             auth.workload_identity(move |request| {
                 let trunkline::auth::AssertionRequest { issuer, token_endpoint, resource, .. } = request;
-                ask.call::<Token>(&AssertionRequest { issuer, token_endpoint, resource }, |answer| answer.token)
+                ask.call::<Token, _>(&AssertionRequest { issuer, token_endpoint, resource }, |answer| answer.token)
             })
         }
     })
@@ -377,11 +416,11 @@ struct Asked {
 
 impl Asked {
     /// Calls it, and takes what is needed of its answer.
-    fn call<T: DeserializeOwned + 'static>(
+    fn call<T: DeserializeOwned + 'static, R: Send + 'static>(
         &self,
         params: &impl Serialize,
-        take: fn(T) -> String,
-    ) -> BoxedTask<Result<String, AuthError>> {
+        take: fn(T) -> R,
+    ) -> BoxedTask<Result<R, AuthError>> {
         let (name, answer) = (self.name, self.answer(params));
         Box::pin(async move {
             let read: Result<T, _> = answer.await?.read();

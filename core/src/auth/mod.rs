@@ -39,8 +39,8 @@ pub use crate::transport::{FileStore, HttpNetwork, LoopbackHandler};
 pub use algorithm::Algorithm;
 pub use authorization::Authorization;
 pub use client::{
-    AccessToken, AssertionRequest, AuthNetwork, AuthorizationHandler, Authorizing, EnterpriseManaged, MemoryStore,
-    OAuth, Reach, RedirectHandler, SigningKey, StoreLock, TokenRequest, TokenStore,
+    AccessToken, AssertionRequest, AuthNetwork, AuthorizationHandler, Authorizing, EnterpriseManaged, HeadersRequest,
+    MemoryStore, OAuth, Reach, RedirectHandler, RequestHeaders, SigningKey, StoreLock, TokenRequest, TokenStore,
 };
 pub use config::{AuthOptionError, AuthorizationBuilder, DpopPolicy};
 pub use fetch::{Fetch, FetchError};

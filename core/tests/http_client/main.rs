@@ -25,6 +25,7 @@ use tokio::{
 };
 use trunkline::{
     RevisionChoice,
+    auth::RequestHeaders,
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
     client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
     protocol::{
@@ -991,4 +992,28 @@ async fn refused_credentials_fail_the_connection_once() {
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.to_string().contains("the user does not want to"), "{error}");
     assert_eq!(auth.given.load(Ordering::SeqCst), 1);
+}
+
+/// The headers of a function are on every request, those of the credentials before them; headers of
+/// the protocol and malformed ones fail the request.
+#[tokio::test]
+async fn a_function_gives_the_headers_of_each_request() {
+    let server = guarded().await;
+    let named = RequestHeaders::from_fn(|request| async move {
+        Ok([("X-Method".to_owned(), request.method), ("authorization".to_owned(), "Bearer mine".to_owned())])
+    });
+    let (options, auth) = with_auth(Duration::ZERO, true);
+    let named = named.with_auth(options.auth.clone());
+    let client = Client::connect_with(&*server.url, options.with_auth(named), ()).await.unwrap();
+    assert!(client.list_tools().await.unwrap().is_empty());
+    let seen = server.seen("notifications/initialized");
+    assert_eq!((seen.header("x-method"), seen.header("authorization")), (Some("POST"), Some("Bearer t1")));
+    assert_eq!(auth.given.load(Ordering::SeqCst), 2);
+
+    for (name, problem) in [("Mcp-Name", "is the protocol's"), ("a b", "is malformed")] {
+        let given = RequestHeaders::from_fn(move |_| async move { Ok([(name.to_owned(), String::new())]) });
+        let options = ClientOptions::default().with_auth(given);
+        let error = Client::connect_with(&*server.url, options, ()).await.err().unwrap();
+        assert!(error.to_string().contains(problem), "{error}");
+    }
 }

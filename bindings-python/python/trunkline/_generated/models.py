@@ -2114,6 +2114,31 @@ class Token(Model):
         return json
 
 
+class GivenHeaders(Model):
+    """Headers of a request."""
+
+    __slots__ = ("headers",)
+
+    headers: Mapping[str, str]
+    """The values by the names."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self.headers = headers
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> GivenHeaders:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(json["headers"])
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"headers": self.headers}
+        return json
+
+
 class LoadedCredentials(Model):
     """Credentials from a store."""
 

@@ -142,7 +142,8 @@ impl Drop for Pause<'_> {
 fn with_credentials(headers: &HeaderMap, credentials: &[(String, String)]) -> Result<HeaderMap, LinkFailure> {
     let mut all = headers.clone();
     for (name, value) in credentials {
-        let malformed = || LinkFailure::Unauthorized(format!("The credentials cannot be sent in the header {name:?}"));
+        let malformed =
+            || LinkFailure::Unauthorized(format!("The header {name:?} cannot be sent: its name or value is malformed"));
         let name = HeaderName::try_from(name).map_err(|_| malformed())?;
         let mut value = HeaderValue::try_from(value).map_err(|_| malformed())?;
         value.set_sensitive(true);

@@ -12,8 +12,7 @@ use std::{collections::BTreeMap, fmt};
 ///     .with_proxy("http://proxy.example:3128");
 /// ```
 ///
-/// A function that gives headers for each request is a
-/// [`ClientAuth`](crate::client_auth::ClientAuth), an option of the client.
+/// A function gives headers for each request as the option `auth` of the client: `RequestHeaders`.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HttpEndpoint {

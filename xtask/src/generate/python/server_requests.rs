@@ -1,10 +1,11 @@
 //! Requests and notifications of servers: classes of what a handler is given, and the decorators
 //! that register handlers.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::{DICTS, class, docstring};
-use crate::generate::surface::{Field, HostOperation, Notification, ObjectModel, Presence, Surface, Type};
+use crate::generate::surface::{Field, HostOperation, Model, Notification, ObjectModel, Presence, Surface, Type};
 use crate::generate::text::pascal;
 
 /// Parameters of requests, by the names that handlers see.
@@ -18,6 +19,9 @@ const REQUESTS: [(&str, &str); 3] = [
 /// are about.
 const ELSEWHERE: [&str; 2] = ["progress", "resource_updated"];
 
+/// The model with a class of its own.
+const WRITTEN_BY_HAND: &str = "ElicitResult";
+
 const REGISTERED: &str = "Registered before connecting or after; a new handler takes the place of the one before.";
 const BEFORE: &str = "Registered before connecting.";
 const ASKED_FOR: &str =
@@ -25,12 +29,7 @@ const ASKED_FOR: &str =
 
 pub(super) fn render(surface: &Surface) -> String {
     let notifications = || surface.notifications.iter().filter(|row| !ELSEWHERE.contains(&row.name.as_str()));
-    let mut text = String::from(
-        "from collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, TypeAlias, \
-         TypeVar\n\nfrom ..._generated.models import (CreateMessageResult, ElicitationComplete, LoadedCredentials, \
-         LogMessage, ModelPreferences, Redirect, Token, Tool, ToolChoice)\nfrom ...client_requests.input_request import ElicitResult\nfrom ...messages import \
-         Message\nfrom ...model.base import Model, list_of, string_of\n",
-    );
+    let mut text = String::new();
     text += &surface
         .host
         .iter()
@@ -67,7 +66,32 @@ pub(super) fn render(surface: &Surface) -> String {
              Read | None) -> None:\n        raise NotImplementedError\n";
     text += &surface.host.iter().map(answered).collect::<String>();
     text += &notifications().map(notified).collect::<String>();
-    text
+    imports(surface, &text) + &text
+}
+
+/// The imports of a module: the models that it names, and what belongs to all of them.
+fn imports(surface: &Surface, text: &str) -> String {
+    // Every second part is a docstring.
+    let code = text.split("\"\"\"").step_by(2);
+    let words: BTreeSet<&str> =
+        code.flat_map(|part| part.split(|letter: char| !letter.is_alphanumeric() && letter != '_')).collect();
+    let elsewhere = |name: &str| name == WRITTEN_BY_HAND || text.contains(&format!("\nclass {name}("));
+    let models: BTreeSet<&str> = surface.models.iter().map(name_of).collect();
+    let models: Vec<&str> = models.into_iter().filter(|name| words.contains(name) && !elsewhere(name)).collect();
+    format!(
+        "from collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, TypeAlias, \
+         TypeVar\n\nfrom ..._generated.models import ({})\nfrom ...client_requests.input_request import {WRITTEN_BY_HAND}\n\
+         from ...messages import Message\nfrom ...model.base import Model, list_of, string_of\n",
+        models.join(", ")
+    )
+}
+
+fn name_of(model: &Model) -> &str {
+    match model {
+        Model::Object(model) => &model.name,
+        Model::Values(model) => &model.name,
+        Model::Union(model) => &model.name,
+    }
 }
 
 fn variable(name: &str) -> String {

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from ..._generated.models import (
     CreateMessageResult,
     ElicitationComplete,
+    GivenHeaders,
     LoadedCredentials,
     LogMessage,
     ModelPreferences,
@@ -396,6 +397,38 @@ class AssertionRequest(Model):
         return json
 
 
+class HeadersRequest(Model):
+    """A request that needs headers."""
+
+    __slots__ = (
+        "method",
+        "url",
+    )
+
+    method: str
+    """The HTTP method."""
+
+    url: str
+    """The URL that the request goes to."""
+
+    def __init__(self, method: str, url: str) -> None:
+        self.method = method
+        self.url = url
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> HeadersRequest:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(string_of(json, "method"), string_of(json, "url"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"method": self.method, "url": self.url}
+        return json
+
+
 class CredentialsKey(Model):
     """The key of credentials in a store."""
 
@@ -475,6 +508,9 @@ _IdentityToken = TypeVar(
     "_IdentityToken", bound=Callable[[IdentityTokenRequest], Awaitable[Token | Result] | Token | Result]
 )
 _Assertion = TypeVar("_Assertion", bound=Callable[[AssertionRequest], Awaitable[Token | Result] | Token | Result])
+_RequestHeaders = TypeVar(
+    "_RequestHeaders", bound=Callable[[HeadersRequest], Awaitable[GivenHeaders | Result] | GivenHeaders | Result]
+)
 _LoadCredentials = TypeVar(
     "_LoadCredentials",
     bound=Callable[[CredentialsKey], Awaitable[LoadedCredentials | Result] | LoadedCredentials | Result],
@@ -555,6 +591,13 @@ class HostHandlers:
         Registered before connecting.
         """
         self._answer("assertion", function, AssertionRequest.from_json)
+        return function
+
+    def on_request_headers(self, function: _RequestHeaders) -> _RequestHeaders:
+        """Gives headers of a request, beside those of the credentials. Headers of the protocol are refused.
+        Registered before connecting.
+        """
+        self._answer("request_headers", function, HeadersRequest.from_json)
         return function
 
     def on_load_credentials(self, function: _LoadCredentials) -> _LoadCredentials:

@@ -1,0 +1,129 @@
+//! Headers of each request that a function of the program gives.
+
+use crate::{
+    client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
+    runtime::BoxedTask,
+};
+use std::{
+    future::{Future, ready},
+    sync::Arc,
+};
+
+/// A function that gives the headers of each request, beside credentials if there are any.
+///
+/// ```
+/// use trunkline::{ClientOptions, auth::{AccessToken, RequestHeaders}};
+///
+/// let traced = RequestHeaders::from_fn(|request| async move {
+///     Ok([("x-request-target".to_owned(), request.url)])
+/// });
+/// let options = ClientOptions::default().with_auth(traced.with_auth(AccessToken::new("secret")));
+/// ```
+#[derive(Clone)]
+pub struct RequestHeaders {
+    ask: Arc<dyn Fn(HeadersRequest) -> BoxedTask<Result<Headers, AuthError>> + Send + Sync>,
+    auth: Option<Arc<dyn ClientAuth>>,
+}
+
+/// The request that headers are for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HeadersRequest {
+    /// The HTTP method.
+    pub method: String,
+    /// The URL that the request goes to.
+    pub url: String,
+}
+
+type Headers = Vec<(String, String)>;
+
+/// Headers with a meaning for HTTP or for the protocol, beside those whose names begin with `mcp-`.
+const RESERVED: [&str; 8] =
+    ["accept", "connection", "content-length", "content-type", "host", "last-event-id", "transfer-encoding", "upgrade"];
+
+impl RequestHeaders {
+    /// A function that is asked before each request. It gives names and values; those of the
+    /// credentials take the place of its own.
+    pub fn from_fn<F, H>(ask: impl Fn(HeadersRequest) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<H, AuthError>> + Send + 'static,
+        H: IntoIterator<Item = (String, String)>,
+    {
+        let ask = move |request| -> BoxedTask<Result<Headers, AuthError>> {
+            let given = ask(request);
+            Box::pin(async move { checked(given.await?) })
+        };
+        Self { ask: Arc::new(ask), auth: None }
+    }
+
+    /// Sends credentials too.
+    #[must_use]
+    pub fn with_auth(self, auth: impl Into<Option<Arc<dyn ClientAuth>>>) -> Self {
+        Self { auth: auth.into(), ..self }
+    }
+}
+
+impl ClientAuth for RequestHeaders {
+    fn headers(&self, request: &OutgoingRequest) -> BoxedTask<Result<Headers, AuthError>> {
+        let given = (self.ask)(HeadersRequest { method: request.method.clone(), url: request.target.clone() });
+        let credentials = self.auth.as_ref().map(|auth| auth.headers(request));
+        Box::pin(async move {
+            let mut headers = given.await?;
+            if let Some(credentials) = credentials {
+                // The last of one name counts.
+                headers.extend(credentials.await?);
+            }
+            Ok(headers)
+        })
+    }
+
+    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> BoxedTask<Result<bool, AuthError>> {
+        match &self.auth {
+            Some(auth) => auth.refused(request, denial),
+            None => Box::pin(ready(Ok(false))),
+        }
+    }
+
+    fn nonce(&self, request: &OutgoingRequest, nonce: &str) {
+        if let Some(auth) = &self.auth {
+            auth.nonce(request, nonce);
+        }
+    }
+
+    fn extension(&self) -> Option<&'static str> {
+        self.auth.as_ref()?.extension()
+    }
+}
+
+impl From<RequestHeaders> for Option<Arc<dyn ClientAuth>> {
+    fn from(headers: RequestHeaders) -> Self {
+        Some(Arc::new(headers))
+    }
+}
+
+fn checked(given: impl IntoIterator<Item = (String, String)>) -> Result<Headers, AuthError> {
+    given
+        .into_iter()
+        .map(|(name, value)| {
+            let name = name.to_ascii_lowercase();
+            if RESERVED.contains(&&*name) || name.starts_with("mcp-") {
+                return Err(AuthError(format!("The header {name:?} is the protocol's: the function must not give it")));
+            }
+            Ok((name, value))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_the_protocol_are_refused() {
+        let given = |name: &str| checked([(name.to_owned(), "x".to_owned())]);
+        assert_eq!(given("X-Team"), Ok(vec![("x-team".to_owned(), "x".to_owned())]));
+        for name in ["Content-Type", "MCP-Protocol-Version", "mcp-param-x", "host"] {
+            assert!(given(name).unwrap_err().0.contains("is the protocol's"), "{name}");
+        }
+    }
+}
