@@ -1,13 +1,15 @@
 // A certified authorization server (oidc-provider) protects a server of ours; clients log in there.
 //
-// authorization.mjs CLIENT... [--example PROGRAM FILE]...   each gets the URL of the server:
-// fixture clients, and examples that let the user log in with the browser
+// authorization.mjs CLIENT... [--example PROGRAM FILE]... [--host PROGRAM ARGUMENT...]...
+// Fixture clients and examples that let the user log in with the browser get the URL of the server;
+// hosts, which run at a terminal, get a configuration with it.
 import { spawn } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { Provider } from "oidc-provider";
 import { Server } from "trunkline";
@@ -24,6 +26,11 @@ let failed = 0;
 server.registerTool("test-tool", {}, (_, { auth }) => {
   calls.push(auth);
   return "called";
+});
+server.registerTool("order", {}, async (_, ctx) => {
+  const form = { type: "object", properties: { city: { type: "string", title: "City" }, days: { type: "integer", default: 3 } }, required: ["city"] };
+  const { action, content } = await ctx.elicit("Where to?", form);
+  return action === "accept" ? `${content.city} for ${content.days} days` : action;
 });
 
 const front = createServer((request, response) => void answer(request, response));
@@ -136,38 +143,93 @@ async function play(command, scenario, context, revision) {
   return code === 0 ? undefined : `${said}${code}`;
 }
 
-/** Runs a program with the URL of the server; gives its exit code and output. */
-async function run([program, ...file], variables) {
+/**
+ * Runs a program with the URL of the server, or another argument; gives its exit code and output.
+ * The user writes each line when the text before it is there.
+ */
+async function run([program, ...file], variables, argument = String(listener.url), dialogue = []) {
   const env = { ...process.env, ...variables };
-  const child = spawn(program, [...file, String(listener.url)], { env, stdio: ["ignore", "pipe", "pipe"], timeout: patienceMs });
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (said += text));
+  const child = spawn(program, [...file, argument], { env, stdio: ["pipe", "pipe", "pipe"], timeout: patienceMs });
+  let [said, seen] = ["", 0];
+  const writing = [...dialogue];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (text) => {
+      said += text;
+      for (let at; writing.length && (at = said.indexOf(writing[0][0], seen)) >= 0; ) {
+        const [waited, line] = writing.shift();
+        seen = at + waited.length;
+        child.stdin.write(line);
+      }
+    });
+  }
+  child.stdin.on("error", () => {});
+  if (dialogue.length === 0) child.stdin.end();
   const code = await new Promise((resolve) => {
     child.on("error", resolve);
     child.on("close", resolve);
   });
-  return [code, said];
+  return [code, writing.length === 0 ? said : `${said}\n[never came: ${writing[0][0]}]`, writing.length === 0];
 }
 
-/**
- * Runs an example twice: the user logs in once, for the tokens are kept. The browser is a program
- * that visits the page.
- */
-async function tryExample(command) {
+/** Gives a folder for the user of a program, whose browser is a program that visits the page. */
+async function withHome(use) {
   const home = mkdtempSync(join(tmpdir(), "trunkline-login-"));
   try {
     const browser = `#!${process.execPath}\nfetch(process.argv[2]);\n`;
     for (const name of ["xdg-open", "open"]) writeFileSync(join(home, name), browser, { mode: 0o755 });
     const folders = { HOME: home, XDG_CONFIG_HOME: join(home, "config"), PATH: `${home}${delimiter}${process.env.PATH}` };
-    const before = logins;
-    for (let time = 0; time < 2; ++time) {
-      const [code, said] = await run(command, folders);
-      if (code !== 0 || said.trim() !== "test-tool") return `${said}${code}`;
-    }
-    return logins === before + 1 ? undefined : `${logins - before} logins`;
+    return await use(home, folders);
   } finally {
     rmSync(home, { recursive: true });
   }
+}
+
+/** Runs an example twice: the user logs in once, for the tokens are kept. */
+async function tryExample(home, folders, command) {
+  const before = logins;
+  for (let time = 0; time < 2; ++time) {
+    const [code, said] = await run(command, folders);
+    if (code !== 0 || said.trim() !== "test-tool\norder") return `${said}${code}`;
+  }
+  return logins === before + 1 ? undefined : `${logins - before} logins`;
+}
+
+/** Runs a host at a terminal: it logs in, lists two servers, and a tool asks its user (ELI-22). */
+async function tryHost(home, folders, command) {
+  const weather = fileURLToPath(new URL("../../../examples/node/server.mjs", import.meta.url));
+  const mcpServers = { guarded: { url: String(listener.url) }, weather: { command: process.execPath, args: [weather] } };
+  const config = join(home, "mcp.json");
+  writeFileSync(config, JSON.stringify({ mcpServers }));
+  const before = logins;
+  const [code, said, complete] = await run(command, folders, config, [
+    ["prompt NAME [JSON]", ""],
+    ["> ", "guarded__order {}\n"],
+    ["Where to?", ""],
+    ["City", "Oslo\n"],
+    ["[3]: ", "\n"],
+    ["Send this", "yes\n"],
+    ["Oslo for 3 days", ""],
+    ["> ", 'weather__forecast {"city": "Rome", "days": 1}\n'],
+    ["day 1: sunny", ""],
+    ["> ", "nobody__nothing\n"],
+    ["error: ", ""],
+    ["> ", "\x04"],
+  ]);
+  if (code !== 0 || !complete) return `${said}${code}`;
+  for (const name of ["guarded__order", "weather__forecast"]) if (!said.includes(name)) return `no ${name}: ${said}`;
+  return logins === before + 1 ? undefined : `${logins - before} logins`;
+}
+
+/** The programs on the command line, by what they are. */
+function programs(words) {
+  const found = { clients: [[]], examples: [], hosts: [] };
+  let kind = "clients";
+  for (const word of words) {
+    const next = { "--example": "examples", "--host": "hosts" }[word];
+    if (next) found[(kind = next)].push([]);
+    else found[kind].at(-1).push(word);
+  }
+  return found;
 }
 
 function report(name, fault) {
@@ -175,8 +237,8 @@ function report(name, fault) {
   console.log(`${fault ? "not ok" : "ok"} ${name}${fault ? `: ${fault}` : ""}`);
 }
 
-const [clients, ...examples] = process.argv.slice(2).join("\n").split(/^--example$/m);
-for (const command of clients.split("\n").filter(Boolean)) {
+const { clients, examples, hosts } = programs(process.argv.slice(2));
+for (const command of clients.flat()) {
   for (const [scenario, context, revision, isRight] of [
     // AUC-31: the server lets in who has a token for it, which takes discovery, registration and a
     // login.
@@ -190,10 +252,8 @@ for (const command of clients.split("\n").filter(Boolean)) {
     report(`${command} ${scenario}`, fault);
   }
 }
-for (const example of examples) {
-  const command = example.split("\n").filter(Boolean);
-  report(command.at(-1), await tryExample(command));
-}
+for (const command of examples) report(command.at(-1), await withHome((...home) => tryExample(...home, command)));
+for (const command of hosts) report(command.at(-1), await withHome((...home) => tryHost(...home, command)));
 await listener.close();
 front.close();
 front.closeAllConnections();

@@ -48,6 +48,17 @@ pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Co
     Ok(count)
 }
 
+/// The example of that name.
+pub(crate) fn source(workspace: &Workspace, language: Language, name: &str) -> PathBuf {
+    let ending = match language {
+        Language::Rust => "rs",
+        Language::Python => "py",
+        Language::Node => "mjs",
+        Language::C => "c",
+    };
+    workspace.path(&format!("examples/{}/{name}.{ending}", language.name()))
+}
+
 fn language(source: &Path) -> Option<Language> {
     match source.extension()?.to_str()? {
         "rs" => Some(Language::Rust),
@@ -60,7 +71,7 @@ fn language(source: &Path) -> Option<Language> {
 
 /// The command that runs a program as its reader would: in its folder, with `python`, `node` and
 /// the programs beside it at hand.
-fn start(workspace: &Workspace, language: Language, source: &Path) -> Result<Command> {
+pub(crate) fn start(workspace: &Workspace, language: Language, source: &Path) -> Result<Command> {
     let folder = source.parent().context("a file has a folder")?;
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let mut command = match language {

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use crate::build::python::VENV;
 use crate::build::rust::PACKAGES;
+use crate::build::system;
 use crate::language::Language;
 use crate::process::{Output, run};
 use crate::stamp::files_under;
-use crate::test::{Count, Selection, counts};
+use crate::test::{Count, Selection, counts, examples};
 use crate::workers;
 use crate::workspace::Workspace;
 
@@ -78,8 +79,8 @@ pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Co
     unstarted.map_or(Ok(count), Err)
 }
 
-/// The fixture clients, and the examples of a login, at a certified authorization server that
-/// protects a server of ours.
+/// The fixture clients, the examples of a login, and the hosts at a terminal, at a certified
+/// authorization server that protects a server of ours.
 pub(crate) fn authorization(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let mut node = workspace.command("node");
     node.arg(workspace.path("tests/peers/node/authorization.mjs"));
@@ -90,9 +91,12 @@ pub(crate) fn authorization(workspace: &Workspace, selection: &Selection) -> Res
             Language::Node => "node".into(),
             Language::Rust | Language::C => continue,
         };
-        let ending = if *language == Language::Python { "py" } else { "mjs" };
-        let file = workspace.path(&format!("examples/{}/login.{ending}", language.name()));
-        node.arg("--example").arg(program).arg(file);
+        node.arg("--example").arg(program).arg(examples::source(workspace, *language, "login"));
+    }
+    for language in &selection.languages {
+        let host = examples::start(workspace, *language, &examples::source(workspace, *language, "agent_host"))?;
+        node.arg("--host").arg(system::python()?).arg(workspace.path("tests/peers/python/at_terminal.py"));
+        node.arg(host.get_program()).args(host.get_args());
     }
     let output = run(node, DEADLINE)?;
     let lines = |word: &str| output.text.lines().filter(|line| line.starts_with(word)).count();

@@ -1,0 +1,92 @@
+//! A host at the terminal: `agent_host mcp.json`
+//!
+//! It connects to every server of the configuration, lists what there is, and calls the tools that
+//! the user names. Servers can ask the user at the terminal, and let the user log in with the
+//! browser.
+
+use std::{
+    error::Error,
+    io::{self, Write as _},
+    sync::Arc,
+};
+use trunkline::{
+    ClientGroup, ClientOptions, RequestOptions,
+    auth::OAuth,
+    client::ServersConfig,
+    serde_json::{self, Value},
+    transport::FileStore,
+};
+
+const HELP: &str = r#"NAME [JSON]          calls a tool, such as: weather__forecast {"city": "Oslo"}
+read URI             reads a resource
+prompt NAME [JSON]   gets a prompt"#;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let file = std::env::args().nth(1).ok_or("usage: agent_host mcp.json")?;
+    let auth = OAuth::new(FileStore::of_user()?).with_client_name("Agent host");
+    let options = ClientOptions::default().with_terminal_forms(true).with_auth(Some(Arc::new(auth) as _));
+    let group = ClientGroup::connect_with(ServersConfig::from_file(file)?, options, ()).await?;
+    show(&group).await?;
+    println!("{HELP}");
+    // The program has the terminal only between calls: then `terminal_forms` may ask there.
+    while let Some(line) = tokio::task::spawn_blocking(read_line).await?? {
+        if let Err(error) = run(&group, line.trim()).await {
+            println!("error: {error}");
+        }
+    }
+    group.close().await;
+    Ok(())
+}
+
+async fn show(group: &ClientGroup) -> Result<(), Box<dyn Error>> {
+    for server in group.servers() {
+        let state = server.error.map_or_else(|| format!("{:?}", server.state), |error| error.to_string());
+        println!("{}: {state}", server.name);
+    }
+    for tool in group.list_tools().await? {
+        println!("tool {}: {}", tool.name, tool.description.unwrap_or_default());
+    }
+    for resource in group.list_resources().await? {
+        println!("resource {}: {}", resource.uri, resource.name);
+    }
+    for prompt in group.list_prompts().await? {
+        println!("prompt {}: {}", prompt.name, prompt.description.unwrap_or_default());
+    }
+    Ok(())
+}
+
+async fn run(group: &ClientGroup, line: &str) -> Result<(), Box<dyn Error>> {
+    let (name, rest) = word(line);
+    match name {
+        "" => {}
+        "read" => println!("{}", serde_json::to_string_pretty(&group.read_resource(rest).await?)?),
+        "prompt" => {
+            let (name, arguments) = word(rest);
+            let prompt = group.get_prompt(name, object(arguments)?).await?;
+            println!("{}", serde_json::to_string_pretty(&prompt)?);
+        }
+        _ => {
+            let result = group.call_tool_with(name, object(rest)?, &RequestOptions::default()).await?;
+            println!("{}", result.joined_text());
+        }
+    }
+    Ok(())
+}
+
+fn read_line() -> io::Result<Option<String>> {
+    print!("> ");
+    io::stdout().flush()?;
+    let mut line = String::new();
+    Ok((io::stdin().read_line(&mut line)? > 0).then_some(line))
+}
+
+/// The first word of a line, and the rest.
+fn word(line: &str) -> (&str, &str) {
+    let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+    (first, rest.trim())
+}
+
+fn object(json: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(if json.is_empty() { "{}" } else { json })
+}
