@@ -326,6 +326,9 @@ def test_a_function_gives_the_headers_of_each_request() -> None:
         asked.append(request)
         return GivenHeaders({"Authorization": "Bearer good"})
 
+    def give_host(_: HeadersRequest) -> GivenHeaders:
+        return GivenHeaders({"Host": "elsewhere"})
+
     async def check() -> None:
         async with guarded().serve("http", port=0, auth=of_verifier()) as listener:
             client = Client(listener.url)
@@ -334,7 +337,7 @@ def test_a_function_gives_the_headers_of_each_request() -> None:
                 assert '"ada"' in (await client.call_tool("who")).text
             assert (asked[0].method, asked[0].url) == ("POST", listener.url)
             client = Client(listener.url)
-            client.on_request_headers(lambda _: GivenHeaders({"Host": "elsewhere"}))
+            client.on_request_headers(give_host)
             with pytest.raises(TrunklineError, match=r'"host" is the protocol'):
                 async with client:
                     pass

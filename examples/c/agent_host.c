@@ -18,8 +18,8 @@ static trunkline_client *connect_to(const char *config, trunkline_error **error)
   trunkline_client *group = NULL;
   trunkline_str auth = TRUNKLINE_STR(TRUNKLINE_JSON({"clientName": "Agent host", "store": "file"}));
   if (!trunkline_client_options_new(&options, error) &&
-      !trunkline_client_options_set_terminal_forms(options, true, error) &&
-      !trunkline_client_options_set_auth(options, auth, error))
+      !trunkline_client_options_set_terminal_forms(options, true) &&
+      !trunkline_client_options_set_auth(options, auth))
     trunkline_client_connect_group(trunkline_str_of(config), options, &group, error);
   trunkline_client_options_free(options);
   return group;

@@ -1,7 +1,8 @@
 // A host at the terminal: node agent_host.mjs mcp.json
 //
 // It connects to every server of the configuration, lists what there is, and calls the tools that
-// the user names. Servers can ask the user at the terminal, and let the user log in with the browser.
+// the user names. Servers can ask the user at the terminal, and let the user log in with the
+// browser.
 import { createInterface } from "node:readline";
 
 import { ClientGroup } from "trunkline";

@@ -5,12 +5,13 @@
 //! browser.
 
 use std::{
+    collections::BTreeMap,
     error::Error,
     io::{self, Write as _},
     sync::Arc,
 };
 use trunkline::{
-    ClientGroup, ClientOptions, RequestOptions,
+    ClientGroup, ClientOptions,
     auth::OAuth,
     client::ServersConfig,
     serde_json::{self, Value},
@@ -63,11 +64,13 @@ async fn run(group: &ClientGroup, line: &str) -> Result<(), Box<dyn Error>> {
         "read" => println!("{}", serde_json::to_string_pretty(&group.read_resource(rest).await?)?),
         "prompt" => {
             let (name, arguments) = word(rest);
-            let prompt = group.get_prompt(name, object(arguments)?).await?;
+            let arguments: BTreeMap<String, String> = serde_json::from_str(or_empty(arguments))?;
+            let prompt = group.get_prompt(name, Some(&arguments)).await?;
             println!("{}", serde_json::to_string_pretty(&prompt)?);
         }
         _ => {
-            let result = group.call_tool_with(name, object(rest)?, &RequestOptions::default()).await?;
+            let arguments: Value = serde_json::from_str(or_empty(rest))?;
+            let result = group.call_tool(name, arguments).await?;
             println!("{}", result.joined_text());
         }
     }
@@ -87,6 +90,6 @@ fn word(line: &str) -> (&str, &str) {
     (first, rest.trim())
 }
 
-fn object(json: &str) -> serde_json::Result<Value> {
-    serde_json::from_str(if json.is_empty() { "{}" } else { json })
+fn or_empty(json: &str) -> &str {
+    if json.is_empty() { "{}" } else { json }
 }

@@ -13,7 +13,7 @@ use std::{
 use trunkline::{
     client::{Connector, Inbox, Link, LinkFailure},
     protocol::{Era, RequestId},
-    runtime::{BoxedTask, Runtime},
+    runtime::{BoxedTask, Runtime, Terminal},
     wire_log::{Transport, WireLog},
 };
 
@@ -81,6 +81,10 @@ impl Runtime for Scoped<Arc<dyn Runtime>> {
 
     fn wire_log(&self) -> Option<&dyn WireLog> {
         self.inner.wire_log()
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        self.inner.terminal()
     }
 }
 

@@ -1,4 +1,7 @@
-"""Runs a program at a terminal of its own, whose user is on standard input and output: at_terminal.py PROGRAM [ARGUMENT...]"""
+"""Runs a program at a terminal of its own: at_terminal.py PROGRAM [ARGUMENT...]
+
+The user of the terminal is on standard input and output.
+"""
 
 import os
 import pty
