@@ -1137,25 +1137,6 @@ enum trunkline_result trunkline_client_connect_memory(struct trunkline_server *s
                                                       struct trunkline_error **error);
 
 /**
- * Subscribes to changes at the server, on every revision. Blocks until the server has agreed.
- * `filter` is a JSON object: `{"resources": [uri], "tools": true, "prompts": true,
- * "resourceList": true, "tasks": [id]}`. `subscription` gets the number for
- * `trunkline_client_next_change` and `trunkline_client_unsubscribe`.
- */
-enum trunkline_result trunkline_client_subscribe(struct trunkline_client *client,
-                                                 struct trunkline_str filter,
-                                                 const struct trunkline_request_options *options,
-                                                 uint64_t *subscription,
-                                                 struct trunkline_error **error);
-
-/**
- * Ends a subscription of this client. One that is over is no error.
- */
-enum trunkline_result trunkline_client_unsubscribe(struct trunkline_client *client,
-                                                   uint64_t subscription,
-                                                   struct trunkline_error **error);
-
-/**
  * Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
  * ticket that is already answered is no error.
  */
@@ -2582,6 +2563,110 @@ enum trunkline_result trunkline_client_start_next_change(struct trunkline_client
                                                          trunkline_destructor destructor,
                                                          uint64_t *ticket,
                                                          struct trunkline_error **error);
+
+/**
+ * Waits for the next state of a task (`trunkline_client_start_task`). States that follow fast on
+ * one another may be passed over. Blocks until the result is there and runs callbacks meanwhile;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL. `result` is the Task as JSON, or `null` when the task is over; it is
+ * yours: `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_next_state(struct trunkline_client *client,
+                                                  uint64_t task,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_text **result,
+                                                  struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_next_state` without waiting: `callback` gets the Task as JSON, or
+ * `null` when the task is over inside `trunkline_dispatch` or another blocking function of the
+ * port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_next_state(struct trunkline_client *client,
+                                                        uint64_t task,
+                                                        const struct trunkline_request_options *options,
+                                                        trunkline_reply_callback callback,
+                                                        void *user_data,
+                                                        trunkline_destructor destructor,
+                                                        uint64_t *ticket,
+                                                        struct trunkline_error **error);
+
+/**
+ * Waits for the result of a task (`trunkline_client_start_task`): for the timeout of `options`,
+ * or else the longest time of the client's requests. `TRUNKLINE_TIMEOUT` if the task is not
+ * over: it goes on, and can be waited for again. `TRUNKLINE_CANCELLED` if it was cancelled. The
+ * progress of `options` is that of a task that `trunkline_client_start_task` started, where the
+ * revision has it for tasks. Blocks until the result is there and runs callbacks meanwhile;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL. `result` is the CallToolResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_task_result(struct trunkline_client *client,
+                                                   uint64_t task,
+                                                   const struct trunkline_request_options *options,
+                                                   struct trunkline_text **result,
+                                                   struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_task_result` without waiting: `callback` gets the CallToolResult as
+ * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_task_result(struct trunkline_client *client,
+                                                         uint64_t task,
+                                                         const struct trunkline_request_options *options,
+                                                         trunkline_reply_callback callback,
+                                                         void *user_data,
+                                                         trunkline_destructor destructor,
+                                                         uint64_t *ticket,
+                                                         struct trunkline_error **error);
+
+/**
+ * Subscribes to changes at the server, on every revision. Blocks until the server has agreed.
+ * `filter` is a JSON object: `{"resources": [uri], "tools": true, "prompts": true,
+ * "resourceList": true, "tasks": [id]}`. `subscription` gets the number for
+ * `trunkline_client_next_change` and `trunkline_client_unsubscribe`.
+ */
+enum trunkline_result trunkline_client_subscribe(struct trunkline_client *client,
+                                                 struct trunkline_str filter,
+                                                 const struct trunkline_request_options *options,
+                                                 uint64_t *subscription,
+                                                 struct trunkline_error **error);
+
+/**
+ * Ends a subscription of this client. One that is over is no error.
+ */
+enum trunkline_result trunkline_client_unsubscribe(struct trunkline_client *client,
+                                                   uint64_t subscription,
+                                                   struct trunkline_error **error);
+
+/**
+ * Calls a tool as a task, on every revision that has tasks, or takes a task up again. Blocks
+ * until it is there. `params` is a JSON object: `{"name": tool, "arguments": {}, "ttlMs":
+ * milliseconds}`, of which only the name is required, or `{"taskId": id}`. `task` gets the
+ * number for `trunkline_client_next_state`, `trunkline_client_task_result` and
+ * `trunkline_client_close_task`; `trunkline_client_cancel_task` takes the id. `state` is the
+ * Task as JSON, or `null` where the server made no task of the call, whose result is there then;
+ * it is yours: `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_start_task(struct trunkline_client *client,
+                                                  struct trunkline_str params,
+                                                  const struct trunkline_request_options *options,
+                                                  uint64_t *task,
+                                                  struct trunkline_text **state,
+                                                  struct trunkline_error **error);
+
+/**
+ * Ends the polling for a task of this client, and leaves the task alone. One that is closed is
+ * no error.
+ */
+enum trunkline_result trunkline_client_close_task(struct trunkline_client *client,
+                                                  uint64_t task,
+                                                  struct trunkline_error **error);
 
 /**
  * Answers with plain text, not JSON: one text block of a tool, the text of a resource, or one

@@ -5,12 +5,11 @@ import { Connection, type ConnectTarget } from "./connection.js";
 import { invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
 import type { ServersOf } from "./generated/group-servers.js";
-import type { JsonObject, Root, SubscriptionFilter } from "./generated/model.js";
+import type { JsonObject, Root } from "./generated/model.js";
 import { ClientOperations, notifications, type ConnectionFacts } from "./generated/operations.js";
 import { clientOptionsTimes, oauthOptionsTimes, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { Handlers } from "./server-requests.js";
-import type { Subscription } from "./subscription.js";
 import { inMilliseconds, milliseconds } from "./times.js";
 
 /** A notification from the server. */
@@ -72,15 +71,6 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     if (onNotification) this.on("notification", onNotification);
     if (!onToolsChanged) (this as EventEmitter).on("newListener", refuseToolsChanged);
     void connection.end.then((error) => this.emit("close", error));
-  }
-
-  /**
-   * Subscribes to changes of resources, lists and tasks; works on every revision.
-   *
-   * @throws {@link InvalidArgumentError} if the server announces nothing of the kind.
-   */
-  subscribe(filter: SubscriptionFilter): Promise<Subscription> {
-    return this.#connection.subscribe(filter);
   }
 
   /**

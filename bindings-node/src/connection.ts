@@ -2,14 +2,13 @@
 import { invalid } from "./errors.js";
 import { ClosedError, TransportError } from "./generated/errors.js";
 import { ServersOf } from "./generated/group-servers.js";
-import type { CallToolResult, SubscriptionFilter } from "./generated/model.js";
+import type { CallToolResult } from "./generated/model.js";
 import type { ChildOptions, EndpointOptions } from "./generated/options.js";
 import { OpenHandle } from "./open-handle.js";
 import { port } from "./port.js";
-import type { CallOptions, RequestOptions, RequestSender, SenderOptions, SendOptions, ToolCallOptions } from "./requests.js";
+import type { CallOptions, OpenStream, RequestOptions, RequestSender, SenderOptions, SendOptions, ToolCallOptions } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
 import { connectInMemory, Server } from "./server.js";
-import { Subscription } from "./subscription.js";
 import { within } from "./times.js";
 import { expectation } from "./tool-results.js";
 
@@ -63,9 +62,10 @@ export class Connection extends OpenHandle implements RequestSender {
     return this.#port.describe(this.handle);
   }
 
-  async subscribe(filter: SubscriptionFilter): Promise<Subscription> {
-    const { ticket, result } = this.#port.requests.start(this.handle, "subscribe", filter, {});
-    return new Subscription(this.#port, ticket, (await result) as SubscriptionFilter);
+  async openStream(method: string, params: object, options: RequestOptions): Promise<OpenStream> {
+    const { ticket, result } = this.#port.requests.start(this.handle, method, params, options);
+    const [{ requests }, cancel] = [this.#port, this.#port.cancel.bind(this.#port, ticket)];
+    return { result: await result, request: (name, more) => requests.send(ticket, name, undefined, more), cancel };
   }
 
   async callTool(method: string, params: object, options: ToolCallOptions<Schema | undefined>): Promise<unknown> {

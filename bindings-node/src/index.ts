@@ -27,5 +27,5 @@ export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "
 export { type StandardSchemaV1 } from "./schema/standard-schema.js";
 export type * from "./generated/model.js";
 export { type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
-export { type Subscription } from "./subscription.js";
+export { type ClientTask, type Subscription } from "./generated/streams.js";
 export { type Category, type InputRequest, type NotificationParams } from "./generated/operations.js";

@@ -72,6 +72,15 @@ export interface RequestSender {
   page(method: string, member: string, cursor: string | undefined, options: RequestOptions): Promise<unknown>;
   /** Sends a notification to the server, or a note about the connection to the core. */
   notify(note: object): void;
+  /** Opens a stream. */
+  openStream(method: string, params: object, options: RequestOptions): Promise<OpenStream>;
+}
+
+/** An open stream: the result of the request that opened it, and the requests about it. */
+export interface OpenStream {
+  result: unknown;
+  request: (method: string, options: SendOptions & SenderOptions) => Promise<unknown>;
+  cancel: () => void;
 }
 
 /** Keeps the event loop alive while replies are pending. */

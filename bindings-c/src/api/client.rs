@@ -1,13 +1,12 @@
 //! Clients; `generated/` has their operations and their end.
 
-use trunkline_bridge::message::{NotifyConnection, SUBSCRIBE};
+use trunkline_bridge::message::NotifyConnection;
 
 use crate::client::{connect, trunkline_client};
 use crate::edge::prelude::*;
-use crate::json::{parsed_or_none, required};
+use crate::json::parsed_or_none;
 use crate::options::{SetMembers, trunkline_client_options};
 use crate::port::trunkline_port;
-use crate::requests::{PreparedRequest, trunkline_request_options};
 use crate::server::trunkline_server;
 
 /// Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
@@ -60,37 +59,6 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
         let transport = SetMembers::default().with("type", "memory").with("server", server.handle());
         connect(options, Some(server.port()), |_| transport, client)
     })
-}
-
-/// Subscribes to changes at the server, on every revision. Blocks until the server has agreed.
-/// `filter` is a JSON object: `{"resources": [uri], "tools": true, "prompts": true,
-/// "resourceList": true, "tasks": [id]}`. `subscription` gets the number for
-/// `trunkline_client_next_change` and `trunkline_client_unsubscribe`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_subscribe(
-    client: *mut trunkline_client,
-    filter: trunkline_str,
-    options: *const trunkline_request_options,
-    subscription: *mut u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || {
-        let (client, subscription) = (handle!(client).connection.clone(), out!(subscription));
-        let params = Some(required("filter", text!(filter))?);
-        let request = PreparedRequest { method: SUBSCRIBE, params, all: false, options: settled!(options) };
-        subscription.put(request.run(&client.port, client.handle)?.0);
-        Ok(())
-    })
-}
-
-/// Ends a subscription of this client. One that is over is no error.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_unsubscribe(
-    client: *mut trunkline_client,
-    subscription: u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    guard(error, || Ok(handle!(client).connection.port.core.cancel(subscription, "")?))
 }
 
 /// Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A

@@ -1476,6 +1476,7 @@ static const struct {
     {"client_operations", client_operations},
     {"host_requests", host_requests},
     {"subscriptions", subscriptions},
+    {"client_tasks", client_tasks},
     {"group", group},
 };
 

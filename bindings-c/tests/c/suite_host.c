@@ -1,4 +1,5 @@
-/* The host's side of a client: requests of its server, roots, subscriptions. A part of suite.c. */
+/* The host's side of a client: requests of its server, roots, subscriptions, tasks. A part of
+   suite.c. */
 
 #define FORM                                                                                                    \
   TRUNKLINE_JSON({"message": "Your name?",                                                                      \
@@ -135,6 +136,106 @@ static void subscriptions(void) {
     CHECK(trunkline_client_next_change(client, subscription, NULL, &change, NULL) != TRUNKLINE_OK ||
           same(trunkline_text_str(change), "null"));
     FAILS(TRUNKLINE_INVALID_ARGUMENT, "", trunkline_client_subscribe(client, S("{}"), NULL, &subscription, &error));
+    trunkline_client_free(client);
+    trunkline_server_free(server);
+  }
+}
+
+/* Answers the call of the task when its progress has come. */
+static void finish_work(double progress, double total, trunkline_str message, void *user_data) {
+  CHECK(progress == 1 && total == 2 && message.len == 0);
+  ++*(int *)user_data;
+  CHECK(trunkline_call_return_text(kept, S("done")) == TRUNKLINE_OK);
+}
+
+/* Starts the tool as a task; its id is yours. */
+static uint64_t start_work(trunkline_client *client, trunkline_text **id) {
+  trunkline_text *state = NULL;
+  uint64_t task = 0;
+  kept = NULL;
+  OK(trunkline_client_start_task(client, S("{\"name\": \"work\", \"ttlMs\": 60000}"), NULL, &task, &state, &error));
+  check_text(state, "/status", "working");
+  CHECK(trunkline_json_get_text(trunkline_text_str(state), S("/taskId"), id) == TRUNKLINE_OK);
+  trunkline_text_free(state);
+  while (!kept) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
+  return task;
+}
+
+static void expects_state(trunkline_client *client, uint64_t task, const char *status) {
+  trunkline_text *state = NULL;
+  OK(trunkline_client_next_state(client, task, NULL, &state, &error));
+  if (status)
+    check_text(state, "/status", status);
+  else
+    CHECK(same(trunkline_text_str(state), "null"));
+  trunkline_text_free(state);
+}
+
+/* TSK-04, TSK-21, TSK-30, TSK-31, TKX-16, PRG-07 */
+static void client_tasks(void) {
+  static const char *const revisions[] = {"2025-11-25", "2026-07-28"};
+  size_t index;
+  for (index = 0; index < sizeof revisions / sizeof *revisions; ++index) {
+    trunkline_server *server = new_server();
+    trunkline_client *client = NULL;
+    trunkline_request_options *options = NULL;
+    trunkline_text *result = NULL, *id = NULL, *state = NULL;
+    char params[200];
+    outcome seen;
+    uint64_t task = 0, again = 0;
+    int reported = 0;
+    memset(&seen, 0, sizeof seen);
+    add(server, S(TRUNKLINE_JSON({"name": "work", "execution": {"taskSupport": "optional"}})), keep, NULL);
+    client = in_memory_speaking(server, revisions[index]);
+
+    task = start_work(client, &id);
+    expects_state(client, task, "working");
+    OK(trunkline_request_options_new(&options, &error));
+    CHECK(trunkline_request_options_set_timeout_ms(options, 20) == TRUNKLINE_OK);
+    FAILS(TRUNKLINE_TIMEOUT, "within", trunkline_client_task_result(client, task, options, &result, &error));
+    trunkline_request_options_free(options);
+    if (index == 0) {
+      OK(trunkline_request_options_new(&options, &error));
+      CHECK(trunkline_request_options_on_progress(options, finish_work, &reported, NULL) == TRUNKLINE_OK);
+      CHECK(trunkline_call_progress(kept, 1, 2, NOTHING) == TRUNKLINE_OK);
+      OK(trunkline_client_task_result(client, task, options, &result, &error));
+      trunkline_request_options_free(options);
+      CHECK(reported == 1);
+    } else {
+      CHECK(trunkline_call_return_text(kept, S("done")) == TRUNKLINE_OK);
+      OK(trunkline_client_task_result(client, task, NULL, &result, &error));
+    }
+    check_text(result, "/content/0/text", "done");
+    trunkline_text_free(result);
+    trunkline_call_free(kept);
+    expects_state(client, task, "completed");
+    expects_state(client, task, NULL);
+    OK(trunkline_client_close_task(client, task, &error));
+    FAILS(TRUNKLINE_CLOSED, "closed", trunkline_client_task_result(client, task, NULL, &result, &error));
+
+    snprintf(params, sizeof params, "{\"taskId\": \"%s\"}", trunkline_text_str(id).data);
+    OK(trunkline_client_start_task(client, trunkline_str_of(params), NULL, &again, &state, &error));
+    check_text(state, "/status", "completed");
+    OK(trunkline_client_start_task_result(client, again, NULL, see_outcome, &seen, free_outcome, NULL, &error));
+    answers(client, &seen, "done");
+    trunkline_text_free(state);
+    trunkline_text_free(id);
+
+    task = start_work(client, &id);
+    OK(trunkline_client_cancel_task(client, trunkline_text_str(id), NULL, &error));
+    trunkline_text_free(id);
+    FAILS(TRUNKLINE_CANCELLED, "", trunkline_client_task_result(client, task, NULL, &result, &error));
+    trunkline_call_free(kept);
+
+    OK(trunkline_client_start_task(client, S("{\"name\": \"echo\", \"arguments\": {\"message\": \"hi\"}}"), NULL, &task,
+                                   &state, &error));
+    CHECK(same(trunkline_text_str(state), "null"));
+    OK(trunkline_client_task_result(client, task, NULL, &result, &error));
+    check_text(result, "/content/0/text", "hi");
+    trunkline_text_free(state);
+    trunkline_text_free(result);
+    FAILS(TRUNKLINE_PROTOCOL, "", trunkline_client_start_task(client, S("{\"taskId\": \"nobody\"}"), NULL, &task, &state, &error));
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "taskId", trunkline_client_start_task(client, S("{}"), NULL, &task, &state, &error));
     trunkline_client_free(client);
     trunkline_server_free(server);
   }

@@ -3,6 +3,7 @@ import { EventEmitter } from "node:events";
 
 import type { CallOptions, RequestOptions, RequestSender, ToolCallOptions, ToolResult } from "../requests.js";
 import type { Schema } from "../schema/convert.js";
+import { milliseconds } from "../times.js";
 import type {
   CompleteArgument,
   CompleteContext,
@@ -27,9 +28,11 @@ import type {
   ResourceTemplate,
   ResourceUpdated,
   SkillEntry,
+  SubscriptionFilter,
   Task,
   Tool,
 } from "./model.js";
+import { ClientTask, Subscription } from "./streams.js";
 
 /** The items of each list of a server. */
 export interface ListItems {
@@ -131,6 +134,34 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /** Sends a notification that has no method of its own. */
   notify(method: string, params?: JsonObject): void {
     this.#sender.notify({ method, params });
+  }
+
+  /**
+   * Subscribes to changes of resources, lists and tasks; works on every revision.
+   *
+   * @throws {@link InvalidArgumentError} if the server announces nothing of the kind.
+   */
+  async subscribe(filter: SubscriptionFilter, options: RequestOptions = {}): Promise<Subscription> {
+    return new Subscription(await this.#sender.openStream("subscribe", filter, options));
+  }
+
+  /**
+   * Calls a tool as a task, on every revision that has tasks. Where the server makes none of the
+   * call, the task has no id, and its result at once. `ttl` is the time for which the server is
+   * asked to keep it, in milliseconds (2025-11-25).
+   */
+  async startTask(name: string, args: JsonObject = {}, { ttl, ...options }: RequestOptions & { ttl?: number } = {}): Promise<ClientTask> {
+    const params = { name, arguments: args, ttlMs: milliseconds(ttl, "ttl") };
+    return new ClientTask(await this.#sender.openStream("startTask", params, options));
+  }
+
+  /**
+   * Takes up a task by its id, for example one that was started before this program was.
+   *
+   * @throws {@link ProtocolError} if the server does not know it, or not any more.
+   */
+  async resumeTask(taskId: string, options: RequestOptions = {}): Promise<ClientTask> {
+    return new ClientTask(await this.#sender.openStream("startTask", { taskId }, options));
   }
 
   /** The tools that the server offers. All pages, as one list. */

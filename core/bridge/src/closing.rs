@@ -1,8 +1,7 @@
 //! The end of a port, and of single listeners and connections.
 
 use super::{
-    connection::Connection, entries::Openable, event::Event, opening::end, state::PortState, subscriptions,
-    table::HandleKind,
+    connection::Connection, entries::Openable, event::Event, opening::end, state::PortState, streams, table::HandleKind,
 };
 use std::{sync::Arc, time::Duration};
 use trunkline::{bridge_support::Deadline, transport::Listener};
@@ -34,7 +33,7 @@ pub(super) fn close_one(state: &Arc<PortState>, handle: u64, deadline: Duration)
         Some(HandleKind::Listener) => drop(process.handle().spawn(end::<Arc<Listener>>(state, handle, deadline))),
         Some(HandleKind::Connection) => drop(process.handle().spawn(async move {
             end::<Connection>(Arc::clone(&state), handle, deadline).await;
-            subscriptions::forget(&state, handle);
+            streams::forget(&state, handle);
         })),
         _ => {}
     }

@@ -9,6 +9,7 @@ use super::{
     queue::EventQueue,
     slot::ReplySlot,
     table::{HandleKind, HandleTable},
+    task_progress::TaskProgress,
 };
 use std::{
     sync::{
@@ -21,7 +22,7 @@ use tokio::{sync::oneshot, task::AbortHandle};
 use trunkline::bridge_support::{BodyFeed, InFlight};
 use trunkline::{
     auth::Verification,
-    client::{Client, Subscription},
+    client::{Client, ClientTask, Subscription},
     protocol::{RawJson, RpcError},
     server::{Call, CallInfo, PendingClientRequest, RegistryKey, Server},
     transport::Listener,
@@ -133,10 +134,10 @@ impl<T> OpenState<T> {
 }
 
 impl HandleTable<HostRequest> {
-    /// Forgets the reply to a request, which was fetched; a subscription goes on.
+    /// Forgets the reply to a request, which was fetched; a stream goes on.
     pub(super) fn forget_reply(&mut self, ticket: u64) {
         match self.get_mut(ticket) {
-            Some(HostRequest::Subscribed { slot, .. }) => *slot = None,
+            Some(HostRequest::Stream { slot, .. }) => *slot = None,
             _ => drop(self.remove(ticket)),
         }
     }
@@ -202,16 +203,24 @@ pub(super) enum HostRequest {
     Running { slot: Option<Arc<ReplySlot>>, sent: Option<RunningRequest>, handle: u64 },
     /// Its reply waits to be fetched.
     Done(Arc<ReplySlot>),
-    /// A subscription that is open; its reply may still wait to be fetched.
-    Subscribed { open: Arc<Subscribed>, slot: Option<Arc<ReplySlot>> },
+    /// A stream that is open; its reply may still wait to be fetched.
+    Stream { open: Arc<OpenStream>, slot: Option<Arc<ReplySlot>> },
 }
 
-/// An open subscription.
-pub(super) struct Subscribed {
+/// An open stream.
+pub(super) struct OpenStream {
     pub(super) connection: u64,
-    pub(super) subscription: Subscription,
-    /// Held by the request that takes the next change.
+    pub(super) source: StreamSource,
+    /// Held by the request that takes the next item.
     pub(super) turn: tokio::sync::Mutex<()>,
+}
+
+/// The source of a stream.
+pub(super) enum StreamSource {
+    /// The changes at a server.
+    Subscription(Subscription),
+    /// The states of a task.
+    Task(ClientTask, Arc<TaskProgress>),
 }
 
 impl HostRequest {
@@ -222,7 +231,7 @@ impl HostRequest {
 
     pub(super) fn slot(&self) -> Option<Arc<ReplySlot>> {
         match self {
-            Self::Running { slot, .. } | Self::Subscribed { slot, .. } => slot.clone(),
+            Self::Running { slot, .. } | Self::Stream { slot, .. } => slot.clone(),
             Self::Done(slot) => Some(Arc::clone(slot)),
         }
     }

@@ -522,15 +522,40 @@ impl Described for OAuthGrant {
 }
 
 /// The method by which middleware runs the rest of the request, and by which a subscription gives
-/// its next change.
+/// its next change, and a task its next state.
 pub const NEXT: &str = "next";
 /// The method that opens a subscription.
 pub const SUBSCRIBE: &str = "subscribe";
+/// The method that starts a task, or takes one up again; the params are a [`StartTask`].
+pub const START_TASK: &str = "startTask";
+/// The method by which a task gives its result.
+pub const RESULT: &str = "result";
+/// The method that cancels a task.
+pub const CANCEL: &str = "cancel";
 
 message! {
-    /// A request to the server of a connection, to the client of a call, or of a subscription.
+    /// A call of a tool as a task, or a task that is taken up again: the params of `startTask`. The
+    /// reply is the task, or `null` where the server made none of the call; the ticket of the
+    /// request then names it, until it is cancelled, for `next`, `result` and `cancel`.
+    pub struct StartTask {
+        ;
+        /// The name of the tool.
+        name: Option<String> = "name",
+        /// Its arguments, as its input schema says.
+        arguments: Option<RawJson> = "arguments",
+        /// The time that the server is asked to keep the task (2025-11-25).
+        ttl: Option<Time> = "ttlMs",
+        /// The id of the task to take up again, in place of the others.
+        task_id: Option<String> = "taskId",
+    }
+}
+
+message! {
+    /// A request to the server of a connection, to the client of a call, or of a subscription or
+    /// task.
     pub struct Request {
-        /// The method; `subscribe` on a connection, `next` in a middleware and of a subscription.
+        /// The method; `subscribe` and `startTask` on a connection, `next` in a middleware, of a
+        /// subscription and of a task, `result` and `cancel` of a task.
         method: String = "method",
         ;
         /// The parameters. `_meta`, tokens, ids and headers are the core's business.
@@ -775,6 +800,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     Configured::OBJECT,
     Group::OBJECT,
     Request::OBJECT,
+    StartTask::OBJECT,
     NotifyCall::OBJECT,
     NotifyServer::OBJECT,
     NotifyConnection::OBJECT,

@@ -6,21 +6,20 @@ use super::{
     error::{BridgeError, ErrorKind},
     expectation::Expectation,
     groups,
-    message::{NEXT, Request, SUBSCRIBE, Time},
+    host_reply::HostReply,
+    message::{NEXT, Request, START_TASK, SUBSCRIBE, Time},
     notifications,
-    queue::Latest,
     replies::{finish, note_sent},
     slot::ReplySlot,
     state::{PortState, full},
-    subscriptions,
+    streams,
     table::HandleKind,
 };
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use trunkline::{
     Limits,
-    bridge_support::ReplyTo,
-    client::{ClientError, RequestOptions},
-    protocol::{RawJson, RpcError, method},
+    client::RequestOptions,
+    protocol::{RawJson, RpcError},
     server::{CallInfo, ClientRequestError},
 };
 
@@ -52,7 +51,7 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
         Some(HandleKind::Call) => Peer::Client(tables.calls.get(handle).ok_or_else(closed)?.info.clone()),
         Some(HandleKind::Request) => {
             drop(guard);
-            return subscriptions::next(state, handle, &given);
+            return streams::request(state, handle, &given);
         }
         _ => return Err(closed()),
     };
@@ -76,8 +75,8 @@ fn ask_server(
     given: &Request,
     slot: Option<Arc<ReplySlot>>,
 ) -> Result<(), BridgeError> {
-    if given.method == SUBSCRIBE {
-        return subscriptions::open(state, client, ticket, given);
+    if matches!(&*given.method, SUBSCRIBE | START_TASK) {
+        return streams::open(state, client, ticket, given);
     }
     if groups::is_operation(&given.method) {
         let text = || format!("request: {} is for groups, and this connection is to one server", given.method);
@@ -87,17 +86,9 @@ fn ask_server(
     let options = RequestOptions::default()
         .with_timeout(given.timeout.map(|time| time.0))
         .with_max_timeout(given.max_timeout.map(|time| time.0));
-    let slot = slot.filter(|_| state.queue.has_bell_for_threads());
     let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
     let expected = expected.map(|expected| (given.method.clone(), expected));
-    let reply = HostReply {
-        state: Arc::downgrade(state),
-        ticket,
-        connection: handle,
-        expected,
-        latest: Latest::default(),
-        slot,
-    };
+    let reply = HostReply::new(state, ticket, handle, slot, expected);
     let (method, params, reply) = (given.method.as_str(), given.params.clone(), Arc::new(reply));
     let started = if given.all {
         client.start_all(method, params, &options, given.progress, reply)
@@ -158,7 +149,7 @@ pub(super) fn send_waiting(state: &Arc<PortState>, connection: &Connection, hand
         };
         let slot = match state.tables.lock().requests.get(ticket) {
             Some(HostRequest::Running { slot, .. }) => slot.clone(),
-            Some(HostRequest::Done(_) | HostRequest::Subscribed { .. }) => None,
+            Some(HostRequest::Done(_) | HostRequest::Stream { .. }) => None,
             // Cancelled meanwhile, and replied to.
             None => continue,
         };
@@ -168,16 +159,16 @@ pub(super) fn send_waiting(state: &Arc<PortState>, connection: &Connection, hand
     }
 }
 
-/// Cancels a request, or closes a subscription. One that is done already is no error.
+/// Cancels a request, or closes a stream. One that is done already is no error.
 pub(super) fn cancel(state: &PortState, ticket: u64, reason: &str) {
     let sent = match state.tables.lock().requests.get_mut(ticket) {
         Some(HostRequest::Running { sent, .. }) => Some(sent.take()),
-        Some(HostRequest::Subscribed { .. }) => None,
+        Some(HostRequest::Stream { .. }) => None,
         Some(HostRequest::Done(_)) | None => return,
     };
     let cancelled = || Err(BridgeError::new(ErrorKind::Cancelled, "The request was cancelled"));
     match sent {
-        None => subscriptions::close(state, ticket),
+        None => streams::close(state, ticket),
         Some(Some(RunningRequest::ToServer(client, in_flight))) => client.cancel(&in_flight, reason),
         Some(Some(RunningRequest::ToClient(info, id))) => info.cancel_client_request(&id, reason),
         Some(Some(RunningRequest::Task(task))) => {
@@ -186,40 +177,5 @@ pub(super) fn cancel(state: &PortState, ticket: u64, reason: &str) {
         }
         // Not sent yet: its connection is still being opened.
         Some(None) => drop(finish(state, ticket, cancelled())),
-    }
-}
-
-/// Takes the outcome of a request to the host.
-struct HostReply {
-    state: Weak<PortState>,
-    ticket: u64,
-    connection: u64,
-    /// The method, and the structured content that its result must have.
-    expected: Option<(String, Expectation)>,
-    latest: Latest,
-    /// Gets the progress in place of the queue.
-    slot: Option<Arc<ReplySlot>>,
-}
-
-impl ReplyTo for HostReply {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        if let Some(state) = self.state.upgrade() {
-            let outcome = outcome.map_err(BridgeError::from).and_then(|result| match &self.expected {
-                Some((method, expected)) => expected.check(method, result),
-                None => Ok(result),
-            });
-            finish(&state, self.ticket, outcome.map(RawJson::into_bytes));
-        }
-    }
-
-    fn progress(&self, params: RawJson) {
-        let Some(state) = self.state.upgrade() else { return };
-        let (queue, body) = (&state.queue, params.into_bytes());
-        if let Some(slot) = &self.slot {
-            slot.put_progress(body);
-            queue.ring_for_threads();
-        } else {
-            queue.push_progress(self.ticket, self.connection, method::PROGRESS, &self.latest, body);
-        }
     }
 }

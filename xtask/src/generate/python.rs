@@ -6,6 +6,7 @@ mod client_requests;
 mod facts;
 mod group;
 mod server_requests;
+mod streams;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -155,23 +156,29 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
             &methods(surface),
         ),
         file("client/_generated/operations.py", "The requests of an asyncio client.", &operations),
-        file(
-            "client/_generated/sync_operations.py",
-            "The requests of a blocking client.",
-            &to_sync(&operations, "").replace(SORTED.0, SORTED.1),
-        ),
+        file("client/_generated/sync_operations.py", "The requests of a blocking client.", &to_sync(&operations, "")),
         file(
             "context/_generated/sync_context.py",
             "The context of handlers made with `def`: what `Context` has, blocking.",
             &to_sync(body(&context), "."),
         ),
     ];
-    let subscription = std::fs::read_to_string(root.join(PACKAGE).join("client/subscription.py"))
-        .context("the source of the subscription of a blocking client")?;
+    let stream = std::fs::read_to_string(root.join(PACKAGE).join("client/stream.py"))
+        .context("the source of the streams of a blocking client")?;
     files.push(file(
-        "client/_generated/sync_subscription.py",
-        "The subscription of a blocking client.",
-        &to_sync(body(&subscription), "."),
+        "client/_generated/sync_stream.py",
+        "Streams of a blocking client: what subscriptions and tasks share.",
+        &to_sync(body(&stream), "."),
+    ));
+    files.push(file(
+        "client/_generated/streams.py",
+        "The subscriptions and tasks of an asyncio client.",
+        streams::CLASSES,
+    ));
+    files.push(file(
+        "client/_generated/sync_streams.py",
+        "The subscriptions and tasks of a blocking client.",
+        &to_sync(streams::CLASSES, "").replace(SORTED.0, SORTED.1),
     ));
     for (path, doc, text) in client_requests::render(surface) {
         files.push(file(path, doc, &text));
@@ -212,10 +219,21 @@ fn file(path: &str, doc: &str, text: &str) -> File {
     )
 }
 
-/// The client of many servers: its names, and their imports.
-const GROUP: ([&str; 4], &str) = (
-    ["ClientGroup", "GroupServer", "ServerTarget", "SyncClientGroup"],
-    "from .group import ClientGroup\nfrom .sync_group import SyncClientGroup\n",
+/// The streams of clients and the client of many servers: their names, and their imports.
+const CLIENTS: ([&str; 8], &str) = (
+    [
+        "AsyncClientTask",
+        "AsyncSubscription",
+        "ClientGroup",
+        "GroupServer",
+        "ServerTarget",
+        "SyncClientGroup",
+        "SyncClientTask",
+        "SyncSubscription",
+    ],
+    "from ...client._generated.streams import AsyncClientTask, AsyncSubscription\n\
+     from ...client._generated.sync_streams import SyncClientTask, SyncSubscription\n\
+     from .group import ClientGroup\nfrom .sync_group import SyncClientGroup\n",
 );
 
 /// The names that users import, with the folders of their modules.
@@ -239,7 +257,7 @@ fn api(surface: &Surface) -> [(&'static str, String); 2] {
         (
             "client_group/_generated",
             "from ...client._generated.group_servers import GroupServer, ServerTarget\n".to_owned()
-                + &names_of(&mut requests, "..client._generated.server_requests", &GROUP.0, GROUP.1),
+                + &names_of(&mut requests, "..client._generated.server_requests", &CLIENTS.0, CLIENTS.1),
         ),
     ]
 }
@@ -287,7 +305,8 @@ fn to_sync(source: &str, deeper: &str) -> String {
         .replace("from ..", &format!("from ..{deeper}"))
         .replace("from . ", &format!("from .{deeper} "))
         .replace("from ._generated.", "from .sync_")
-        .replace("from ..subscription ", "from .sync_subscription ");
+        .replace("from ..stream ", "from .sync_stream ")
+        .replace("from .streams ", "from .sync_streams ");
     let mut sync = String::new();
     let mut word = String::new();
     for letter in text.chars().chain(std::iter::once('\0')) {
@@ -735,8 +754,8 @@ fn class(object: &ObjectModel, plain: &[&str]) -> String {
 
 /// Imports of a blocking client, which have another order.
 const SORTED: (&str, &str) = (
-    "from .sync_subscription import SyncSubscription\nfrom ..tool_results import expect, read_tool_result\n",
-    "from ..tool_results import expect, read_tool_result\nfrom .sync_subscription import SyncSubscription\n",
+    "from .sync_stream import SyncStream\nfrom ..tool_results import expect, read_tool_result\n",
+    "from ..tool_results import expect, read_tool_result\nfrom .sync_stream import SyncStream\n",
 );
 
 /// The request and the notification of a client for what has no method of its own.
@@ -778,27 +797,6 @@ const REQUEST: &str = r#"
         self._note({"method": method, "params": jsonable(params or {})})
 "#;
 
-/// The subscription of a client, whose parameters are the members of its filter.
-fn subscribe(surface: &Surface) -> String {
-    let Some(filter) = surface.object("SubscriptionFilter") else { return String::new() };
-    let (mut parameters, mut arguments, mut docs) = (String::new(), String::new(), String::new());
-    for field in &filter.fields {
-        let name = &field.name;
-        let _ = match (field.presence, name.as_str()) {
-            (_, "resources") => write!(parameters, "*{name}: str, "),
-            (Presence::Flag, _) => write!(parameters, "{name}: bool = False, "),
-            _ => write!(parameters, "{name}: {} | None = None, ", given(&field.ty)),
-        };
-        let _ = write!(arguments, "{name}={name}{}, ", if name == "resources" { " or None" } else { "" });
-        let _ = writeln!(docs, "            {name}: {}", field.doc);
-    }
-    format!(
-        "\n    def subscribe(self, {parameters}) -> AsyncSubscription:\n        \"\"\"The changes at the server, on every revision: \
-         iterate over it in an `async with` block.\n\n        Args:\n{docs}        \"\"\"\n        return AsyncSubscription(self, \
-         SubscriptionFilter({arguments}))\n"
-    )
-}
-
 /// The methods of clients; the blocking ones follow from these.
 fn operations(surface: &Surface) -> String {
     let client = || surface.operations.iter().filter(|operation| operation.caller == Caller::Client);
@@ -812,11 +810,11 @@ fn operations(surface: &Surface) -> String {
     names.sort_unstable_by_key(|name| name.to_lowercase());
     names.dedup();
     let _ = writeln!(text, "{})", names.join(", "));
-    text += "from ...messages import GetPromptResult\nfrom ...requests import OnProgress, params_of, read_answer, \
-             request_json\nfrom ...schema.jsonable import jsonable\nfrom ..subscription import AsyncSubscription\nfrom ..tool_results import expect, read_tool_result\n\nT = TypeVar(\"T\")\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
+    text += "from ...messages import GetPromptResult\nfrom ...options import camel_case, in_ms\nfrom ...requests import OnProgress, params_of, read_answer, \
+             request_json\nfrom ...schema.jsonable import jsonable\nfrom ..tool_results import expect, read_tool_result\nfrom .streams import AsyncClientTask, AsyncSubscription\n\nT = TypeVar(\"T\")\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
              each.\"\"\"\n";
     text += REQUEST;
-    text += &subscribe(surface);
+    text += &streams::methods(surface);
     for operation in client() {
         text += &match &operation.list {
             Some(list) => method(operation, Some((list, true))) + &method(operation, Some((list, false))),

@@ -5,6 +5,7 @@ mod client_requests;
 mod facts;
 mod group;
 mod server_requests;
+mod streams;
 
 use std::fmt::Write as _;
 
@@ -76,6 +77,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         file("client-requests", client_requests::render(surface)),
         file("server-requests", server_requests::render(surface)),
         file("operations", operations(surface)),
+        file("streams", streams::CLASSES.to_owned()),
         (GROUP.to_owned(), format!("// {MARK}\n{}", group::client(surface))),
         file("group-servers", group::servers()),
     ];
@@ -356,6 +358,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 ",
     );
+    body.push_str(streams::METHODS);
     for row in &client {
         body.push('\n');
         body.push_str(&client_method(row));
@@ -378,14 +381,14 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     used.sort_unstable();
     used.dedup();
     let imports = format!(
-        "import {{ EventEmitter }} from \"node:events\";\n\nimport type {{ CallOptions, RequestOptions, RequestSender, ToolCallOptions, ToolResult }} from \"../requests.js\";\nimport type {{ Schema }} from \"../schema/convert.js\";\nimport type {{\n{}}} from \"./model.js\";\n",
+        "import {{ EventEmitter }} from \"node:events\";\n\nimport type {{ CallOptions, RequestOptions, RequestSender, ToolCallOptions, ToolResult }} from \"../requests.js\";\nimport type {{ Schema }} from \"../schema/convert.js\";\nimport {{ milliseconds }} from \"../times.js\";\nimport type {{\n{}}} from \"./model.js\";\nimport {{ ClientTask, Subscription }} from \"./streams.js\";\n",
         used.iter().map(|name| format!("  {name},\n")).collect::<String>()
     );
     imports + &body
 }
 
 /// Models that operations may name without a parameter or result of that type.
-const MODEL_NAMES_OF_OPERATIONS: [&str; 1] = ["JsonObject"];
+const MODEL_NAMES_OF_OPERATIONS: [&str; 2] = ["JsonObject", "SubscriptionFilter"];
 
 fn client_method(row: &Operation) -> String {
     let name = camel(&row.name);

@@ -15,6 +15,7 @@ mod mounted;
 mod opening;
 mod server_requests;
 mod subscriptions;
+mod tasks;
 mod threads;
 
 pub(crate) use alone::play;

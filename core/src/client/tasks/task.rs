@@ -125,13 +125,25 @@ impl ClientTask {
         self.handle.0.poll_next(&self.place, context)
     }
 
+    /// Gives a state back that could not be handed on: the latest is the next one again.
+    #[doc(hidden)]
+    pub fn put_back(&self) {
+        *self.place.lock() = Place::default();
+    }
+
+    /// Ends the polling for those who hold it by reference.
+    #[doc(hidden)]
+    pub fn end(&self) {
+        self.handle.0.end(ClientError::Closed);
+    }
+
     /// The result of the call, once the task is over: within the longest time of a request
     /// ([`ClientOptions::max_timeout`](super::super::ClientOptions::max_timeout)).
     ///
     /// # Errors
     /// As for [`ClientTask::result_within`].
     pub async fn result(&self) -> Result<CallToolResult, ClientError> {
-        self.result_within(self.client.inner.options.max_timeout).await
+        self.outcome().await?.read().map_err(ClientError::InvalidResponse)
     }
 
     /// The result of the call, once the task is over: within this time.
@@ -143,6 +155,11 @@ impl ClientTask {
     /// for again.
     pub async fn result_within(&self, within: Duration) -> Result<CallToolResult, ClientError> {
         self.outcome_within(within).await?.read().map_err(ClientError::InvalidResponse)
+    }
+
+    #[doc(hidden)]
+    pub async fn outcome(&self) -> Result<RawJson, ClientError> {
+        self.outcome_within(self.client.inner.options.max_timeout).await
     }
 
     #[doc(hidden)]

@@ -1,5 +1,5 @@
 //! Requests of clients that are no operation: each as a function that blocks and as one that starts
-//! it.
+//! it; and those that open and close streams.
 
 use super::{BLOCKS, comment};
 
@@ -16,7 +16,7 @@ struct Pair {
     params: &'static str,
 }
 
-const PAIRS: [Pair; 2] = [
+const PAIRS: [Pair; 4] = [
     Pair {
         name: "request",
         doc: "Makes any request of the protocol.",
@@ -37,21 +37,91 @@ const PAIRS: [Pair; 2] = [
         method: "NEXT",
         params: "None",
     },
+    Pair {
+        name: "next_state",
+        doc: "Waits for the next state of a task (`trunkline_client_start_task`). States that follow fast on one another \
+              may be passed over.",
+        arguments: "task: u64,\n",
+        about: "",
+        result: "the Task as JSON, or `null` when the task is over",
+        target: "task",
+        method: "NEXT",
+        params: "None",
+    },
+    Pair {
+        name: "task_result",
+        doc: "Waits for the result of a task (`trunkline_client_start_task`): for the timeout of `options`, or else the \
+              longest time of the client's requests. `TRUNKLINE_TIMEOUT` if the task is not over: it goes on, and can be waited \
+              for again. `TRUNKLINE_CANCELLED` if it was cancelled. The progress of `options` is that of a task that \
+              `trunkline_client_start_task` started, where the revision has it for tasks.",
+        arguments: "task: u64,\n",
+        about: "",
+        result: "the CallToolResult as JSON",
+        target: "task",
+        method: "RESULT",
+        params: "None",
+    },
+];
+
+/// A request that opens a stream.
+struct StreamOpening {
+    name: &'static str,
+    doc: &'static str,
+    /// The parameters, and the number of the stream.
+    params: &'static str,
+    stream: &'static str,
+    /// The reply, where the host gets it.
+    reply: Option<(&'static str, &'static str)>,
+    method: &'static str,
+    close: &'static str,
+    close_doc: &'static str,
+}
+
+const OPENINGS: [StreamOpening; 2] = [
+    StreamOpening {
+        name: "subscribe",
+        doc: "Subscribes to changes at the server, on every revision. Blocks until the server has agreed. `filter` is a JSON \
+              object: `{\"resources\": [uri], \"tools\": true, \"prompts\": true, \"resourceList\": true, \"tasks\": [id]}`. \
+              `subscription` gets the number for `trunkline_client_next_change` and `trunkline_client_unsubscribe`.",
+        params: "filter",
+        stream: "subscription",
+        reply: None,
+        method: "SUBSCRIBE",
+        close: "unsubscribe",
+        close_doc: "Ends a subscription of this client. One that is over is no error.",
+    },
+    StreamOpening {
+        name: "start_task",
+        doc: "Calls a tool as a task, on every revision that has tasks, or takes a task up again. Blocks until it is there. \
+              `params` is a JSON object: `{\"name\": tool, \"arguments\": {}, \"ttlMs\": milliseconds}`, of which only the name is \
+              required, or `{\"taskId\": id}`. `task` gets the number for `trunkline_client_next_state`, \
+              `trunkline_client_task_result` and `trunkline_client_close_task`; `trunkline_client_cancel_task` takes the id. \
+              `state` is the Task as JSON, or `null` where the server made no task of the call, whose result is there then; \
+              it is yours: `trunkline_text_free`.",
+        params: "params",
+        stream: "task",
+        reply: Some(("state", "trunkline_text")),
+        method: "START_TASK",
+        close: "close_task",
+        close_doc: "Ends the polling for a task of this client, and leaves the task alone. One that is closed is no error.",
+    },
 ];
 
 pub(super) fn render() -> String {
-    let functions: String = PAIRS.iter().flat_map(|pair| [blocking(pair), started(pair)]).collect();
+    let pairs = PAIRS.iter().flat_map(|pair| [blocking(pair), started(pair)]);
+    let functions: String = pairs.chain(OPENINGS.iter().flat_map(|row| [opening(row), closing(row)])).collect();
     format!(
-        "//! Requests of clients that are no operation, each as a function that blocks and as one that starts\n//! it.\n\n\
+        "//! Requests of clients that are no operation, each as a function that blocks and as one that starts\n//! it; and \
+         the streams of clients.\n\n\
          use std::ffi::c_void;\n\n\
-         use trunkline_bridge::message::NEXT;\n\n\
+         use trunkline_bridge::message::{{NEXT, RESULT, START_TASK, SUBSCRIBE}};\n\n\
          use crate::client::trunkline_client;\n\
          use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
          use crate::edge::ffi::{{guard, handle, out, out_or_null, text}};\n\
          use crate::edge::options::settled;\n\
          use crate::edge::text::{{Text, trunkline_str, trunkline_text}};\n\
          use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
-         use crate::json::raw;\n\
+         use crate::json::{{raw, required}};\n\
          use crate::requests::{{PreparedRequest, ReplyCallback, completion, trunkline_reply_callback, \
          trunkline_request_options}};\n\
          {functions}"
@@ -106,5 +176,46 @@ fn started(Pair { name, arguments, result, target, method, params, .. }: &Pair) 
          request.start(&client.port, {target}, client.handle, completion, out_or_null!(ticket))\n\
          }})\n}}\n",
         comment(&doc, ""),
+    )
+}
+
+fn opening(StreamOpening { name, doc, params, stream, reply, method, .. }: &StreamOpening) -> String {
+    let (mut argument, mut place, mut give) = (String::new(), String::new(), "Ok(())".to_owned());
+    if let Some((reply, ty)) = reply {
+        argument = format!("{reply}: *mut *mut {ty},\n");
+        place = format!("let {reply} = out!({reply});\n");
+        give = format!("{reply}.finish(Text::copy(&json).give())");
+    }
+    let json = if reply.is_some() { "json" } else { "_" };
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_client_{name}(\n\
+         client: *mut trunkline_client,\n\
+         {params}: trunkline_str,\n\
+         options: *const trunkline_request_options,\n\
+         {stream}: *mut u64,\n{argument}\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         guard(error, || {{\n\
+         let (client, {stream}) = (handle!(client).connection.clone(), out!({stream}));\n{place}\
+         let params = Some(required(\"{params}\", text!({params}))?);\n\
+         let request = PreparedRequest {{ method: {method}, params, all: false, options: settled!(options) }};\n\
+         let (ticket, {json}) = request.run(&client.port, client.handle)?;\n\
+         {stream}.put(ticket);\n{give}\n\
+         }})\n}}\n",
+        comment(doc, ""),
+    )
+}
+
+fn closing(StreamOpening { close, close_doc, stream, .. }: &StreamOpening) -> String {
+    format!(
+        "\n{}#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"C\" fn trunkline_client_{close}(\n\
+         client: *mut trunkline_client,\n\
+         {stream}: u64,\n\
+         error: *mut *mut trunkline_error,\n\
+         ) -> trunkline_result {{\n\
+         guard(error, || Ok(handle!(client).connection.port.core.cancel({stream}, \"\")?))\n}}\n",
+        comment(close_doc, ""),
     )
 }

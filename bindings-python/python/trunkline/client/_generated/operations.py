@@ -29,10 +29,11 @@ from ..._generated.models import (
     Tool,
 )
 from ...messages import GetPromptResult
+from ...options import camel_case, in_ms
 from ...requests import OnProgress, params_of, read_answer, request_json
 from ...schema.jsonable import jsonable
-from ..subscription import AsyncSubscription
 from ..tool_results import expect, read_tool_result
+from .streams import AsyncClientTask, AsyncSubscription
 
 T = TypeVar("T")
 
@@ -113,6 +114,48 @@ class AsyncOperations:
                 tasks=tasks,
             ),
         )
+
+    async def start_task(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        ttl: float | None = None,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+    ) -> AsyncClientTask:
+        """Calls a tool as a task, on every revision that has tasks. Where the server makes none of the call, the task
+        has no id, and its result at once.
+
+        Args:
+            name: The name of the tool.
+            arguments: Its arguments, as its input schema says.
+            ttl: Seconds that the server is asked to keep the task (2025-11-25; default: as it likes).
+            timeout: Seconds for the start (default: the client's).
+            max_timeout: The most seconds for the start, however often the timeout is renewed.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"name": name, "arguments": arguments, **camel_case(**in_ms(ttl=ttl))})
+        return AsyncClientTask(self, *await self._ask(None, request_json("startTask", params, timeout, max_timeout)))
+
+    async def resume_task(self, task_id: str, *, timeout: float | None = None) -> AsyncClientTask:
+        """Takes up a task by its id, for example one that was started before this program was.
+
+        Args:
+            task_id: The id of the task.
+            timeout: Seconds for the answer (default: the client's).
+
+        Raises:
+            ProtocolError: The server does not know the task, or not any more.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        json = request_json("startTask", {"taskId": task_id}, timeout)
+        return AsyncClientTask(self, *await self._ask(None, json))
 
     async def list_tools(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None

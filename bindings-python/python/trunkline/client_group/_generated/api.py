@@ -16,11 +16,15 @@ from ...client._generated.server_requests import (
     SampleRequest,
     TokenRequest,
 )
+from ...client._generated.streams import AsyncClientTask, AsyncSubscription
+from ...client._generated.sync_streams import SyncClientTask, SyncSubscription
 from .group import ClientGroup
 from .sync_group import SyncClientGroup
 
 __all__ = [
     "AssertionRequest",
+    "AsyncClientTask",
+    "AsyncSubscription",
     "AuthorizeRequest",
     "ClientGroup",
     "Credentials",
@@ -33,5 +37,7 @@ __all__ = [
     "SampleRequest",
     "ServerTarget",
     "SyncClientGroup",
+    "SyncClientTask",
+    "SyncSubscription",
     "TokenRequest",
 ]

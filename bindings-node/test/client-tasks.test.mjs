@@ -1,0 +1,136 @@
+// Tasks of clients: one API for 2025-11-25 and for the extension of 2026-07-28.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { CancelledError, Client, ClosedError, InvalidArgumentError, ProtocolError, Server, TimeoutError, ToolError } from "trunkline";
+
+const withTasks = ["2025-11-25", "2026-07-28"];
+const form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+const weather = { type: "object", properties: { degrees: { type: "number" } }, required: ["degrees"] };
+
+/** Connects to a server whose tools are tasks, and closes both. */
+async function withReports(options, use) {
+  const server = new Server({ name: "reports", version: "1.0.0" }, { taskPollInterval: 20 });
+  const { promise: gate, resolve: goOn } = deferred();
+  const aborted = [];
+  const task = "optional";
+  server.registerTool("report", { task }, async (_, ctx) => {
+    ctx.setTaskMessage("half of it is written");
+    await ctx.progress(1, 2);
+    await gate;
+    return "the report";
+  });
+  server.registerTool("measure", { task: "required", outputSchema: weather }, () => ({ degrees: 21.5 }));
+  server.registerTool("fails", { task }, () => {
+    throw new ToolError("it failed");
+  });
+  server.registerTool("breaks", { task }, () => {
+    throw new ProtocolError("it broke", { code: -32000, data: { a: 1 } });
+  });
+  server.registerTool("endless", { task }, async (_, ctx) => {
+    await sleep(60_000, undefined, { signal: ctx.signal }).catch(() => aborted.push("endless"));
+    return "never";
+  });
+  server.registerTool("asks", { task }, async (_, ctx) => `Hello, ${(await ctx.elicit("Who?", form, { key: "who" })).content.name}`);
+  server.registerTool("plain", {}, () => "at once");
+  try {
+    const client = await Client.connect(server, options);
+    try {
+      await use(client, { goOn, aborted });
+    } finally {
+      await client.close();
+    }
+  } finally {
+    await server.close();
+  }
+}
+
+function deferred() {
+  let resolve;
+  const promise = new Promise((keep) => (resolve = keep));
+  return { promise, resolve };
+}
+
+const text = async (result) => (await result).content[0].text;
+
+for (const revision of withTasks) {
+  test(`TSK-06, TKX-03, TKX-16: a task is a stream of states with a result, revision ${revision}`, () =>
+    withReports({ revision }, async (client, { goOn }) => {
+      const task = await client.startTask("report", {}, { ttl: 60_000 });
+      assert.equal(task.state.status, "working");
+      await assert.rejects(task.result({ timeout: 10 }), TimeoutError);
+      goOn();
+      const states = [];
+      for await (const state of task) states.push(state.status);
+      assert.equal(states.at(-1), "completed");
+      assert.equal(task.state.status, "completed");
+      assert.equal(await text(task.result()), "the report");
+      task.close();
+      await assert.rejects(task.result(), ClosedError);
+
+      const again = await client.resumeTask(task.id);
+      assert.equal(await text(again.result()), "the report");
+      assert.equal((await client.getTask(task.id)).status, "completed");
+      // TSK-06, TKX-52: a call whose caller wants the result alone.
+      assert.deepEqual((await client.callTool("measure")).structuredContent, { degrees: 21.5 });
+      const { structuredContent } = await (await client.startTask("measure")).result({ result: weather });
+      assert.equal(structuredContent.degrees, 21.5);
+    }));
+
+  test(`TSK-04: a call without a task has its result at once, revision ${revision}`, () =>
+    withReports({ revision }, async (client) => {
+      const task = await client.startTask("plain");
+      assert.deepEqual([task.id, task.state, (await task.next()).done], [undefined, undefined, true]);
+      assert.equal(await text(task.result()), "at once");
+      await task.cancel();
+    }));
+
+  test(`TSK-21, TSK-30, TSK-31: failures of tasks are typed, revision ${revision}`, () =>
+    withReports({ revision }, async (client, { aborted }) => {
+      const broken = client.startTask("breaks").then((task) => task.result());
+      await assert.rejects(broken, (error) => error instanceof ProtocolError && error.code === -32000 && error.data.a === 1);
+      const failed = await client.startTask("fails");
+      assert.equal((await failed.result()).isError, true);
+      await assert.rejects(failed.result({ raiseOnError: true }), ToolError);
+
+      const endless = await client.startTask("endless");
+      await endless.cancel();
+      await assert.rejects(endless.result(), CancelledError);
+      for (let left = 500; left > 0 && aborted.length === 0; left--) await sleep(10);
+      assert.deepEqual(aborted, ["endless"]);
+      await assert.rejects(client.resumeTask("nobody"), (error) => error instanceof ProtocolError && error.code === -32602);
+    }));
+
+  test(`TSK-19, TKX-32: handlers give the input of tasks, revision ${revision}`, () =>
+    withReports({ revision, onElicit: () => ({ action: "accept", content: { name: "Ada" } }) }, async (client) => {
+      const task = await client.startTask("asks");
+      assert.equal(await text(task.result({ timeout: 10_000 })), "Hello, Ada");
+    }));
+
+  test(`a task that is closed while it is waited for, revision ${revision}`, () =>
+    withReports({ revision }, async (client, { goOn }) => {
+      const task = await client.startTask("report");
+      const waiting = assert.rejects(task.result(), ClosedError);
+      await task[Symbol.asyncDispose]();
+      await waiting;
+      assert.equal((await task.next()).done, true);
+      goOn();
+      assert.equal(await text((await client.resumeTask(task.id)).result()), "the report");
+    }));
+}
+
+test("PRG-07: progress comes while the result is waited for", () =>
+  withReports({ revision: "2025-11-25" }, async (client, { goOn }) => {
+    const seen = [];
+    const task = await client.startTask("report");
+    const onProgress = ({ progress, total }) => {
+      seen.push([progress, total]);
+      goOn();
+    };
+    assert.equal(await text(task.result({ onProgress })), "the report");
+    assert.deepEqual(seen, [[1, 2]]);
+  }));
+
+test("there are no tasks before 2025-11-25", () =>
+  withReports({ revision: "2025-06-18" }, (client) => assert.rejects(client.resumeTask("nobody"), InvalidArgumentError)));

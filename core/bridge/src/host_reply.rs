@@ -1,0 +1,59 @@
+//! The outcome and the progress of a request of the host to a server.
+
+use super::{
+    error::BridgeError, expectation::Expectation, queue::Latest, replies::finish, slot::ReplySlot, state::PortState,
+};
+use std::sync::{Arc, Weak};
+use trunkline::{
+    bridge_support::ReplyTo,
+    client::ClientError,
+    protocol::{RawJson, method},
+};
+
+/// Takes the outcome of a request to the host.
+pub(super) struct HostReply {
+    state: Weak<PortState>,
+    ticket: u64,
+    connection: u64,
+    /// The method, and the structured content that its result must have.
+    expected: Option<(String, Expectation)>,
+    latest: Latest,
+    /// Gets the progress in place of the queue.
+    slot: Option<Arc<ReplySlot>>,
+}
+
+impl HostReply {
+    pub(super) fn new(
+        state: &Arc<PortState>,
+        ticket: u64,
+        connection: u64,
+        slot: Option<Arc<ReplySlot>>,
+        expected: Option<(String, Expectation)>,
+    ) -> Self {
+        let slot = slot.filter(|_| state.queue.has_bell_for_threads());
+        Self { state: Arc::downgrade(state), ticket, connection, expected, latest: Latest::default(), slot }
+    }
+}
+
+impl ReplyTo for HostReply {
+    fn answered(&self, outcome: Result<RawJson, ClientError>) {
+        if let Some(state) = self.state.upgrade() {
+            let outcome = outcome.map_err(BridgeError::from).and_then(|result| match &self.expected {
+                Some((method, expected)) => expected.check(method, result),
+                None => Ok(result),
+            });
+            finish(&state, self.ticket, outcome.map(RawJson::into_bytes));
+        }
+    }
+
+    fn progress(&self, params: RawJson) {
+        let Some(state) = self.state.upgrade() else { return };
+        let (queue, body) = (&state.queue, params.into_bytes());
+        if let Some(slot) = &self.slot {
+            slot.put_progress(body);
+            queue.ring_for_threads();
+        } else {
+            queue.push_progress(self.ticket, self.connection, method::PROGRESS, &self.latest, body);
+        }
+    }
+}
