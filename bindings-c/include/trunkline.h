@@ -2336,6 +2336,20 @@ enum trunkline_result trunkline_client_options_set_max_input_rounds(struct trunk
                                                                     uint64_t max_input_rounds);
 
 /**
+ * Sets whether to keep results for as long as the server says (2026-07-28: `ttlMs`,
+ * `cacheScope`): lists and the contents of resources. Notifications of changes end that earlier.
+ * Default true.
+ */
+enum trunkline_result trunkline_client_options_set_cache(struct trunkline_client_options *options, bool cache);
+
+/**
+ * Sets the most bytes of results that are kept; the oldest go first. There are at most 1,024 of
+ * them. In bytes. Default 16777216.
+ */
+enum trunkline_result trunkline_client_options_set_max_cache_bytes(struct trunkline_client_options *options,
+                                                                   uint64_t max_cache_bytes);
+
+/**
  * Sets the least severe log messages that servers are asked for; without it, their default.
  * JSON.
  */

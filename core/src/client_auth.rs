@@ -19,6 +19,13 @@ pub trait ClientAuth: Send + Sync + 'static {
         let _ = (request, nonce);
     }
 
+    /// The authorization context of the next request, if it is known before it is made: results
+    /// that are private to a context are kept for it alone, and without one they are not kept. It
+    /// changes with the credentials.
+    fn context(&self) -> Option<u64> {
+        None
+    }
+
     /// The identifier of the extension that these credentials follow, which the client declares
     /// among its capabilities.
     fn extension(&self) -> Option<&'static str> {

@@ -638,6 +638,27 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_input_rounds(
     set!(options, options.given.put("maxInputRounds", max_input_rounds))
 }
 
+/// Sets whether to keep results for as long as the server says (2026-07-28: `ttlMs`,
+/// `cacheScope`): lists and the contents of resources. Notifications of changes end that earlier.
+/// Default true.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_cache(
+    options: *mut trunkline_client_options,
+    cache: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("cache", cache))
+}
+
+/// Sets the most bytes of results that are kept; the oldest go first. There are at most 1,024 of
+/// them. In bytes. Default 16777216.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_max_cache_bytes(
+    options: *mut trunkline_client_options,
+    max_cache_bytes: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("maxCacheBytes", max_cache_bytes))
+}
+
 /// Sets the least severe log messages that servers are asked for; without it, their default.
 /// JSON.
 #[unsafe(no_mangle)]

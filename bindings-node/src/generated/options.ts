@@ -260,6 +260,16 @@ export interface ClientOptions {
   terminalForms?: boolean;
   /** Most rounds of requests for input in one call (2026-07-28). Default: 10. */
   maxInputRounds?: number;
+  /**
+   * Keep results for as long as the server says (2026-07-28: `ttlMs`, `cacheScope`): lists and the
+   * contents of resources. Notifications of changes end that earlier. Default: true.
+   */
+  cache?: boolean;
+  /**
+   * Most bytes of results that are kept; the oldest go first. There are at most 1,024 of them.
+   * Default: 16,777,216 (16 MiB).
+   */
+  maxCacheBytes?: number;
   /** The least severe log messages that servers are asked for; without it, their default. */
   logLevel?: LoggingLevel;
   /** Longest time of opening the conversation, all attempts together. Default: 30,000 (30 s). */

@@ -59,6 +59,10 @@ impl Client {
             reply.answered(Ok(done));
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Cancelled))));
         }
+        if let Some(kept) = self.kept(method, params, options, revision)? {
+            reply.answered(Ok(kept));
+            return Ok(InFlight(Arc::new(Mutex::new(Flight::Cancelled))));
+        }
         let call = || RepeatedCall {
             method: method.to_owned(),
             params: params.cloned(),
@@ -73,6 +77,7 @@ impl Client {
             return Ok(flight);
         }
         if !takes_input(method, revision) {
+            let reply = self.keeping(method, params, options, revision, reply);
             let id = self.start_once(method, params, options, with_progress, reply)?;
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Sent(id)))));
         }
@@ -108,7 +113,8 @@ impl Client {
             spent: Duration::ZERO,
             began: self.inner.runtime.now(),
         };
-        let reply: Arc<dyn ReplyTo> = Arc::new(rounds);
+        // The first answer alone: those of later rounds are not kept.
+        let reply = self.keeping(&method, params.as_ref(), &options, revision, Arc::new(rounds));
         if method != method::TOOLS_CALL || !self.inner.mirrors(revision) {
             return self.send_noting(flight, &method, params.as_ref(), &options, with_progress, reply, again);
         }

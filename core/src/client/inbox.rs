@@ -1,14 +1,15 @@
 //! The receiving side of a client: what its link brings.
 
 use super::{
-    error::ClientError, failure::LinkFailure, host::Run, inner::ClientInner, link::Inbox, tasks::form::unified,
+    error::ClientError, failure::LinkFailure, host::Run, inner::ClientInner, link::Inbox,
+    response_cache::with_valid_time, tasks::form::unified,
 };
 use crate::{
     engine::ClientReceived,
     protocol::{
         RawJson, RequestId, Revision, RevisionFeature,
         envelope::{Frame, FrameBounds, Message},
-        method,
+        method::{self, MessageKind, Method, Sender},
     },
     wire_log::{Direction, Side, WireFacts},
 };
@@ -83,6 +84,7 @@ impl Inbox for ClientInbox {
 
     fn missed(&self) {
         if let Some(client) = self.client() {
+            client.cache.clear();
             client.subscriptions.missed();
         }
     }
@@ -136,10 +138,12 @@ impl ClientInner {
             ClientReceived::Abandoned(result) => self.abandoned(&result),
             ClientReceived::Progress { item, params } => item.progress(params),
             ClientReceived::OfSubscription { item, notification } => {
+                self.cache.notification(&notification);
                 self.tasks.notification(&notification.method, notification.params.as_ref());
                 item.notification(notification);
             }
             ClientReceived::Notification(notification) => {
+                self.cache.notification(&notification);
                 self.tasks.notification(&notification.method, notification.params.as_ref());
                 self.subscriptions.notification(&notification);
                 self.events.notification(&notification.method, notification.params.as_ref());
@@ -153,6 +157,10 @@ impl ClientInner {
 
     /// Learns what a result says about tools, and gives it in the form that programs see.
     fn read(&self, method: &str, revision: Option<Revision>, result: RawJson) -> RawJson {
+        let row = revision.filter(|revision| revision.supports(RevisionFeature::CacheHints)).and_then(|revision| {
+            Method::find(method, MessageKind::Request, Sender::Client, revision).filter(|row| row.cacheable)
+        });
+        let result = if row.is_some() { with_valid_time(result) } else { result };
         if method != method::TOOLS_LIST {
             return unified(method, result);
         }

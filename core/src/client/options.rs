@@ -61,6 +61,12 @@ trunkline_proto::options! {
         terminal_forms: bool => "terminalForms" = false,
         /// Most rounds of requests for input in one call (2026-07-28).
         max_input_rounds: usize => "maxInputRounds" = 10,
+        /// Keep results for as long as the server says (2026-07-28: `ttlMs`, `cacheScope`): lists
+        /// and the contents of resources. Notifications of changes end that earlier.
+        cache: bool => "cache" = true,
+        /// Most bytes of results that are kept; the oldest go first. There are at most 1,024 of
+        /// them.
+        max_cache_bytes: usize => "maxCacheBytes" as Bytes = 16 << 20,
         /// The least severe log messages that servers are asked for; without it, their default.
         log_level: Option<LoggingLevel> => "logLevel" = None,
         /// Longest time of opening the conversation, all attempts together.
@@ -107,6 +113,8 @@ trunkline_proto::setters!(ClientOptions {
     value with_input_timeout input_timeout: Duration,
     value with_terminal_forms terminal_forms: bool,
     value with_max_input_rounds max_input_rounds: usize,
+    value with_cache cache: bool,
+    value with_max_cache_bytes max_cache_bytes: usize,
     into with_log_level log_level: Option<LoggingLevel>,
     value with_connect_timeout connect_timeout: Duration,
     value with_reconnect reconnect: bool,
@@ -161,6 +169,8 @@ pub struct RequestOptions {
     /// The time that the server is asked to keep a task (2025-11-25); without it, the server
     /// decides.
     pub task_ttl: Option<Duration>,
+    /// Ask the server even if the result is kept and fresh ([`ClientOptions::cache`]).
+    pub fresh: bool,
     /// The server may answer by a task.
     pub(super) as_task: bool,
 }
@@ -186,4 +196,5 @@ trunkline_proto::setters!(RequestOptions {
     value with_input input: InputMode,
     into with_input_responses input_responses: Option<InputResponses>,
     into with_task_ttl task_ttl: Option<Duration>,
+    value with_fresh fresh: bool,
 });

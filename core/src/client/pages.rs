@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     engine::later,
-    protocol::{RawJson, method::Method},
+    protocol::{RawJson, error::code, method::Method},
     runtime::Promise,
     sync::Mutex,
 };
@@ -45,9 +45,23 @@ impl Client {
         let mut list = WholeList::of(method)?;
         let (given, mut options) = (options, options.clone());
         let deadline = later(self.inner.runtime.now(), self.inner.request_timeout(&options).max);
-        let mut params = params.cloned();
+        let (first, mut params, mut restarted) = (params, params.cloned(), false);
         for _ in 0..MAX_PAGES {
-            let page = self.request(method, params.as_ref(), &options).await?;
+            let page = match self.request(method, params.as_ref(), &options).await {
+                // CCH-12: the cursor came from a page that was kept, and is not known any more.
+                Err(ClientError::Protocol(error))
+                    if !restarted
+                        && error.code == code::INVALID_PARAMS
+                        && list.has_pages()
+                        && self.inner.cache.forget(method) =>
+                {
+                    restarted = true;
+                    list = WholeList::of(method)?;
+                    params = first.cloned();
+                    continue;
+                }
+                page => page?,
+            };
             let Some(cursor) = list.take(&page)? else { return list.finish(page) };
             params = Some(with_cursor(params.as_ref(), &cursor)?);
             let left = deadline.saturating_duration_since(self.inner.runtime.now());
@@ -109,6 +123,10 @@ impl WholeList {
             .ok_or_else(|| ClientError::Invalid(format!("{method} gives no list whose pages could be followed")))?;
         let (method, items) = (method.to_owned(), Vec::new());
         Ok(Self { method, member, first: None, items, cursors: HashSet::new(), bytes: 0 })
+    }
+
+    fn has_pages(&self) -> bool {
+        self.first.is_some()
     }
 
     /// Takes a page; gives the cursor of the next one.

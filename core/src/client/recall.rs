@@ -53,6 +53,7 @@ impl ReplyTo for Recall {
 
 impl Recall {
     async fn call(self, client: &Client, refused: Result<RawJson, ClientError>) {
+        client.inner.cache.forget(method::TOOLS_LIST);
         if client.list_all(method::TOOLS_LIST, None, &RequestOptions::default()).await.is_err() {
             return self.reply.answered(refused);
         }

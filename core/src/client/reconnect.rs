@@ -60,6 +60,7 @@ impl ClientInner {
         let link = self.link.lock().take();
         tracing::warn!(target: "trunkline", "the connection was lost, and is made anew when it is needed: {failure}");
         self.host.stop_requests();
+        self.cache.clear();
         let replies = self.conversation.lock().drain();
         for reply in replies {
             reply.answered(Err(ClientError::Link(failure.clone())));

@@ -1,6 +1,7 @@
 //! The client against scripted servers: in this process under a clock of the test's own, and as
 //! real child processes.
 
+mod cache;
 mod groups;
 mod host;
 mod negotiation;

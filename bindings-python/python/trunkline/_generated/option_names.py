@@ -38,6 +38,8 @@ CLIENT_OPTIONS: Final = {
     "input_timeout": "inputTimeoutMs",
     "terminal_forms": "terminalForms",
     "max_input_rounds": "maxInputRounds",
+    "cache": "cache",
+    "max_cache_bytes": "maxCacheBytes",
     "log_level": "logLevel",
     "connect_timeout": "connectTimeoutMs",
     "reconnect": "reconnect",

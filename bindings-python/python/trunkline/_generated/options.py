@@ -136,6 +136,16 @@ class ClientOptions(TypedDict, total=False):
     max_input_rounds: int | None
     """Most rounds of requests for input in one call (2026-07-28). Default: 10."""
 
+    cache: bool | None
+    """Keep results for as long as the server says (2026-07-28: `ttlMs`, `cacheScope`): lists and the
+    contents of resources. Notifications of changes end that earlier. Default: True.
+    """
+
+    max_cache_bytes: int | None
+    """Most bytes of results that are kept; the oldest go first. There are at most 1,024 of them. Default:
+    16 MiB.
+    """
+
     log_level: LoggingLevel | None
     """The least severe log messages that servers are asked for; without it, their default."""
 

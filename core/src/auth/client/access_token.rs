@@ -76,6 +76,10 @@ impl ClientAuth for AccessToken {
             _ => Box::pin(ready(Ok(false))),
         }
     }
+
+    fn context(&self) -> Option<u64> {
+        matches!(self.0, Source::Fixed(_)).then_some(0)
+    }
 }
 
 impl From<AccessToken> for Option<Arc<dyn ClientAuth>> {

@@ -195,6 +195,10 @@ impl ClientAuth for OAuth {
         self.session(&request.url).nonce(&request.url, nonce);
     }
 
+    fn context(&self) -> Option<u64> {
+        Some(self.sessions.lock().values().map(|session| session.changes()).sum())
+    }
+
     fn extension(&self) -> Option<&'static str> {
         match self.settings.grant {
             Grant::ClientCredentials => Some("io.modelcontextprotocol/oauth-client-credentials"),

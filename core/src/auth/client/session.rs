@@ -39,6 +39,8 @@ struct CredentialState {
     /// The store has been read.
     is_loaded: bool,
     tokens: Option<Tokens>,
+    /// Counts the changes of the tokens.
+    changes: u64,
     proofs: Option<Arc<Proofs>>,
     found: Option<Discovered>,
     /// How often credentials were asked for, and why in vain the last time.
@@ -127,6 +129,11 @@ impl CredentialSession {
         outcome
     }
 
+    /// Counts the changes of the tokens.
+    pub(super) fn changes(&self) -> u64 {
+        self.state.lock().changes
+    }
+
     /// Keeps a nonce for the next proof.
     pub(super) fn nonce(&self, url: &str, nonce: &str) {
         let proofs = self.state.lock().proofs.clone();
@@ -178,6 +185,7 @@ impl CredentialSession {
             _ => {}
         }
         state.tokens = tokens;
+        state.changes += 1;
         Ok(())
     }
 

@@ -221,7 +221,7 @@ fn task(params: &RawJson) -> Result<Change, serde_json::Error> {
 
 /// Returns whether a URI is another one or lies below it: a server may announce a part of what was
 /// subscribed to.
-fn lies_below(uri: &str, above: &str) -> bool {
+pub(in crate::client) fn lies_below(uri: &str, above: &str) -> bool {
     uri.strip_prefix(above)
         .is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with(['/', '#', '?']))
 }

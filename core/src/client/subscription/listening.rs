@@ -100,7 +100,10 @@ impl ClientInner {
                     return;
                 }
                 match client.open_stream(&entry, client.options.timeout).await {
-                    Ok(_) => return entry.missed(),
+                    Ok(_) => {
+                        client.cache.clear();
+                        return entry.missed();
+                    }
                     Err(ClientError::Cancelled) => return,
                     Err(error) if may_pass(&error) && runtime.now() < give_up => {
                         tracing::debug!(target: "trunkline", "a lost subscription is still not open: {error}");
