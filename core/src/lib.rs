@@ -101,8 +101,8 @@
 //! with their setters, such as [`ServerOptions::with_page_size`], because later releases add
 //! options.
 //!
-//! [`protocol`] and [`engine`] are re-exported from the pure crate `trunkline-proto`. [`server`]
-//! and [`client`] are async over traits, and [`transport`] drives them with tokio.
+//! [`protocol`] is re-exported from the pure crate `trunkline-proto`. [`server`] and [`client`] are
+//! async over traits, and [`transport`] drives them with tokio.
 
 #![forbid(unsafe_code)]
 // Only `transport` and tests may use what clippy.toml forbids.

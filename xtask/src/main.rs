@@ -1,5 +1,7 @@
 //! The project's commands. `cargo xtask help` lists them.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod build;
 mod conformance;

@@ -12,6 +12,8 @@
 //! capabilities, and every place that the schemas declare as a map or as any value, such as
 //! `arguments` or an error's `data`.
 
+#![forbid(unsafe_code)]
+
 mod catalog;
 mod checker;
 mod extension;

@@ -4,6 +4,8 @@
 //! Exit code 0 when messages were checked and all are pure, 1 when not, 2 when it could not be
 //! found out.
 
+#![forbid(unsafe_code)]
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 const DEADLINE: Duration = Duration::from_secs(600);
 
 /// The rest of the command builds with the feature `full`.
-const COMBINATIONS: [&str; 13] = [
+const COMBINATIONS: [&str; 15] = [
     "server",
     "client",
     "auth",
@@ -28,6 +28,8 @@ const COMBINATIONS: [&str; 13] = [
     "skills",
     "client,child-process",
     "client,http-client",
+    "http-client,auth",
+    "client,skills",
     "client,terminal",
     "child-process,http-client,schema-validation",
 ];

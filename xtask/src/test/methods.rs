@@ -34,7 +34,9 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     for folder in BINDINGS {
         for file in files_under(&workspace.path(folder))?.iter().filter(|file| is_code(file)) {
             let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-            let words = protocol_words(&methods, &text);
+            // Backquotes quote texts in TypeScript, and code in comments of the other languages.
+            let quotes = if file.extension().is_some_and(|extension| extension == "ts") { "\"'`" } else { "\"'" };
+            let words = protocol_words(&methods, &text, quotes);
             match words.is_empty() {
                 true => count.passed += 1,
                 false => count.failed += 1,
@@ -56,19 +58,38 @@ fn methods_in(table: &str) -> Vec<&str> {
     rows.map(|(_, name)| name).filter(|name| name.contains('/') && !name.contains(' ')).collect()
 }
 
-/// The methods that stand as a string in the code of a file; every notification counts, known or
-/// put together. Examples in docs are between backquotes.
-fn protocol_words(methods: &[&str], text: &str) -> Vec<(usize, String)> {
+/// The methods that stand as a string in the code of a file, in one of these quotes; every
+/// notification counts, known or put together.
+fn protocol_words(methods: &[&str], text: &str, quotes: &str) -> Vec<(usize, String)> {
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-    let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default()).enumerate();
-    let words = methods.iter().map(|method| format!("\"{method}\"")).chain(["\"notifications/".to_owned()]);
-    lines
-        .filter(|(_, line)| !line.contains('`'))
-        .flat_map(|(index, line)| {
-            let found: Vec<_> = words.clone().filter(|word| line.contains(word)).collect();
-            found.into_iter().take(1).map(move |word| (index + 1, word))
-        })
-        .collect()
+    let words = quotes.chars().flat_map(|quote| {
+        let whole = methods.iter().map(move |method| format!("{quote}{method}{quote}"));
+        whole.chain([format!("{quote}notifications/")])
+    });
+    let words: Vec<String> = words.collect();
+    let (mut found, mut in_docstring) = (Vec::new(), false);
+    for (index, line) in code.lines().enumerate() {
+        let marks = line.matches("\"\"\"").count();
+        let is_docstring = in_docstring || marks > 0;
+        in_docstring ^= marks % 2 == 1;
+        if is_docstring || is_comment(line) {
+            continue;
+        }
+        let line = without_examples(line, quotes);
+        found.extend(words.iter().find(|word| line.contains(word.as_str())).map(|word| (index + 1, word.clone())));
+    }
+    found
+}
+
+/// A line of a comment of TypeScript or Rust.
+fn is_comment(line: &str) -> bool {
+    ["//", "/*", "* ", "*/"].iter().any(|start| line.trim_start().starts_with(start))
+}
+
+/// A line without what stands behind `//`, and between backquotes where they are no quotes.
+fn without_examples(line: &str, quotes: &str) -> String {
+    let code = line.split(" // ").next().unwrap_or_default();
+    if quotes.contains('`') { code.to_owned() } else { code.split('`').step_by(2).collect() }
 }
 
 /// The source files that people write; generated ones follow from the rows of the core.
@@ -88,8 +109,14 @@ mod tests {
     fn methods_of_the_protocol_are_found_in_native_code() {
         let table = "names! {\n    PING = \"ping\",\n    TOOLS_LIST = \"tools/list\",\n}\n";
         assert_eq!(methods_in(table), ["tools/list"]);
-        let text = "// tools/list\nask(\"tools/list\");\nformat!(\"notifications/{}\", x);\nask(\"ping\");";
-        let words: Vec<_> = protocol_words(&methods_in(table), text).into_iter().map(|(line, _)| line).collect();
-        assert_eq!(words, [2, 3]);
+        let lines_of = |text: &str, quotes: &str| {
+            protocol_words(&methods_in(table), text, quotes).into_iter().map(|(line, _)| line).collect::<Vec<_>>()
+        };
+        let text = "// \"tools/list\"\nask(\"tools/list\");\nformat!(\"notifications/{}\", x);\nask(\"ping\");";
+        assert_eq!(lines_of(text, "\"'"), [2, 3]);
+        let python = "ask('tools/list')\n\"\"\"Such as\n    ask('tools/list')\n\"\"\"\nx = 1  # `\"tools/list\"`";
+        assert_eq!(lines_of(python, "\"'"), [1]);
+        let script = " * Sends `tools/list`.\nask(`tools/list`);\nnotify(`notifications/${name}`);";
+        assert_eq!(lines_of(script, "\"'`"), [2, 3]);
     }
 }

@@ -1,5 +1,7 @@
 //! Patterns and placeholders of JSON, for the vectors and the matrix (tests/vectors/README.md).
 
+#![forbid(unsafe_code)]
+
 use serde_json::{Map, Value};
 
 /// The values that patterns have saved.

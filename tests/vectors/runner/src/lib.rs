@@ -8,6 +8,8 @@
 //! [`Outcome::Failed`] of it. The program `trunkline-vectors` plays vectors to any server; tests in
 //! Rust use this library.
 
+#![forbid(unsafe_code)]
+
 mod client;
 mod http;
 mod play;

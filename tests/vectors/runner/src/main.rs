@@ -1,5 +1,7 @@
 //! `trunkline-vectors`: plays wire vectors to a server or a client (README.md).
 
+#![forbid(unsafe_code)]
+
 use serde_json::json;
 use std::{
     cell::Cell,

@@ -1,0 +1,1 @@
+"""The context of a handler while it runs."""
