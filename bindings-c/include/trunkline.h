@@ -119,7 +119,7 @@ typedef enum trunkline_result {
    */
   TRUNKLINE_PROTOCOL = 1,
   /**
-   * No answer came in time; the peer was told to cancel.
+   * No answer came in time. The peer was sent a cancellation.
    */
   TRUNKLINE_TIMEOUT = 2,
   /**
@@ -132,7 +132,7 @@ typedef enum trunkline_result {
   TRUNKLINE_CLOSED = 4,
   /**
    * The connection could not be made or broke, or the peer's answer is not a result of the
-   * method. `data` has the facts. See `trunkline_error_json`.
+   * method. The error has the facts of the connection. See `trunkline_error_json`.
    */
   TRUNKLINE_TRANSPORT = 5,
   /**
@@ -140,8 +140,8 @@ typedef enum trunkline_result {
    */
   TRUNKLINE_VERSION_MISMATCH = 6,
   /**
-   * An argument of this library's own functions is invalid; the message says which one and
-   * why.
+   * An argument of this library's own functions is invalid; the message names it and the
+   * reason.
    */
   TRUNKLINE_INVALID_ARGUMENT = 7,
   /**
@@ -190,8 +190,9 @@ typedef enum trunkline_result {
  */
 typedef enum trunkline_shape {
   /**
-   * Plain text, not JSON: one text block of a tool, the text of a resource, or one message of
-   * the user.
+   * Plain text, not JSON: one text block of a tool, which is structured content `{"result":
+   * text}` too if the tool has an output schema; the text of a resource with its `mimeType`
+   * (`text/plain` by default); or one message of the user.
    */
   TRUNKLINE_SHAPE_TEXT = 0,
   /**
@@ -201,8 +202,8 @@ typedef enum trunkline_shape {
    */
   TRUNKLINE_SHAPE_CONTENT = 1,
   /**
-   * A JSON object: its JSON as text and, where a tool's output schema is known, as structured
-   * content.
+   * A JSON object: its JSON as text (of a resource `application/json`) and, where a tool's
+   * output schema is known, as structured content.
    */
   TRUNKLINE_SHAPE_OBJECT = 2,
   /**
@@ -2378,6 +2379,14 @@ enum trunkline_result trunkline_client_options_set_probe_timeout_ms(struct trunk
                                                                     uint64_t probe_timeout_ms);
 
 /**
+ * Sets the longest time that a child process may take to exit by itself when the client closes,
+ * or gives up connecting to it; then it is asked to terminate, and at last killed. In
+ * milliseconds. Default 2000.
+ */
+enum trunkline_result trunkline_client_options_set_close_timeout_ms(struct trunkline_client_options *options,
+                                                                    uint64_t close_timeout_ms);
+
+/**
  * Sets the largest message, sent or received. In bytes. Default 67108864.
  */
 enum trunkline_result trunkline_client_options_set_max_message_bytes(struct trunkline_client_options *options,
@@ -2683,8 +2692,9 @@ enum trunkline_result trunkline_client_close_task(struct trunkline_client *clien
                                                   struct trunkline_error **error);
 
 /**
- * Answers with plain text, not JSON: one text block of a tool, the text of a resource, or one
- * message of the user.
+ * Answers with plain text, not JSON: one text block of a tool, which is structured content
+ * `{"result": text}` too if the tool has an output schema; the text of a resource with its
+ * `mimeType` (`text/plain` by default); or one message of the user.
  */
 enum trunkline_result trunkline_call_return_text(struct trunkline_call *call, struct trunkline_str text);
 
@@ -2737,7 +2747,7 @@ enum trunkline_result trunkline_call_fail(struct trunkline_call *call, struct tr
 /**
  * Answers with a failure: a JSON-RPC error of the handler's choice.
  *
- * - `code`: The JSON-RPC code.
+ * - `code`: The JSON-RPC code; without it, that of an internal error.
  * - `message`: The text.
  * - `data`: The JSON-RPC data. JSON, or empty for none.
  */

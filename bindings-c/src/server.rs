@@ -40,7 +40,7 @@ impl trunkline_server {
         let inner = Arc::new(Server {
             port: port.clone(),
             handle,
-            drain_deadline_ms: u64::try_from(port.core.drain_deadline(handle)?.as_millis()).unwrap_or(u64::MAX),
+            drain_deadline_ms: u64::try_from(port.core.close_deadline(handle)?.as_millis()).unwrap_or(u64::MAX),
             stop: AtomicBool::new(false),
             listeners: Mutex::default(),
         });

@@ -56,6 +56,13 @@ impl Port {
         self.inner.close(handle as u64, deadline_ms.try_into().unwrap_or(0)).map_err(thrown)
     }
 
+    /// The deadline of `close` that the options of a server or a connection name, in milliseconds.
+    #[napi(catch_unwind)]
+    pub fn close_deadline_ms(&self, handle: i64) -> Result<f64> {
+        let deadline = self.inner.close_deadline(handle as u64).map_err(thrown)?;
+        Ok(number(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX)))
+    }
+
     /// Sends a request on a connection or to the client of a call; returns its ticket.
     #[napi(catch_unwind)]
     pub fn request(&self, handle: i64, json: String) -> Result<f64> {

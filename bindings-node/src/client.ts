@@ -90,9 +90,9 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
 
   /**
    * Closes the connection; requests in flight fail. A program that was started gets `deadline`
-   * milliseconds to exit by itself (default: 2000).
+   * milliseconds to exit by itself (default: `closeTimeout`).
    */
-  async close({ deadline = 2000 }: { deadline?: number } = {}): Promise<void> {
+  async close({ deadline }: { deadline?: number } = {}): Promise<void> {
     await this.#connection.close(milliseconds(deadline, "deadline"));
   }
 

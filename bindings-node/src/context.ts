@@ -1,11 +1,12 @@
 // The context of a call: its description, and messages to its client.
 import { form } from "./client-requests.js";
 import type { ElicitResult, FormContent } from "./client-requests.js";
-import { invalidRequest, stringify, thrownBy } from "./errors.js";
+import { stringify, thrownBy } from "./errors.js";
 import { ClientRequests, elicit, type CallFacts, type ClientRequestSender } from "./generated/client-requests.js";
 import { ClosedError, ProtocolError } from "./generated/errors.js";
 import type { JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
+import { invalidRequest, waistMethod } from "./generated/waist.js";
 import type { NativePort } from "./native.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
@@ -35,7 +36,7 @@ export class Context extends ClientRequests {
   readonly #done = new Map<string, Promise<unknown>>();
 
   static {
-    proceed = (context, params) => context.#requests.send(context.#ticket, "next", params, {});
+    proceed = (context, params) => context.#requests.send(context.#ticket, waistMethod.next, params, {});
     finish = (context, cancelled) => {
       context.#open = false;
       context.#cancelled = cancelled;

@@ -21,9 +21,6 @@ export class Suspended extends Error {
   }
 }
 
-/** JSON-RPC code of an invalid request. */
-export const invalidRequest = -32600;
-
 /** The error for an error object of the core. `kind` is the kind of any other text. */
 export function errorOf(body: string, kind: unknown = "internal"): TrunklineError {
   let fields: { kind?: ErrorKind; message?: string; code?: number; data?: unknown };

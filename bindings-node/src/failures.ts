@@ -2,7 +2,7 @@
 import { inspect, types } from "node:util";
 
 import { TokenError } from "./auth.js";
-import { ToolError, invalidRequest } from "./errors.js";
+import { ToolError } from "./errors.js";
 import { ProtocolError } from "./generated/errors.js";
 import { InvalidArguments } from "./schema/validate.js";
 
@@ -10,14 +10,14 @@ import { InvalidArguments } from "./schema/validate.js";
 export type Failure =
   | { kind: "tool" | "internal"; message: string }
   | { kind: "invalid"; message: string; path: string }
-  | { kind: "protocol"; message: string; code: number; data: unknown };
+  | { kind: "protocol"; message: string; code?: number; data: unknown };
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof ToolError) return { kind: "tool", message: error.message };
   if (error instanceof ProtocolError) return { kind: "protocol", code: error.code, message: error.message, data: error.data };
   if (error instanceof TokenError) {
     const { message, scopes } = error;
-    return scopes ? { kind: "protocol", code: invalidRequest, message, data: { error: "insufficient_scope", scopes } } : { kind: "invalid", message, path: "" };
+    return scopes ? { kind: "protocol", message, data: { error: "insufficient_scope", scopes } } : { kind: "invalid", message, path: "" };
   }
   if (error instanceof InvalidArguments) return { kind: "invalid", message: error.message, path: error.path };
   return { kind: "internal", message: describe(error) };

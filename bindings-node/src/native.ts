@@ -12,6 +12,7 @@ export interface NativePort {
   unregister(handle: number): void;
   open(json: string): number;
   close(handle: number, deadlineMs: number): void;
+  closeDeadlineMs(handle: number): number;
   request(handle: number, json: string): number;
   notify(target: number, json: string): void;
   cancel(ticket: number, reason: string): void;

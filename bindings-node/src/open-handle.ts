@@ -60,11 +60,11 @@ export class OpenHandle implements HandleOwner {
     return this.#handle;
   }
 
-  async close(deadlineMs: number): Promise<void> {
+  async close(deadlineMs?: number): Promise<void> {
     if (!this.#ended && this.#handle !== 0) {
       // The process must not exit while a caller awaits the end.
       this.ref();
-      this.#port.close(this.#handle, deadlineMs);
+      this.#port.close(this.#handle, deadlineMs ?? this.#port.closeDeadlineMs(this.#handle));
     }
     await this.end;
   }

@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Calls } from "./calls.js";
 import { attempt, errorOf, stringify, thrownBy } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
+import { EventKind } from "./generated/waist.js";
 import type { Callable, Feature } from "./features/feature.js";
 import { Handoffs, hostReads } from "./handoff.js";
 import { Exchanges } from "./http-mount/exchanges.js";
@@ -15,9 +16,6 @@ import { Requests } from "./requests.js";
 const batch = 512;
 /** Longest time that the exit of the process waits for the port to close. */
 const exitMs = 2000;
-
-/** Kinds of events, by their numbers in the contract. */
-const Kind = { Call: 0, Cancel: 1, Reply: 2, Notification: 3, Closed: 4, Log: 5, Stopped: 6, HttpHead: 7, HttpEnd: 9, Handoff: 10, Freed: 11 } as const;
 
 /** The owner of an open handle, a listener or a connection. */
 export interface HandleOwner {
@@ -103,9 +101,9 @@ export class Port {
     });
   }
 
-  /** Milliseconds that calls in flight get when the server closes. */
-  drainDeadlineMs(server: number): number {
-    return (JSON.parse(attempt(() => this.#port.describe(server))) as { drainDeadlineMs: number }).drainDeadlineMs;
+  /** The deadline in milliseconds that the options name for the close of a server or connection. */
+  closeDeadlineMs(handle: number): number {
+    return attempt(() => this.#port.closeDeadlineMs(handle));
   }
 
   /** The facts about a connection; none once it has ended. */
@@ -175,37 +173,37 @@ export class Port {
   }
 
   #dispatch(kind: number, ticket: number, handle: number, ok: boolean, name: string, body: string | Uint8Array): void {
-    if (typeof body !== "string" || (kind >= Kind.HttpHead && kind <= Kind.HttpEnd)) {
+    if (typeof body !== "string" || (kind >= EventKind.HttpHead && kind <= EventKind.HttpEnd)) {
       this.exchanges.receive(kind, ticket, ok, body);
       return;
     }
     switch (kind) {
-      case Kind.Call:
+      case EventKind.Call:
         this.#calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#owners.get(handle)?.callable(name), body);
         break;
-      case Kind.Cancel:
+      case EventKind.Cancel:
         this.#calls.cancel(ticket, body);
         break;
-      case Kind.Reply:
+      case EventKind.Reply:
         this.requests.receiveReply(ticket, ok, body);
         break;
-      case Kind.Notification:
+      case EventKind.Notification:
         if (ticket !== 0) this.requests.receiveProgress(ticket, body);
         else this.#owners.get(handle)?.receiveNotification(name, body === "" ? {} : JSON.parse(body));
         break;
-      case Kind.Closed: {
+      case EventKind.Closed: {
         const owner = this.#owners.get(handle);
         this.#owners.delete(handle);
         owner?.closed(ok ? undefined : errorOf(body));
         break;
       }
-      case Kind.Log:
+      case EventKind.Log:
         log(JSON.parse(body) as LogRecord[]);
         break;
-      case Kind.Handoff:
+      case EventKind.Handoff:
         this.#handoffs.accept(handle);
         break;
-      case Kind.Freed:
+      case EventKind.Freed:
         this.#callables.delete(handle);
         break;
     }
@@ -219,8 +217,8 @@ export class Port {
       for (let left = exitMs; left > 0; left = end - Date.now()) {
         const events = this.#port.drain("queue", batch, left);
         for (let at = 0; at < events.length; at += 6) {
-          if (events[at] === Kind.Log) log(JSON.parse(events[at + 5] as string) as LogRecord[]);
-          if (events[at] === Kind.Stopped) return;
+          if (events[at] === EventKind.Log) log(JSON.parse(events[at + 5] as string) as LogRecord[]);
+          if (events[at] === EventKind.Stopped) return;
         }
       }
     } catch (error) {

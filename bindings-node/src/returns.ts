@@ -1,8 +1,6 @@
 // Return mapping: the value of a handler as a shape and its bytes for the core.
 import type { InputRequired } from "./client-requests.js";
-
-/** Shapes of answers, by their numbers in the contract. */
-export const Shape = { Text: 0, Content: 1, Object: 2, Value: 3, Result: 4, Input: 5 } as const;
+import { Shape } from "./generated/waist.js";
 
 /** A shape and its bytes. */
 export type Answer = [shape: number, body: string];

@@ -141,7 +141,7 @@ export class Server {
   /** Listens for Streamable HTTP. */
   async listen(options: ListenOptions = {}): Promise<Listener> {
     const { opened, result } = await this.#listenHttp(options);
-    return new Listener(opened, result as Address, this.#port.drainDeadlineMs(this.#known()));
+    return new Listener(opened, result as Address, this.#port.closeDeadlineMs(this.#known()));
   }
 
   /**
@@ -165,7 +165,7 @@ export class Server {
    */
   async close({ deadline }: { deadline?: number } = {}): Promise<void> {
     if (this.#handle === undefined) return;
-    const deadlineMs = milliseconds(deadline, "deadline") ?? this.#port.drainDeadlineMs(this.#handle);
+    const deadlineMs = milliseconds(deadline, "deadline") ?? this.#port.closeDeadlineMs(this.#handle);
     this.#closing = true;
     const opened = [...this.#open].map((handle) => handle.close(deadlineMs));
     const connections = [...this.#memoryConnections].map((connection) => connection.closeWithin(deadlineMs));

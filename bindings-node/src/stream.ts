@@ -1,5 +1,6 @@
 // Streams of a client: what subscriptions and tasks share.
 import { ClosedError } from "./generated/errors.js";
+import { waistMethod } from "./generated/waist.js";
 import type { OpenStream, SendOptions, SenderOptions } from "./requests.js";
 
 /** Ends streams that are dropped without `close`. */
@@ -27,7 +28,7 @@ export class Stream<T> implements AsyncIterableIterator<T, undefined>, AsyncDisp
   async next(): Promise<IteratorResult<T, undefined>> {
     if (this.#over) return { done: true, value: undefined };
     try {
-      const item = (await this.#open.request("next", {})) as T | null;
+      const item = (await this.#open.request(waistMethod.next, {})) as T | null;
       if (item) return { done: false, value: item };
     } catch (error) {
       // Closed here, while it waited.

@@ -1,4 +1,6 @@
 // A server over stdio that prints where it should not.
+import { setInterval } from "node:timers";
+
 import { Server } from "trunkline";
 
 console.log("before serving");
@@ -13,3 +15,5 @@ server.registerTool("die", {}, () => {
   process.exit(3);
 });
 await server.serveStdio();
+// A server that does not exit by itself.
+if (process.env.STAYS) setInterval(() => undefined, 1000);

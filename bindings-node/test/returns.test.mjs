@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import { audio, image, link, resource, text } from "../dist/content.js";
 import { toolParts } from "../dist/features/tool.js";
-import { Shape, answerOf } from "../dist/returns.js";
+import { Shape } from "../dist/generated/waist.js";
+import { answerOf } from "../dist/returns.js";
 
 const block = { type: "text", text: "x" };
 const rows = [

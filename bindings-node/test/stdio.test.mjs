@@ -41,6 +41,14 @@ test("what a server prints does not disturb the protocol", async () => {
   }
 });
 
+test("a server that does not exit by itself is ended after the close timeout", async () => {
+  const client = await Client.connect({ command: node, args: [noisy], env: { STAYS: "1" } }, { closeTimeout: 100 });
+  const begun = performance.now();
+  await client.close();
+  // By default it would have 2 s.
+  assert.ok(performance.now() - begun < 1500, "the option was not used");
+});
+
 test("a server inherits a short list of the environment, or all of it", async () => {
   process.env.NOISE = "inherited";
   try {

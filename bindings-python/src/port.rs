@@ -54,6 +54,13 @@ impl Port {
         contained(|| py.detach(|| self.port.close(handle, deadline_ms)).map_err(|error| from_bridge(py, error)))
     }
 
+    fn close_deadline_ms(&self, py: Python<'_>, handle: u64) -> PyResult<u64> {
+        contained(|| {
+            let deadline = self.port.close_deadline(handle).map_err(|error| from_bridge(py, error))?;
+            Ok(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX))
+        })
+    }
+
     fn request(&self, py: Python<'_>, handle: u64, json: &Bound<'_, PyAny>) -> PyResult<u64> {
         contained(|| self.port.request(handle, &encode(json)?).map_err(|error| from_bridge(py, error)))
     }

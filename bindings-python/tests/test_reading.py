@@ -14,7 +14,7 @@ import pytest
 from support import environment, finish, run, script
 from test_stdio import ECHO
 from trunkline import Client, ClosedError, TransportError
-from trunkline.port.read_handoff import ReadHandoff
+from trunkline.port.handoff import ReadHandoff
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="loops there do not watch pipes")
 
@@ -23,7 +23,7 @@ SERVER = """
 import asyncio, time
 from typing import Any
 from trunkline import Server
-from trunkline.port.read_handoff import ReadHandoff
+from trunkline.port.handoff import ReadHandoff
 
 reads = 0
 read_ready = ReadHandoff.read_ready

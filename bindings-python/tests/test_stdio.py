@@ -142,6 +142,24 @@ def test_a_child_that_is_no_server(tmp_path: Path) -> None:
     run(check("import time; time.sleep(60)", 0.5))
 
 
+def test_a_child_that_does_not_exit_by_itself_is_ended_after_the_close_timeout(tmp_path: Path) -> None:
+    command = script(tmp_path, ECHO + "    import time\n    time.sleep(60)\n")
+
+    async def check() -> float:
+        client = Client(command, env=environment(), close_timeout=0.1)
+        await client.connect()
+        begun = time.monotonic()
+        await client.close()
+        return time.monotonic() - begun
+
+    assert run(check()) < 1.5, "by default it would have 2 s"
+    blocking = SyncClient(command, env=environment(), close_timeout=0.1)
+    blocking.connect()
+    begun = time.monotonic()
+    blocking.close()
+    assert time.monotonic() - begun < 1.5
+
+
 def test_closing_ends_the_child(tmp_path: Path) -> None:
     async def check() -> None:
         with Lifeline() as lifeline:

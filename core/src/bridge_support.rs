@@ -7,6 +7,7 @@ pub use trunkline_proto::described;
 
 pub use crate::client::{InFlight, reply::ReplyTo};
 pub use crate::transport::{
+    bound_address::BoundAddress,
     child_link::ChildConnector,
     closing::{Closing, Deadline},
     http_server::{

@@ -16,19 +16,19 @@ pub enum trunkline_result {
     /// The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the
     /// caller gets. See `trunkline_error_code`.
     TRUNKLINE_PROTOCOL = 1,
-    /// No answer came in time; the peer was told to cancel.
+    /// No answer came in time. The peer was sent a cancellation.
     TRUNKLINE_TIMEOUT = 2,
     /// The caller cancelled the request.
     TRUNKLINE_CANCELLED = 3,
     /// The connection, the listener or the port is closed, or was closed while the caller waited.
     TRUNKLINE_CLOSED = 4,
     /// The connection could not be made or broke, or the peer's answer is not a result of the
-    /// method. `data` has the facts. See `trunkline_error_json`.
+    /// method. The error has the facts of the connection. See `trunkline_error_json`.
     TRUNKLINE_TRANSPORT = 5,
     /// The two sides have no revision of the protocol in common.
     TRUNKLINE_VERSION_MISMATCH = 6,
-    /// An argument of this library's own functions is invalid; the message says which one and
-    /// why.
+    /// An argument of this library's own functions is invalid; the message names it and the
+    /// reason.
     TRUNKLINE_INVALID_ARGUMENT = 7,
     /// A limit was reached: requests in flight, calls waiting, or bytes.
     TRUNKLINE_BUSY = 8,

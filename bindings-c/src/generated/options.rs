@@ -700,6 +700,17 @@ pub unsafe extern "C" fn trunkline_client_options_set_probe_timeout_ms(
     set!(options, options.given.put("probeTimeoutMs", probe_timeout_ms))
 }
 
+/// Sets the longest time that a child process may take to exit by itself when the client closes,
+/// or gives up connecting to it; then it is asked to terminate, and at last killed. In
+/// milliseconds. Default 2000.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_close_timeout_ms(
+    options: *mut trunkline_client_options,
+    close_timeout_ms: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("closeTimeoutMs", close_timeout_ms))
+}
+
 /// Sets the largest message, sent or received. In bytes. Default 67108864.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_message_bytes(

@@ -17,15 +17,16 @@ use crate::json::parsed_or_none;
 #[repr(C)]
 #[allow(dead_code, reason = "for C; Rust takes the numbers, which may be anything")]
 pub enum trunkline_shape {
-    /// Plain text, not JSON: one text block of a tool, the text of a resource, or one message of
-    /// the user.
+    /// Plain text, not JSON: one text block of a tool, which is structured content `{"result":
+    /// text}` too if the tool has an output schema; the text of a resource with its `mimeType`
+    /// (`text/plain` by default); or one message of the user.
     TRUNKLINE_SHAPE_TEXT = 0,
     /// One part or an array of them: content blocks of a tool; ResourceContents with `text` or
     /// `blob` (`uri` and `mimeType` are filled in); PromptMessages, or content blocks and texts
     /// as messages of the user.
     TRUNKLINE_SHAPE_CONTENT = 1,
-    /// A JSON object: its JSON as text and, where a tool's output schema is known, as structured
-    /// content.
+    /// A JSON object: its JSON as text (of a resource `application/json`) and, where a tool's
+    /// output schema is known, as structured content.
     TRUNKLINE_SHAPE_OBJECT = 2,
     /// Any JSON value: its JSON as text and, where a tool's output schema is known, `{"result":
     /// value}` as structured content.
@@ -37,8 +38,9 @@ pub enum trunkline_shape {
     TRUNKLINE_SHAPE_INPUT = 5,
 }
 
-/// Answers with plain text, not JSON: one text block of a tool, the text of a resource, or one
-/// message of the user.
+/// Answers with plain text, not JSON: one text block of a tool, which is structured content
+/// `{"result": text}` too if the tool has an output schema; the text of a resource with its
+/// `mimeType` (`text/plain` by default); or one message of the user.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_return_text(
     call: *mut trunkline_call,
@@ -119,7 +121,7 @@ pub unsafe extern "C" fn trunkline_call_fail(call: *mut trunkline_call, message:
 
 /// Answers with a failure: a JSON-RPC error of the handler's choice.
 ///
-/// - `code`: The JSON-RPC code.
+/// - `code`: The JSON-RPC code; without it, that of an internal error.
 /// - `message`: The text.
 /// - `data`: The JSON-RPC data. JSON, or empty for none.
 #[unsafe(no_mangle)]

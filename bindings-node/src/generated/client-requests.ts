@@ -8,7 +8,7 @@ import { methods, type InputRequest } from "./operations.js";
 /**
  * Asks the client's user to fill in a form. The response is an {@link ElicitResult}.
  *
- * @param message Why the user is asked, in words for the user.
+ * @param message The message that the client shows to the user.
  * @param schema The fields of the form: a flat object of strings, numbers, booleans and choices. A
  * JSON Schema or a Standard Schema.
  */
@@ -20,8 +20,8 @@ export function elicit(message: string, schema: Schema): InputRequest {
  * Asks the client's user to open a page; what happens there does not pass through the client. The
  * response is an {@link ElicitUrlResult}.
  *
- * @param message Why the user is asked, in words for the user.
- * @param url The page: https, and without secrets or personal data.
+ * @param message The message that the client shows to the user.
+ * @param url The page: an https URL without secrets or personal data.
  */
 export function elicitUrl(message: string, url: string | URL, { elicitationId }: { elicitationId?: string } = {}): InputRequest {
   return { method: methods.elicitUrl, params: { mode: "url", message, url: String(url), ...(elicitationId !== undefined && { elicitationId }) } };
@@ -126,7 +126,7 @@ export abstract class ClientRequests {
    * client that lacks the capability, or cannot be reached from this call, is a {@link
    * ProtocolError} at once.
    *
-   * @param message Why the user is asked, in words for the user.
+   * @param message The message that the client shows to the user.
    * @param schema The fields of the form: a flat object of strings, numbers, booleans and choices.
    * A JSON Schema or a Standard Schema.
    */
@@ -143,8 +143,8 @@ export abstract class ClientRequests {
    * client that lacks the capability, or cannot be reached from this call, is a {@link
    * ProtocolError} at once.
    *
-   * @param message Why the user is asked, in words for the user.
-   * @param url The page: https, and without secrets or personal data.
+   * @param message The message that the client shows to the user.
+   * @param url The page: an https URL without secrets or personal data.
    */
   elicitUrl(message: string, url: string | URL, options: ClientRequestOptions & { elicitationId?: string } = {}): Promise<ElicitUrlResult> {
     return this.#sender.send(elicitUrl(message, url, options), options) as Promise<ElicitUrlResult>;

@@ -47,7 +47,7 @@ export class ProtocolError extends TrunklineError {
   }
 }
 
-/** No answer came in time; the peer was told to cancel. */
+/** No answer came in time. The peer was sent a cancellation. */
 export class TimeoutError extends TrunklineError {
   readonly kind = "timeout";
 }
@@ -64,7 +64,7 @@ export class ClosedError extends TrunklineError {
 
 /**
  * The connection could not be made or broke, or the peer's answer is not a result of the method.
- * `data` has the facts.
+ * The error has the facts of the connection.
  */
 export class TransportError extends TrunklineError {
   readonly kind = "transport";
@@ -98,7 +98,7 @@ export class VersionError extends TrunklineError {
   readonly kind = "version";
 }
 
-/** An argument of this library's own functions is invalid; the message says which one and why. */
+/** An argument of this library's own functions is invalid; the message names it and the reason. */
 export class InvalidArgumentError extends TrunklineError {
   readonly kind = "invalidArgument";
 }

@@ -4,7 +4,7 @@
 export type JsonObject = Record<string, unknown>;
 
 /** Support of a tool for calls that run as tasks. */
-export type TaskSupport = "optional" | "required" | "forbidden";
+export type TaskSupport = NonNullable<ToolExecution["taskSupport"]>;
 
 /**
  * The callers that may share a cached result. No substitute for access control.
@@ -22,7 +22,7 @@ export interface Icon {
   mimeType?: string;
   /** Sizes such as `48x48`, or `any`. */
   sizes?: string[];
-  /** `light` or `dark`: the background that the icon is made for. */
+  /** The background that the icon is made for. */
   theme?: "light" | "dark";
 }
 
@@ -222,8 +222,8 @@ export interface ToolAnnotations {
 
 /** Execution of a tool as a task (2025-11-25 only). */
 export interface ToolExecution {
-  /** `forbidden`, `optional` or `required`. */
-  taskSupport?: TaskSupport;
+  /** The support for calls as tasks: `forbidden` by default. */
+  taskSupport?: "forbidden" | "optional" | "required";
 }
 
 /** A tool that a client can call. */
@@ -750,7 +750,7 @@ export interface ModelPreferences {
 
 /** The constraint on the use of tools by the model. */
 export interface ToolChoice {
-  /** `auto` (the default), `required` or `none`. */
+  /** The use of tools: `auto` by default. */
   mode?: "auto" | "required" | "none";
 }
 
@@ -785,7 +785,7 @@ export interface ElicitRequest {
   mode?: string;
   /** The message that the client shows to the user. */
   message: string;
-  /** The fields of the form. */
+  /** The fields of the form: a flat object of strings, numbers, booleans and choices. */
   requestedSchema: JsonObject;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
   _meta?: JsonObject;
@@ -799,9 +799,12 @@ export interface ElicitUrlRequest {
   mode: string;
   /** The message that the client shows to the user. */
   message: string;
-  /** The URL: https, and without secrets or personal data. */
+  /** The page: an https URL without secrets or personal data. */
   url: string;
-  /** The id of this elicitation in the notification of its completion (2025-11-25 only). */
+  /**
+   * The id of this elicitation in the notification of its completion. Default: one that nobody can
+   * guess. 2025-11-25 only.
+   */
   elicitationId?: string;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
   _meta?: JsonObject;
@@ -819,8 +822,8 @@ export interface SampleRequest {
   systemPrompt?: string;
   /** Which model to choose. */
   modelPreferences?: ModelPreferences;
-  /** `none`; `thisServer` and `allServers` are deprecated. */
-  includeContext?: string;
+  /** The context of servers to include; `thisServer` and `allServers` are deprecated. */
+  includeContext?: "none" | "thisServer" | "allServers";
   /** The temperature: a greater value makes answers more varied. */
   temperature?: number;
   /** Sequences of characters at which generation ends. */
@@ -1013,7 +1016,7 @@ export interface SamplingParams {
   systemPrompt?: string;
   /** Which model to choose. */
   modelPreferences?: ModelPreferences;
-  /** `none`; `thisServer` and `allServers` are deprecated. */
+  /** The context of servers to include; `thisServer` and `allServers` are deprecated. */
   includeContext?: "none" | "thisServer" | "allServers";
   /** The temperature: a greater value makes answers more varied. */
   temperature?: number;

@@ -284,6 +284,11 @@ export interface ClientOptions {
    * 5000 (5 s).
    */
   probeTimeout?: number;
+  /**
+   * Longest time that a child process may take to exit by itself when the client closes, or gives
+   * up connecting to it; then it is asked to terminate, and at last killed. Default: 2000 (2 s).
+   */
+  closeTimeout?: number;
   /** Largest message, sent or received. Default: 67,108,864 (64 MiB). */
   maxMessageBytes?: number;
   /**
@@ -293,7 +298,7 @@ export interface ClientOptions {
 }
 
 /** The times of {@link ClientOptions}. */
-export const clientOptionsTimes = ["timeout", "maxTimeout", "inputTimeout", "connectTimeout", "probeTimeout"] as const;
+export const clientOptionsTimes = ["timeout", "maxTimeout", "inputTimeout", "connectTimeout", "probeTimeout", "closeTimeout"] as const;
 
 /** The options of one request. All times are in milliseconds. */
 export interface RequestOptions {

@@ -1,6 +1,7 @@
 // HTTP exchanges: requests from a web framework, and the responses of the core.
 import { attempt, errorOf, stringify } from "../errors.js";
 import type { TrunklineError } from "../generated/errors.js";
+import { EventKind } from "../generated/waist.js";
 import type { NativePort } from "../native.js";
 import type { KeepAlive } from "../requests.js";
 
@@ -28,9 +29,6 @@ export interface Receiver {
   /** Ends the response, with an error if it is incomplete. */
   end(error?: TrunklineError): void;
 }
-
-/** Kinds of events, by their numbers in the contract. */
-const Kind = { HttpHead: 7, HttpChunk: 8, HttpEnd: 9 } as const;
 
 const nothing = new Uint8Array();
 
@@ -61,8 +59,8 @@ export class Exchanges {
   receive(kind: number, ticket: number, ok: boolean, body: string | Uint8Array): void {
     const receiver = this.#receivers.get(ticket);
     if (!receiver) return;
-    if (kind === Kind.HttpHead) receiver.head(JSON.parse(body as string) as ResponseHead);
-    else if (kind === Kind.HttpChunk) receiver.chunk(body as Uint8Array);
+    if (kind === EventKind.HttpHead) receiver.head(JSON.parse(body as string) as ResponseHead);
+    else if (kind === EventKind.HttpChunk) receiver.chunk(body as Uint8Array);
     else {
       this.#receivers.delete(ticket);
       this.#keepAlive.unref();

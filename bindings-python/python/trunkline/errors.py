@@ -7,25 +7,10 @@ from typing import Any, NoReturn
 from . import _native
 from ._generated import errors as generated
 from ._generated.errors import *  # noqa: F403
-from ._generated.errors import CLASSES, InternalError, TransportError, TrunklineError
+from ._generated.errors import CLASSES, InternalError, ProtocolError, TransportError, TrunklineError
 
-__all__ = ["ProtocolError", "Suspended", "ToolError", "from_object", "reraise"]
+__all__ = ["Suspended", "ToolError", "from_object", "reraise"]
 __all__ += generated.__all__
-
-
-class ProtocolError(generated.ProtocolError):
-    """The peer answered with a JSON-RPC error. A handler may raise it, too: the caller then gets exactly that error."""
-
-    def __init__(self, message: str, code: int = -32603, data: Any = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.data = data
-
-    def __str__(self) -> str:
-        return f"{self.message} ({self.code})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.message, self.code, self.data))
 
 
 class ToolError(Exception):
@@ -52,7 +37,7 @@ def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineErro
     if kind == "suspended":
         return Suspended(message)
     if kind == ProtocolError.kind:
-        return ProtocolError(message, -32603 if code is None else code, data)
+        return ProtocolError(message, data=data) if code is None else ProtocolError(message, code, data)
     if kind == TransportError.kind:
         return TransportError(message, data)
     return CLASSES.get(kind, InternalError)(message)

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from . import _native
+from ._generated.waist import HTTP_CHUNK, HTTP_HEAD
 from .errors import ClosedError, reraise
-from .options import checked_time
-from .port.events import HTTP_CHUNK, HTTP_HEAD, start_task
+from .port.events import start_task
+from .port.lifecycle import close_deadline
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
@@ -31,10 +32,9 @@ class ASGIApp:
     it is the root application, the lifespan's end closes it; elsewhere `close` may be called, or not at all.
     """
 
-    def __init__(self, server: Registry, transport: dict[str, Any], drain_deadline: float) -> None:
+    def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
         self._server = server
         self._transport = {"type": "http", "mounted": True, **transport}
-        self._drain_deadline = drain_deadline
         self._port: Port | None = None
         self._listener = 0
         self._verifier: int | None = None
@@ -61,7 +61,7 @@ class ASGIApp:
             loops, self._loops = self._loops, set()
         if port is None or port.is_inherited:
             return
-        deadline = self._drain_deadline if deadline is None else checked_time("deadline", deadline)
+        deadline = close_deadline(port.native, self._server._handle, deadline)
         await port.close_mounted(self._listener, deadline)
         self._server._forget(port, self._verifier)
         for loop in loops:

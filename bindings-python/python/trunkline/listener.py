@@ -6,7 +6,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from .errors import ClosedError, InvalidArgumentError
-from .options import checked_time
+from .port.lifecycle import close_deadline
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 class Listener:
     """The listener of `Server.serve`: awaited, it serves until the end; as a context manager, inside the block."""
 
-    def __init__(self, server: Registry, transport: dict[str, Any], drain_deadline: float) -> None:
+    def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
         self._server = server
         self._transport = transport
-        self._drain_deadline = drain_deadline
         self._port: Port | None = None
         self._loop: AbstractEventLoop
         self._handle = 0
@@ -90,7 +89,7 @@ class Listener:
         port = self._port
         if port is None:
             return
-        deadline = self._drain_deadline if deadline is None else checked_time("deadline", deadline)
+        deadline = close_deadline(port.native, self._server._handle, deadline)
         await port.close(self._handle, deadline)
         if self._port is not None:
             await self._let_go(port, deadline)

@@ -7,14 +7,13 @@ from types import UnionType
 from typing import Annotated, Any, TypeAlias, Union, cast, get_args, get_origin
 
 from ._generated.models import CallToolResult, ReadResourceResult
+from ._generated.waist import CONTENT, INPUT, OBJECT, RESULT, TEXT, VALUE
 from .client_requests.input_request import InputRequired
 from .messages import GetPromptResult, Message
 from .model.base import Block
 from .model.resource_contents import ResourceContents
 from .schema.builder import MISSING, Builder, Schema, is_pydantic, is_typed_dict
 from .schema.jsonable import jsonable
-
-TEXT, CONTENT, OBJECT, VALUE, RESULT, INPUT = range(6)
 
 # A shape of docs/bridge.md and the JSON value in it.
 Answer: TypeAlias = tuple[int, Any]

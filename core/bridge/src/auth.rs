@@ -216,7 +216,7 @@ pub(super) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Autho
     let mut builder = Authorization::builder(given.resource, verifier)
         .scopes(given.scopes)
         .required_scopes(given.required_scopes)
-        .proof_algorithms(algorithms("dpopAlgorithms", given.dpop_algorithms)?)
+        .dpop_algorithms(algorithms("dpopAlgorithms", given.dpop_algorithms)?)
         .metadata(given.metadata)
         .dpop(match given.dpop {
             Dpop::Off => DpopPolicy::Off,
@@ -230,7 +230,7 @@ pub(super) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Autho
         builder = builder.implies(scope, narrower);
     }
     if let Some(secret) = given.dpop_nonce.map(Nonce::secret).transpose()?.flatten() {
-        builder = builder.dpop_nonces(secret);
+        builder = builder.dpop_nonce(secret);
     }
     if let Some(max) = given.dpop_proofs {
         builder = builder.dpop_proofs(usize::try_from(max).unwrap_or(usize::MAX));

@@ -329,7 +329,7 @@ fn oauth(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuth, Bridge
         let name = given.algorithm.as_deref().unwrap_or("ES256");
         let algorithm = Algorithm::parse(name).ok_or_else(|| wrong("algorithm", &format!("{name:?} is unknown")))?;
         let key = SigningKey::from_pem(&pem, algorithm).map_err(|error| wrong("privateKey", &error.0))?;
-        auth = auth.with_signing_key(match given.key_id {
+        auth = auth.with_private_key(match given.key_id {
             Some(id) => key.with_id(id),
             None => key,
         });

@@ -113,11 +113,10 @@ fn of_connection(server: &ServerDescription) -> Value {
     described
 }
 
-/// A server: what it offers by name, and how long its calls get when its host closes it.
+/// A server: its features by name.
 fn of_server(server: &Server) -> Value {
     json!({
         "kind": "server",
-        "drainDeadlineMs": server.options().drain_deadline.as_millis(),
         "tools": server.names(Category::Tools),
         "resources": server.names(Category::Resources),
         "resourceTemplates": server.names(Category::ResourceTemplates),

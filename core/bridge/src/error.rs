@@ -13,23 +13,29 @@ use trunkline::{
 };
 
 macro_rules! error_kinds {
-    ($($(#[doc = $doc:literal])* $kind:ident = $wire:literal, $class:literal, $code:literal;)*) => {
-        /// The stable code of an error, the same in every language. The numbers are those of C and
-        /// are never reused.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    (
+        @own
+        { $($(#[doc = $client_doc:literal])* $client:ident = $client_code:literal, $client_class:literal, $client_number:literal;)* }
+        $($(#[doc = $doc:literal])* $kind:ident = $code:literal, $class:literal, $number:literal;)*
+    ) => {
+        /// The kind of an error, the same in every language. The numbers are those of C and are
+        /// never reused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum ErrorKind {
-            $($(#[doc = $doc])* $kind = $code,)*
+            $($(#[doc = $client_doc])* $client = $client_number,)*
+            $($(#[doc = $doc])* $kind = $number,)*
         }
 
         impl ErrorKind {
             /// Every kind.
-            pub const ALL: [Self; [$($code),*].len()] = [$(Self::$kind),*];
+            pub const ALL: [Self; [$($client_number,)* $($number),*].len()] = [$(Self::$client,)* $(Self::$kind),*];
 
             /// The code as it crosses to other languages.
             pub fn as_str(self) -> &'static str {
                 match self {
-                    $(Self::$kind => $wire,)*
+                    $(Self::$client => $client_code,)*
+                    $(Self::$kind => $code,)*
                 }
             }
 
@@ -41,6 +47,7 @@ macro_rules! error_kinds {
             /// The name of the class that stands for it in languages that have exceptions.
             pub fn class(self) -> &'static str {
                 match self {
+                    $(Self::$client => $client_class,)*
                     $(Self::$kind => $class,)*
                 }
             }
@@ -48,42 +55,47 @@ macro_rules! error_kinds {
             /// The documentation, a line each.
             pub fn doc(self) -> &'static [&'static str] {
                 match self {
+                    $(Self::$client => &[$($client_doc),*],)*
                     $(Self::$kind => &[$($doc),*],)*
+                }
+            }
+
+            /// The name in Rust, where clients in Rust have the kind, too.
+            pub(crate) fn rust_name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$client => Some(stringify!($client)),)*
+                    $(Self::$kind => None,)*
+                }
+            }
+        }
+
+        impl From<client::ErrorKind> for ErrorKind {
+            fn from(kind: client::ErrorKind) -> Self {
+                match kind {
+                    $(client::ErrorKind::$client => Self::$client,)*
+                    _ => Self::Internal,
                 }
             }
         }
     };
+    // The kinds of clients.
+    ($($client:tt)*) => {
+        error_kinds! {
+            @own
+            {
+                $($client)*
+            }
+            /// The call would wait on the very thread that has to do the work.
+            Blocking = "blocking", "BlockingError", 9;
+            /// The object belongs to the parent process; make a new one after the fork.
+            Forked = "forked", "ForkedError", 10;
+            /// A bug in the library, contained.
+            Internal = "internal", "InternalError", 11;
+        }
+    };
 }
 
-error_kinds! {
-    /// The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the
-    /// caller gets.
-    Protocol = "protocol", "ProtocolError", 1;
-    /// No answer came in time; the peer was told to cancel.
-    Timeout = "timeout", "TimeoutError", 2;
-    /// The caller cancelled the request.
-    Cancelled = "cancelled", "CancelledError", 3;
-    /// The connection, the listener or the port is closed, or was closed while the caller waited.
-    Closed = "closed", "ClosedError", 4;
-    /// The connection could not be made or broke, or the peer's answer is not a result of the
-    /// method. `data` has the facts.
-    Transport = "transport", "TransportError", 5;
-    /// The two sides have no revision of the protocol in common.
-    Version = "version", "VersionError", 6;
-    /// An argument of this library's own functions is invalid; the message says which one and why.
-    InvalidArgument = "invalidArgument", "InvalidArgumentError", 7;
-    /// A limit was reached: requests in flight, calls waiting, or bytes.
-    Busy = "busy", "BusyError", 8;
-    /// The call would wait on the very thread that has to do the work.
-    Blocking = "blocking", "BlockingError", 9;
-    /// The object belongs to the parent process; make a new one after the fork.
-    Forked = "forked", "ForkedError", 10;
-    /// A bug in the library, contained.
-    Internal = "internal", "InternalError", 11;
-    /// The handler of a call asked its client for input and runs again with the answer. Not a
-    /// failure.
-    Suspended = "suspended", "Suspended", 12;
-}
+trunkline::client_error_kinds!(error_kinds);
 
 impl ErrorKind {
     /// The members of `data` that the library itself puts there.
@@ -91,23 +103,6 @@ impl ErrorKind {
         match (self, &ConnectionFailure::TYPE) {
             (Self::Transport, Type::Model(object)) => object.fields,
             _ => &[],
-        }
-    }
-}
-
-impl From<client::ErrorKind> for ErrorKind {
-    fn from(kind: client::ErrorKind) -> Self {
-        match kind {
-            client::ErrorKind::Protocol => Self::Protocol,
-            client::ErrorKind::Timeout => Self::Timeout,
-            client::ErrorKind::Cancelled => Self::Cancelled,
-            client::ErrorKind::Closed => Self::Closed,
-            client::ErrorKind::Transport => Self::Transport,
-            client::ErrorKind::Version => Self::Version,
-            client::ErrorKind::InvalidArgument => Self::InvalidArgument,
-            client::ErrorKind::Busy => Self::Busy,
-            client::ErrorKind::Suspended => Self::Suspended,
-            _ => Self::Internal,
         }
     }
 }

@@ -38,12 +38,12 @@ macro_rules! event_kinds {
 
         /// The events with the fields that mean something in them, for the declaration of the
         /// surface.
-        pub(crate) static TO_HOST: &[ObjectDescription] = &[$(ObjectDescription {
+        pub(crate) static TO_HOST: &[(EventKind, ObjectDescription)] = &[$((EventKind::$kind, ObjectDescription {
             name: stringify!($kind),
             doc: &[$($doc),*],
             tag: None,
             fields: &[$(event_kinds!(@field $field $ty)),*],
-        }),*];
+        })),*];
     };
     (@field $field:ident $ty:ident) => {
         FieldDescription {
@@ -126,15 +126,16 @@ macro_rules! shapes {
 }
 
 shapes! {
-    /// Plain text, not JSON: one text block of a tool, the text of a resource, or one message of
-    /// the user.
+    /// Plain text, not JSON: one text block of a tool, which is structured content
+    /// `{"result": text}` too if the tool has an output schema; the text of a resource with its
+    /// `mimeType` (`text/plain` by default); or one message of the user.
     Text = 0,
     /// One part or an array of them: content blocks of a tool; ResourceContents with `text` or
     /// `blob` (`uri` and `mimeType` are filled in); PromptMessages, or content blocks and texts as
     /// messages of the user.
     Content = 1,
-    /// A JSON object: its JSON as text and, where a tool's output schema is known, as structured
-    /// content.
+    /// A JSON object: its JSON as text (of a resource `application/json`) and, where a tool's
+    /// output schema is known, as structured content.
     Object = 2,
     /// Any JSON value: its JSON as text and, where a tool's output schema is known,
     /// `{"result": value}` as structured content.

@@ -3,9 +3,9 @@
 use crate::{
     config,
     error::BridgeError,
-    message::{Connecting, Handlers, Listening, OAuthOptions, Open, OpenConnection, OpenListener, Registration},
+    message::{Connecting, Listening, Open, OpenConnection, OpenListener, OpenMessage, Registration},
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use trunkline::{client::ClientOptions, transport::HttpOptions};
 
@@ -56,21 +56,7 @@ pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration
 
 /// Reads what `open` is given.
 pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Members {
-        server: Option<u64>,
-        client: Option<Map<String, Value>>,
-        transport: Map<String, Value>,
-        #[serde(default)]
-        handlers: Handlers,
-        auth: Option<OAuthOptions>,
-        #[serde(default)]
-        wait: bool,
-        #[serde(default, rename = "hostDrivenReads")]
-        host_driven_reads: bool,
-    }
-    let Members { server, client, transport, handlers, auth, wait, host_driven_reads } = given.read(OPEN)?;
+    let OpenMessage { server, client, transport, handlers, auth, wait, host_driven_reads } = given.read(OPEN)?;
     match (server, client) {
         (Some(_), None) if !handlers.is_empty() || auth.is_some() => Err(BridgeError::invalid(
             "open: handlers and auth are a client's; a server registers what it offers, and has transport.auth",

@@ -4,8 +4,9 @@
 //! strictly, so that a misspelt member is an error and not a default.
 
 use crate::{config, event::Lane};
+use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
 use trunkline::{
     client::ClientOptions,
@@ -295,6 +296,35 @@ pub enum Registration {
     Provider(RegisterProvider),
     Middleware(RegisterMiddleware),
     Verifier(RegisterVerifier),
+}
+
+message! {
+    /// A listener or a connection to open: either `server` or `client` is given. The reply of a
+    /// listener is a BoundAddress object, that of a connection a ConnectionFacts object.
+    pub struct OpenMessage {
+        /// Of a listener: `{"type": "stdio"}`, or HttpOptions with `"type": "http"`, and with
+        /// `"mounted": true` for an endpoint without a socket. Of a connection: Child, Endpoint,
+        /// Memory, Configured or Group with its `type`.
+        transport: Map<String, Value> = "transport",
+        ;
+        /// The server that listens.
+        server: Option<u64> = "server",
+        /// The ClientOptions of a connection, all of them optional.
+        client: Option<Map<String, Value>> = "client",
+        /// The requests of the server that the host of a client answers, each with its lane, and
+        /// functions for its authorization. The capabilities that they need are declared.
+        handlers: Handlers = "handlers",
+        /// The authorization of a client.
+        auth: Option<OAuthOptions> = "auth",
+        /// The reply is fetched with `wait`.
+        wait: bool = "wait",
+        /// The host may read the pipe itself while messages come one by one.
+        host_driven_reads: bool = "hostDrivenReads",
+    }
+}
+
+impl Described for OAuthOptions {
+    const TYPE: Type = Type::Model(Self::OBJECT);
 }
 
 /// A listener to open.
@@ -691,7 +721,7 @@ message! {
         ;
         /// Of the kind `invalid`: the place in the arguments, as a JSON pointer.
         path: Option<String> = "path",
-        /// Of the kind `protocol`: the JSON-RPC code.
+        /// Of the kind `protocol`: the JSON-RPC code; without it, that of an internal error.
         code: Option<i64> = "code",
         /// Of the kind `protocol`: the JSON-RPC data.
         data: Option<Value> = "data",
@@ -738,8 +768,9 @@ message! {
     /// `input`.
     pub struct InputRequired {
         ;
-        /// The requests, by keys of the handler's choice.
-        input_requests: BTreeMap<String, InputRequest> = "inputRequests",
+        /// The requests, by keys of the handler's choice, in the order in which a user answers
+        /// them.
+        input_requests: IndexMap<String, InputRequest> = "inputRequests",
         /// State that the handler finds again when it is called with the answers. It travels
         /// sealed.
         state: Option<Value> = "state",
@@ -794,6 +825,8 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     RegisterProvider::OBJECT,
     RegisterMiddleware::OBJECT,
     RegisterVerifier::OBJECT,
+    SkillFile::OBJECT,
+    OpenMessage::OBJECT,
     Child::OBJECT,
     Endpoint::OBJECT,
     Memory::OBJECT,
@@ -802,10 +835,13 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     Request::OBJECT,
     StartTask::OBJECT,
     NotifyCall::OBJECT,
+    LogMessage::OBJECT,
+    Once::OBJECT,
     NotifyServer::OBJECT,
     NotifyConnection::OBJECT,
     Fail::OBJECT,
     InputRequired::OBJECT,
+    InputRequest::OBJECT,
     HttpHead::OBJECT,
 ];
 

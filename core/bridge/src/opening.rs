@@ -346,7 +346,7 @@ async fn listener(
         How::Stdio => Ok((Listener::stdio(server, runtime, handoff).map_err(failed)?, json!({}))),
         How::Http(options) => {
             let listener = Listener::http(server, runtime, *options).await.map_err(failed)?;
-            let described = listener.description();
+            let described = json!(listener.address());
             Ok((listener, described))
         }
     }

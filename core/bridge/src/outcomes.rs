@@ -8,8 +8,8 @@ use super::{
 };
 use bytes::Bytes;
 use trunkline::{
-    protocol::{RawJson, RpcError},
-    server::{InputRequest, Outcome},
+    protocol::{RawJson, RpcError, error::code},
+    server::{InputRequest, InputRequired, Outcome},
 };
 
 /// An answer.
@@ -35,13 +35,16 @@ pub(super) fn of(shape: Shape, body: Bytes) -> Result<Outcome, BridgeError> {
 
 fn input_required(raw: &RawJson) -> Result<Outcome, BridgeError> {
     let given: message::InputRequired = config::read("complete", raw.as_bytes())?;
-    let requests = given.input_requests.into_iter().map(|(key, message::InputRequest { method, params })| {
-        let request = InputRequest::new(&method, params);
-        request
-            .map(|request| (key.clone(), request))
-            .map_err(|error| BridgeError::invalid(format!("complete: {key}: {error}")))
-    });
-    Ok(Outcome::InputRequired { requests: requests.collect::<Result<_, _>>()?, state: given.state })
+    let mut required = InputRequired::new();
+    for (key, message::InputRequest { method, params }) in given.input_requests {
+        let request = InputRequest::new(&method, params)
+            .map_err(|error| BridgeError::invalid(format!("complete: {key}: {error}")))?;
+        required = required.ask(key, request);
+    }
+    if let Some(state) = given.state {
+        required = required.with_state(state);
+    }
+    Ok(Outcome::InputRequired(required))
 }
 
 /// A failure.
@@ -54,7 +57,7 @@ pub(super) fn failure(given: Fail) -> Result<Outcome, BridgeError> {
         }),
         FailKind::Internal => Outcome::Internal(given.message),
         FailKind::Protocol => Outcome::Protocol(RpcError {
-            code: given.code.ok_or_else(|| BridgeError::invalid("fail: a protocol failure needs a code"))?,
+            code: given.code.unwrap_or(code::INTERNAL_ERROR),
             message: given.message,
             data: given.data,
         }),

@@ -351,12 +351,23 @@ impl Port {
         description::describe(self.state()?, target)
     }
 
-    /// The time that a server gives its calls in flight when it is closed, as its options say.
+    /// The deadline of [`Port::close`] that the options name: for listeners of a server
+    /// `drainDeadlineMs`, for a connection `closeTimeoutMs`. A connection that is not open needs no
+    /// time.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the number names no server, or no longer.
-    pub fn drain_deadline(&self, server: u64) -> Result<Duration, BridgeError> {
-        Ok(self.state()?.server(server)?.options().drain_deadline)
+    /// [`crate::ErrorKind::InvalidArgument`] if the number names neither a server nor a connection,
+    /// or a server that is gone.
+    pub fn close_deadline(&self, handle: u64) -> Result<Duration, BridgeError> {
+        let state = self.state()?;
+        match HandleKind::of(handle) {
+            Some(HandleKind::Connection) => {
+                let tables = state.tables.lock();
+                let connection = tables.connections.get(handle).and_then(OpenState::get);
+                Ok(connection.map_or(Duration::ZERO, |connection| connection.client.options().close_timeout))
+            }
+            _ => Ok(state.server(handle)?.options().drain_deadline),
+        }
     }
 
     /// Returns whether a call is no longer wanted (or done).

@@ -52,7 +52,7 @@ pub(super) struct Terms {
     pub(super) required: Vec<String>,
     pub(super) hierarchy: Hierarchy,
     pub(super) schemes: Vec<Scheme>,
-    pub(super) proof_algorithms: Vec<Algorithm>,
+    pub(super) dpop_algorithms: Vec<Algorithm>,
     pub(super) nonces: Option<Nonces>,
     pub(super) replays: Mutex<Replays>,
     pub(super) verifier: Arc<dyn TokenVerifier>,
@@ -125,7 +125,7 @@ impl Authorization {
 
     fn read_proof(&self, parts: &Parts, url: &Url, token: &str, now: u64) -> Result<Proof, Refusal> {
         let method = parts.method.as_str();
-        let expected = dpop::Expected { method, url, token, algorithms: &self.terms.proof_algorithms, now };
+        let expected = dpop::Expected { method, url, token, algorithms: &self.terms.dpop_algorithms, now };
         let proof = dpop::read(&parts.headers, &expected).map_err(|text| Refusal::InvalidProof(text.into()))?;
         match &self.terms.nonces {
             Some(nonces) if !proof.nonce.as_deref().is_some_and(|nonce| nonces.knows(now, nonce)) => {
@@ -207,7 +207,7 @@ impl Authorization {
             metadata_url: &terms.metadata.url,
             scopes: &terms.required,
             schemes: &terms.schemes,
-            algorithms: &terms.proof_algorithms,
+            algorithms: &terms.dpop_algorithms,
         };
         challenger.challenges(&refused.refusal, refused.scheme)
     }

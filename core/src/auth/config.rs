@@ -53,7 +53,7 @@ pub struct AuthorizationBuilder {
     required: Vec<String>,
     implied: BTreeMap<String, Vec<String>>,
     dpop: DpopPolicy,
-    proof_algorithms: Vec<Algorithm>,
+    dpop_algorithms: Vec<Algorithm>,
     nonce_secret: Option<Vec<u8>>,
     max_proofs: usize,
     metadata: Map<String, Value>,
@@ -78,7 +78,7 @@ impl AuthorizationBuilder {
             required: Vec::new(),
             implied: BTreeMap::new(),
             dpop: DpopPolicy::Off,
-            proof_algorithms: Algorithm::ALL.to_vec(),
+            dpop_algorithms: Algorithm::ALL.to_vec(),
             nonce_secret: None,
             max_proofs: dpop::DEFAULT_MAX,
             metadata: Map::new(),
@@ -119,14 +119,14 @@ impl AuthorizationBuilder {
     }
 
     /// How proofs may be signed. Default: every algorithm with public keys.
-    pub fn proof_algorithms(mut self, algorithms: impl Into<Vec<Algorithm>>) -> Self {
-        self.proof_algorithms = algorithms.into();
+    pub fn dpop_algorithms(mut self, algorithms: impl Into<Vec<Algorithm>>) -> Self {
+        self.dpop_algorithms = algorithms.into();
         self
     }
 
     /// Proofs must hold a nonce of this server (XAU-67). Processes that serve the same endpoint
     /// need the same secret, at least 32 random bytes.
-    pub fn dpop_nonces(mut self, secret: impl Into<Vec<u8>>) -> Self {
+    pub fn dpop_nonce(mut self, secret: impl Into<Vec<u8>>) -> Self {
         self.nonce_secret = Some(secret.into());
         self
     }
@@ -137,7 +137,7 @@ impl AuthorizationBuilder {
     ///
     /// Each process remembers what it has seen itself: with several of them behind one address a
     /// proof is good once in each, for as long as its nonce is where there are nonces
-    /// ([`Self::dpop_nonces`]).
+    /// ([`Self::dpop_nonce`]).
     pub fn dpop_proofs(mut self, max: usize) -> Self {
         self.max_proofs = max;
         self
@@ -204,7 +204,7 @@ impl AuthorizationBuilder {
                 "must be at least 1, for a proof is remembered when it is used",
             ));
         }
-        if self.proof_algorithms.is_empty() {
+        if self.dpop_algorithms.is_empty() {
             return Err(AuthOptionError::new("dpopAlgorithms", "must name at least one"));
         }
         let schemes = match self.dpop {
@@ -219,7 +219,7 @@ impl AuthorizationBuilder {
             authorization_servers: &self.authorization_servers,
             scopes: &supported,
             dpop: (self.dpop != DpopPolicy::Off)
-                .then_some((&self.proof_algorithms[..], self.dpop == DpopPolicy::Required)),
+                .then_some((&self.dpop_algorithms[..], self.dpop == DpopPolicy::Required)),
             more: &self.metadata,
         };
         let metadata = Metadata::new(&resource, &contents);
@@ -231,7 +231,7 @@ impl AuthorizationBuilder {
             required,
             hierarchy,
             schemes,
-            proof_algorithms: self.proof_algorithms,
+            dpop_algorithms: self.dpop_algorithms,
             nonces,
             replays: Mutex::new(Replays::new(self.max_proofs)),
             verifier: self.verifier,
@@ -307,9 +307,9 @@ mod tests {
             (good().scopes(["a b"]), "auth.scopes"),
             (good().required_scopes(["a\"b"]), "auth.requiredScopes"),
             (good().implies("a", [""]), "auth.implies"),
-            (good().dpop(DpopPolicy::Required).dpop_nonces([1; 31]), "auth.dpopNonce"),
-            (good().dpop_nonces([1; 32]), "auth.dpopNonce"),
-            (good().dpop(DpopPolicy::Optional).proof_algorithms([]), "auth.dpopAlgorithms"),
+            (good().dpop(DpopPolicy::Required).dpop_nonce([1; 31]), "auth.dpopNonce"),
+            (good().dpop_nonce([1; 32]), "auth.dpopNonce"),
+            (good().dpop(DpopPolicy::Optional).dpop_algorithms([]), "auth.dpopAlgorithms"),
             (good().dpop_proofs(0), "auth.dpopProofs"),
         ] {
             let error = builder.build().unwrap_err().to_string();

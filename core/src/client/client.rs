@@ -1,8 +1,8 @@
 //! A connection to a server, as programs hold it.
 
 use super::{
-    error::ClientError, handlers::ClientHandlers, host::as_raw, inner::ClientInner, roots::check_roots,
-    server_description::ServerDescription,
+    error::ClientError, handlers::ClientHandlers, host::as_raw, inner::ClientInner, options::ClientOptions,
+    roots::check_roots, server_description::ServerDescription,
 };
 use crate::protocol::{
     Era, Revision, method,
@@ -93,14 +93,18 @@ impl Client {
         }
     }
 
-    /// [`Client::close_within`] with the default deadline (2 s for a child process to go by
-    /// itself).
+    /// [`Client::close_within`] the time of [`ClientOptions::close_timeout`].
     pub async fn close(&self) {
-        self.close_within(self.inner.options.close_patience).await;
+        self.close_within(self.inner.options.close_timeout).await;
     }
 }
 
 impl Client {
+    /// The options that the client was built with.
+    pub fn options(&self) -> &ClientOptions {
+        &self.inner.options
+    }
+
     /// The handlers as they are now.
     pub fn handlers(&self) -> ClientHandlers {
         self.inner.host.handlers()

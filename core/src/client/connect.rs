@@ -67,7 +67,7 @@ impl Client {
                 let link = inner.link.lock().take();
                 if let Some(link) = link {
                     // For the rest of the time for connecting; then it goes on by itself.
-                    let closing = link.close(inner.options.close_patience);
+                    let closing = link.close(inner.options.close_timeout);
                     until(&*inner.runtime, inner.connect_deadline(), closing).await;
                 }
                 Err(error)

@@ -1,6 +1,6 @@
 //! Why a client's call failed: the same kinds in every language.
 
-use super::{failure::LinkFailure, input_required::InputRequired};
+use super::{error_kinds::ErrorKind, failure::LinkFailure, input_required::InputRequired};
 use crate::{
     engine::NegotiationError,
     protocol::{
@@ -75,30 +75,6 @@ pub enum ClientError {
     Busy(String),
 }
 
-/// The stable code of an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// The peer answered with a JSON-RPC error.
-    Protocol,
-    /// No answer in time.
-    Timeout,
-    /// Cancelled by the caller.
-    Cancelled,
-    /// The connection is closed.
-    Closed,
-    /// The connection could not be made or broke, or the answer is not a result of the method.
-    Transport,
-    /// No revision in common.
-    Version,
-    /// An argument is invalid.
-    InvalidArgument,
-    /// A limit was reached.
-    Busy,
-    /// Input is needed first.
-    Suspended,
-}
-
 impl From<NoResult> for ClientError {
     fn from(answer: NoResult) -> Self {
         match answer {
@@ -109,7 +85,7 @@ impl From<NoResult> for ClientError {
 }
 
 impl ClientError {
-    /// The stable code.
+    /// The kind.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Protocol(_) | Self::UnknownTask(_) | Self::Negotiation(NegotiationError::Refused(_)) => {

@@ -76,8 +76,9 @@ trunkline_proto::options! {
         reconnect: bool => "reconnect" = true,
         /// Longest silence of a server on a pipe before it is taken for one of the legacy era.
         probe_timeout: Duration => "probeTimeoutMs" as Millis = Duration::from_secs(5),
-        /// How long a child process may take to go by itself when the client closes.
-        close_patience: Duration = Duration::from_secs(2),
+        /// Longest time that a child process may take to exit by itself when the client closes, or
+        /// gives up connecting to it; then it is asked to terminate, and at last killed.
+        close_timeout: Duration => "closeTimeoutMs" as Millis = Duration::from_secs(2),
         /// Requests in flight at once; further ones are refused as busy.
         max_in_flight: usize = 16_384,
         /// Largest message, sent or received.
@@ -119,7 +120,7 @@ trunkline_proto::setters!(ClientOptions {
     value with_connect_timeout connect_timeout: Duration,
     value with_reconnect reconnect: bool,
     value with_probe_timeout probe_timeout: Duration,
-    value with_close_patience close_patience: Duration,
+    value with_close_timeout close_timeout: Duration,
     value with_max_in_flight max_in_flight: usize,
     value with_max_message_bytes max_message_bytes: usize,
     value with_max_nesting max_nesting: usize,

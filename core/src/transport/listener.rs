@@ -1,12 +1,14 @@
 //! A listening server, on any transport.
 
-use super::closing::{Closing, Deadline};
 #[cfg(feature = "http-server")]
 use super::http_server::{HttpListener, HttpOptions, MountedListener};
 #[cfg(feature = "stdio")]
 use super::stdio::{Direct, PipeServer, ReadHandoff, take_stdio};
+use super::{
+    bound_address::BoundAddress,
+    closing::{Closing, Deadline},
+};
 use crate::{runtime::Runtime, server::Server};
-use serde_json::{Value, json};
 #[cfg(feature = "stdio")]
 use std::fs::File;
 use std::{io, sync::Arc, time::Duration};
@@ -94,16 +96,16 @@ impl Listener {
         }
     }
 
-    /// The description for the host of a binding.
+    /// The address for the host of a binding.
     #[doc(hidden)]
-    pub fn description(&self) -> Value {
+    pub fn address(&self) -> BoundAddress {
         match &*self.kind {
             #[cfg(feature = "stdio")]
-            ListenerKind::Pipe(_) => json!({}),
+            ListenerKind::Pipe(_) => BoundAddress::default(),
             #[cfg(feature = "http-server")]
-            ListenerKind::Mounted(_) => json!({}),
+            ListenerKind::Mounted(_) => BoundAddress::default(),
             #[cfg(feature = "http-server")]
-            ListenerKind::Http(listener) => listener.description(),
+            ListenerKind::Http(listener) => listener.address(),
         }
     }
 

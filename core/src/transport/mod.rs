@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_types)]
 
+#[cfg(any(feature = "stdio", feature = "http-server"))]
+pub(crate) mod bound_address;
 #[cfg(any(feature = "terminal", all(feature = "auth", feature = "http-client")))]
 mod browser;
 #[cfg(feature = "child-process")]

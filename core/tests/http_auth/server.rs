@@ -510,7 +510,7 @@ async fn xau_57_to_xau_66_bound_tokens_need_their_proof() {
 #[tokio::test]
 async fn xau_67_and_xau_68_and_xau_69_nonces() {
     let issuer = Issuer::start().await;
-    let authorization = issuer.authorization().dpop(DpopPolicy::Required).dpop_nonces([3; 32]);
+    let authorization = issuer.authorization().dpop(DpopPolicy::Required).dpop_nonce([3; 32]);
     let fixture = Fixture::new(authorization).await;
     let key = new_key();
     let token = issuer.token(json!({"cnf": {"jkt": thumbprint(&key)}}));

@@ -7,6 +7,8 @@ mod server_requests;
 
 use std::collections::BTreeMap;
 
+use anyhow::{Result, bail};
+
 use super::surface::{Caller, ErrorKind, Field, Model, Operation, Presence, Shape, Surface, Type, Unit};
 use super::text::{prefixed, snake, wrapped};
 use super::{File, MARK};
@@ -16,8 +18,8 @@ const FOLDER: &str = "bindings-c/src/generated";
 /// The width of a comment's text.
 const WIDTH: usize = 94;
 
-pub(crate) fn render(surface: &Surface) -> Vec<File> {
-    [
+pub(crate) fn render(surface: &Surface) -> Result<Vec<File>> {
+    let files = [
         ("mod", modules()),
         ("errors", errors(&surface.errors)),
         ("client", client(&surface.operations)),
@@ -25,15 +27,15 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         ("context", context(surface)),
         ("features", features(surface)),
         ("open_handles", open_handles()),
-        ("options", options(surface)),
+        ("options", options(surface)?),
         ("requests", pairs::render()),
         ("returns", returns(surface)),
         ("server_requests", server_requests::render(surface)),
     ]
     .map(|(name, text)| (format!("{FOLDER}/{name}.rs"), format!("//! {MARK}\n//!\n{text}")))
     .into_iter()
-    .chain([(format!("{FOLDER}/methods.h"), methods(surface))])
-    .collect()
+    .chain([(format!("{FOLDER}/methods.h"), methods(surface))]);
+    Ok(files.collect())
 }
 
 /// The macros of the version and of methods, which the header has after its first lines.
@@ -553,12 +555,16 @@ const ON_PORTS: [(&str, &str); 2] =
 /// The place that is a message with typed members; the others hold JSON.
 const TYPED: &str = "message";
 
+/// Options of which a function in `api/options.rs` sets several.
+const BY_HAND: [(&[&str], &str); 2] =
+    [(&["sse", "messages"], "http_options_set_sse"), (&["info"], "client_options_set_info")];
+
 /// Lists that are given as a whole, as a JSON array.
 const WHOLE_LISTS: [&str; 1] = ["scopes"];
 
-/// The numbers of limits, which are never reused. A limit that is not here gets the next one: add
-/// it then.
-const LIMITS: [&str; 19] = [
+/// The numbers of limits, from 1 in this order, which are never reused. A new limit is added at the
+/// end: `numbered` refuses one that is not here.
+const LIMITS: [&str; 21] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -578,9 +584,11 @@ const LIMITS: [&str; 19] = [
     "maxTasksPerClient",
     "maxSessionsPerClient",
     "maxValues",
+    "maxTaskBytes",
+    "maxTaskBytesPerClient",
 ];
 
-fn options(surface: &Surface) -> String {
+fn options(surface: &Surface) -> Result<String> {
     let mut limits = Vec::new();
     let mut functions = String::new();
     for Object { name, sources } in &OBJECTS {
@@ -598,7 +606,7 @@ fn options(surface: &Surface) -> String {
         functions.extend(CALLBACKS.iter().filter(|(object, ..)| object == name).map(|row| callback(*row)));
         functions += &freed(name);
     }
-    format!(
+    Ok(format!(
         "//! The setters of options that follow from their declaration.\n\n\
          use std::ffi::c_void;\n\
          use std::sync::Arc;\n\n\
@@ -615,8 +623,8 @@ fn options(surface: &Surface) -> String {
          use crate::port::trunkline_port;\n\
          use crate::requests::{{ProgressCallback, trunkline_progress_callback, trunkline_request_options}};\n\n\
          {}{functions}",
-        numbered(&limits)
-    )
+        numbered(&limits)?
+    ))
 }
 
 fn fields<'a>(surface: &'a Surface, name: &str) -> &'a [Field] {
@@ -635,11 +643,13 @@ fn is_number(field: &Field) -> bool {
     matches!(field.ty, Type::Integer | Type::Duration)
 }
 
-/// The enumeration of limits, and their names on the waist.
-fn numbered(limits: &[&Field]) -> String {
-    let new = limits.iter().map(|field| &*field.json).filter(|json| !LIMITS.contains(json));
-    let names: Vec<_> = LIMITS.into_iter().chain(new).collect();
-    let variants: String = names
+/// The enumeration of limits, and their names on the waist. The number of a limit stays the same
+/// whatever the order of the options, so each needs its place in [`LIMITS`].
+fn numbered(limits: &[&Field]) -> Result<String> {
+    if let Some(new) = limits.iter().find(|field| !LIMITS.contains(&&*field.json)) {
+        bail!("the limit {} has no number in C: add it at the end of LIMITS in xtask/src/generate/c.rs", new.json);
+    }
+    let variants: String = LIMITS
         .iter()
         .enumerate()
         .filter_map(|(index, name)| Some((index + 1, limits.iter().find(|field| field.json == *name)?)))
@@ -648,16 +658,16 @@ fn numbered(limits: &[&Field]) -> String {
             format!("{doc}    TRUNKLINE_LIMIT_{} = {number},\n", snake(&field.json).to_uppercase())
         })
         .collect();
-    let list: String = names.iter().map(|name| format!("{name:?},\n")).collect();
-    format!(
+    let list: String = LIMITS.iter().map(|name| format!("{name:?},\n")).collect();
+    Ok(format!(
         "/// The limits of a server; see `trunkline_server_options_set_limit`.\n\
          #[repr(C)]\n\
          #[allow(dead_code, reason = \"for C; Rust takes the numbers, which may be anything\")]\n\
          pub enum trunkline_limit {{\n{variants}}}\n\n\
          /// The name of each limit on the waist, by its number.\n\
          pub(crate) const LIMITS: [&str; {}] = [{list}];\n",
-        names.len()
-    )
+        LIMITS.len()
+    ))
 }
 
 fn made(object: &str) -> String {
@@ -685,25 +695,66 @@ fn freed(object: &str) -> String {
     )
 }
 
+/// The function of an option behind `trunkline_`, or its limit, if C has one.
+pub(crate) fn option(record: &str, field: &Field) -> Option<String> {
+    let name = &field.json.as_str();
+    if let Some(together) = TOGETHER.iter().find(|row| row.record == record && row.members.contains(name)) {
+        return Some(format!("{}_options_set_{}", together.object, together.name));
+    }
+    let message = record.strip_suffix("Options").unwrap_or(record);
+    let (object, source) = OBJECTS.iter().find_map(|object| {
+        let source = object.sources.iter().find(|source| [record, message].contains(&source.record))?;
+        Some((object.name, source))
+    })?;
+    match source {
+        Source { limits: true, .. } if is_number(field) => {
+            Some(format!("TRUNKLINE_LIMIT_{}", snake(name).to_uppercase()))
+        }
+        Source { except, .. } if except.contains(name) => {
+            BY_HAND.iter().find(|(options, ..)| options.contains(name)).map(|(_, function)| (*function).to_owned())
+        }
+        _ => Some(format!("{object}_options_{}", setter_name(field))),
+    }
+}
+
+/// The name of a setter behind that of its object.
+fn setter_name(field: &Field) -> String {
+    let member = snake(&field.json);
+    let singular = member.strip_suffix('s').unwrap_or(&member);
+    match &field.ty {
+        Type::List(_) if is_one_by_one(field) => match singular.strip_prefix("allowed_") {
+            Some(allowed) => format!("allow_{allowed}"),
+            None => format!("add_{singular}"),
+        },
+        Type::Map(_) | Type::Object if is_by_name(field) => format!("set_{singular}"),
+        _ => format!("set_{member}"),
+    }
+}
+
+/// A list of texts to which a function adds one.
+fn is_one_by_one(field: &Field) -> bool {
+    matches!(&field.ty, Type::List(items) if **items == Type::String) && !WHOLE_LISTS.contains(&&*field.json)
+}
+
 fn setter(object: &str, source: &Source, field: &Field) -> String {
     let Source { place, note, .. } = source;
     let Field { json, doc, .. } = field;
     let member = snake(json);
+    let function = setter_name(field);
     let singular = member.strip_suffix('s').unwrap_or(&member);
-    let is_whole = WHOLE_LISTS.contains(&&**json);
-    let (function, doc, arguments, change) = match &field.ty {
+    let (doc, arguments, change) = match &field.ty {
         Type::Duration if *place == TYPED => {
             let doc = with_default(field, &sets(doc));
             let change = format!("{} = Some(Time::from_millis({member}))", field.name);
-            (format!("set_{member}"), doc, format!("{member}: u64,"), change)
+            (doc, format!("{member}: u64,"), change)
         }
         Type::String if *place == TYPED => {
             let change = format!("{} = Some(text!({member}).to_owned())", field.name);
-            (format!("set_{member}"), sets(doc), format!("{member}: trunkline_str,"), change)
+            (sets(doc), format!("{member}: trunkline_str,"), change)
         }
         Type::Json if *place == TYPED => {
             let change = format!("{} = Some(parsed(\"{member}\", text!({member}))?)", field.name);
-            (format!("set_{member}"), format!("{} JSON.", sets(doc)), format!("{member}: trunkline_str,"), change)
+            (format!("{} JSON.", sets(doc)), format!("{member}: trunkline_str,"), change)
         }
         Type::Boolean => {
             let stated = ["Whether ", "`true` if "].iter().find_map(|start| doc.strip_prefix(start));
@@ -713,19 +764,15 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
                 None => format!("to {}", lowered(doc)),
             };
             let doc = with_default(field, &format!("Sets whether {sentence}"));
-            (format!("set_{member}"), doc, format!("{member}: bool,"), format!("put(\"{json}\", {member})"))
+            (doc, format!("{member}: bool,"), format!("put(\"{json}\", {member})"))
         }
         Type::Integer | Type::Duration => {
             let doc = with_default(field, &sets(doc));
-            (format!("set_{member}"), doc, format!("{member}: u64,"), format!("put(\"{json}\", {member})"))
+            (doc, format!("{member}: u64,"), format!("put(\"{json}\", {member})"))
         }
-        Type::List(items) if **items == Type::String && !is_whole => {
-            let function = match singular.strip_prefix("allowed_") {
-                Some(allowed) => format!("allow_{allowed}"),
-                None => format!("add_{singular}"),
-            };
+        Type::List(_) if is_one_by_one(field) => {
             let change = format!("push(\"{json}\", text!({singular}))?");
-            (function, adds(doc), format!("{singular}: trunkline_str,"), change)
+            (adds(doc), format!("{singular}: trunkline_str,"), change)
         }
         // Settings by name.
         Type::Map(_) | Type::Object if is_by_name(field) => {
@@ -736,23 +783,23 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
             let more = if value == "settings" { " The settings are a JSON object." } else { "" };
             let doc = format!("{}{more}", adds(doc));
             let change = format!("put_in(\"{json}\", text!(name), {text})?");
-            (format!("set_{singular}"), doc, format!("name: trunkline_str,\n{value}: trunkline_str,"), change)
+            (doc, format!("name: trunkline_str,\n{value}: trunkline_str,"), change)
         }
         Type::String | Type::Values(_) => {
             let doc = with_default(field, &sets(doc));
             let change = format!("put(\"{json}\", text!({member}))");
-            (format!("set_{member}"), doc, format!("{member}: trunkline_str,"), change)
+            (doc, format!("{member}: trunkline_str,"), change)
         }
         Type::Model(_) if is_text_model(field) => {
             let doc = with_default(field, &sets(doc));
             let change = format!("put(\"{json}\", text!({member}))");
-            (format!("set_{member}"), doc, format!("{member}: trunkline_str,"), change)
+            (doc, format!("{member}: trunkline_str,"), change)
         }
         _ => {
             let form = if matches!(field.ty, Type::List(_)) { "A JSON array." } else { "JSON." };
             let doc = format!("{} {form}", sets(doc));
             let change = format!("put(\"{json}\", parsed(\"{member}\", text!({member}))?)");
-            (format!("set_{member}"), doc, format!("{member}: trunkline_str,"), change)
+            (doc, format!("{member}: trunkline_str,"), change)
         }
     };
     format!(
@@ -1291,4 +1338,21 @@ fn notified(field: &Field) -> String {
         comment(&format!("Notifies the clients of the server.\n\n- `{argument}`: {doc}"), ""),
         snake(json),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_without_a_number_is_refused() {
+        let field = |json: &str| -> Field {
+            let field =
+                serde_json::json!({"name": "x", "json": json, "type": "integer", "presence": "optional", "doc": "X."});
+            serde_json::from_value(field).unwrap()
+        };
+        let (first, new) = (field("pageSize"), field("maxMoons"));
+        assert!(numbered(&[&first]).unwrap().contains("TRUNKLINE_LIMIT_PAGE_SIZE = 1,"));
+        assert!(numbered(&[&first, &new]).unwrap_err().to_string().contains("maxMoons"));
+    }
 }

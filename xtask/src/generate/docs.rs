@@ -4,8 +4,11 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::surface::{Field, Presence, Surface, Type, Unit};
-use super::{File, MARK, text::wrapped};
+use super::surface::{Field, Model, Presence, Shape, Surface, Type, Unit};
+use super::{
+    File, MARK,
+    text::{snake, wrapped},
+};
 use crate::workspace::Workspace;
 
 const BRIDGE: &str = "docs/bridge.md";
@@ -16,8 +19,10 @@ pub(crate) fn render(workspace: &Workspace, surface: &Surface) -> Result<Vec<Fil
     let page = std::fs::read_to_string(workspace.path(BRIDGE)).with_context(|| BRIDGE.to_owned())?;
     let page = with_part(&page, "errors", &errors(surface))?;
     let page = with_part(&page, "facts", &facts(surface))?;
+    let page = with_part(&page, "shapes", &shapes(surface))?;
     let page = with_part(&page, "events", &events(surface))?;
-    let page = with_part(&page, "messages", &messages(surface))?;
+    let page = with_part(&page, "messages", &messages(surface, |direction| !["toHost", "reply"].contains(&direction)))?;
+    let page = with_part(&page, "replies", &messages(surface, |direction| direction == "reply"))?;
     Ok(vec![("docs/options.md".to_owned(), options(surface)), (BRIDGE.to_owned(), page)])
 }
 
@@ -34,18 +39,28 @@ fn options(surface: &Surface) -> String {
         "<!-- {MARK} -->\n\n# Options\n\n\
          One table per object of options. Rust and Python spell an option in snake case, JSON and Node in\n\
          camel case. A time is a `Duration` in Rust, seconds in Python, milliseconds in Node, and in JSON\n\
-         and C milliseconds with `Ms` at the end of its name. The defaults are those of the core and the\n\
-         same in every language.\n"
+         and C milliseconds with `Ms` at the end of its name. In C an option is a function behind\n\
+         `trunkline_` and the object's name, such as `trunkline_server_options_set_debug`, or a limit for\n\
+         `trunkline_server_options_set_limit`; without either it is an argument of a function, or a\n\
+         member of its JSON. The defaults are those of the core and the same in every language.\n"
     );
     for record in &surface.options {
         page += &format!("\n## {}\n\n{}\n\n", record.name, wrapped(&record.doc, COLUMNS).join("\n"));
-        page += "| Rust, Python | JSON | Node | type | default | meaning |\n| --- | --- | --- | --- | --- | --- |\n";
+        let languages = match &record.rust_builder {
+            Some(builder) => {
+                page += &format!("In Rust these are methods of {builder}.\n\n");
+                "Python"
+            }
+            None => "Rust, Python",
+        };
+        page += &format!("| {languages} | JSON | Node | C | type | default | meaning |\n{}|\n", "| --- ".repeat(7));
         for field in &record.fields {
             let node = field.json.strip_suffix("Ms").filter(|_| field.ty == Type::Duration).unwrap_or(&field.json);
             page += &format!(
-                "| `{}` | `{}` | `{node}` | {} | {} | {} |\n",
+                "| `{}` | `{}` | `{node}` | {} | {} | {} | {} |\n",
                 field.name,
                 field.json,
+                super::c::option(&record.name, field).map_or_else(String::new, |function| format!("`{function}`")),
                 typed(field),
                 default(field),
                 cell(&field.doc)
@@ -56,9 +71,12 @@ fn options(surface: &Surface) -> String {
 }
 
 fn errors(surface: &Surface) -> String {
-    let mut table = "| kind | class | number in C | meaning |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut table = "| kind | Rust | Python, Node.js | C | meaning |\n| --- | --- | --- | --- | --- |\n".to_owned();
     for error in &surface.errors {
-        table += &format!("| `{}` | `{}` | {} | {} |\n", error.kind, error.class, error.c_code, cell(&error.doc));
+        let rust = error.rust.as_ref().map_or("none".to_owned(), |name| format!("`ErrorKind::{name}`"));
+        let class = if error.public { format!("`{}`", error.class) } else { "none".to_owned() };
+        let c = format!("`TRUNKLINE_{}` ({})", snake(&error.kind).to_uppercase(), error.c_code);
+        table += &format!("| `{}` | {rust} | {class} | {c} | {} |\n", error.kind, cell(&error.doc));
     }
     table
 }
@@ -81,9 +99,18 @@ fn events(surface: &Surface) -> String {
     table
 }
 
-fn messages(surface: &Surface) -> String {
-    let mut text = String::new();
-    for message in surface.messages.iter().filter(|message| message.direction.as_deref() != Some("toHost")) {
+fn shapes(surface: &Surface) -> String {
+    let mut table = "| shape | number | bytes, and what they become |\n| --- | --- | --- |\n".to_owned();
+    for Shape { name, number, doc } in &surface.shapes {
+        table += &format!("| `{}` | {number} | {} |\n", name.to_lowercase(), cell(doc));
+    }
+    table
+}
+
+/// A table for each message of some directions.
+fn messages(surface: &Surface, wanted: impl Fn(&str) -> bool) -> String {
+    let (mut text, mut explained) = (String::new(), Vec::new());
+    for message in surface.messages.iter().filter(|message| message.direction.as_deref().is_some_and(&wanted)) {
         if !text.is_empty() {
             text.push('\n');
         }
@@ -96,10 +123,31 @@ fn messages(surface: &Surface) -> String {
                 Presence::Required => "required",
                 _ => "",
             };
-            text += &format!("| `{}` | {} | {presence} | {} |\n", field.json, typed(field), cell(&field.doc));
+            let meaning = cell(&format!("{}{}", field.doc, values(surface, field, &mut explained)));
+            text += &format!("| `{}` | {} | {presence} | {meaning} |\n", field.json, typed(field));
         }
     }
     text
+}
+
+/// The values that a member may have with their meanings, where their type is first used.
+fn values<'a>(surface: &Surface, field: &'a Field, explained: &mut Vec<&'a str>) -> String {
+    let Type::Model(name) = &field.ty else { return String::new() };
+    if explained.contains(&name.as_str()) {
+        return String::new();
+    }
+    explained.push(name);
+    let found = surface.models.iter().find_map(|model| match model {
+        Model::Values(values) if values.name == *name => Some(values),
+        _ => None,
+    });
+    let described = found.into_iter().flat_map(|found| {
+        found.values.iter().map(|value| {
+            let doc = found.value_docs.get(value).and_then(Value::as_str).unwrap_or_default();
+            format!(" `{value}`: {doc}")
+        })
+    });
+    described.collect()
 }
 
 fn typed(field: &Field) -> String {

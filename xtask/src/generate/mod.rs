@@ -95,7 +95,7 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
     let surface: Surface = serde_json::from_str(&printed.stdout).context("the printed surface")?;
     let mut files = typescript::render(&surface);
     files.extend(python::render(&workspace.root, &surface)?);
-    files.extend(c::render(&surface));
+    files.extend(c::render(&surface)?);
     files.extend(docs::render(workspace, &surface)?);
     files.into_iter().map(|(path, text)| Ok((path.clone(), formatted(workspace, &path, text)?))).collect()
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::surface::{Caller, Field, Model, ObjectModel, Operation, Presence, Surface, Type, Unit};
+use super::surface::{Caller, Field, Model, ObjectModel, Operation, Presence, Shape, Surface, Type, Unit};
 use super::text::{pascal, snake, wrapped};
 use super::{File, MARK};
 
@@ -123,7 +123,7 @@ const FEATURE_DOCS: [(&str, &str); 10] = [
 ];
 
 /// Options whose Python type says more, or allows more, than that of the core.
-const OPTION_TYPES: [(&str, &str); 11] = [
+const OPTION_TYPES: [(&str, &str); 10] = [
     ("cwd", "str | os.PathLike[str]"),
     ("dpop_nonce", "bool | bytes | str"),
     ("input_schema", "Mapping[str, Any]"),
@@ -133,7 +133,6 @@ const OPTION_TYPES: [(&str, &str); 11] = [
     ("revision", "str"),
     ("store", "str | os.PathLike[str]"),
     ("state_keys", "Sequence[bytes | str]"),
-    ("task", "Literal[\"forbidden\", \"optional\", \"required\"]"),
     ("unix", "str | os.PathLike[str]"),
 ];
 
@@ -155,6 +154,7 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
             "The methods of the protocol that this package knows by name.",
             &methods(surface),
         ),
+        file("_generated/waist.py", "The numbers of the waist (docs/bridge.md).", &waist(surface)),
         file("client/_generated/operations.py", "The requests of an asyncio client.", &operations),
         file("client/_generated/sync_operations.py", "The requests of a blocking client.", &to_sync(&operations, "")),
         file(
@@ -283,6 +283,10 @@ fn methods(surface: &Surface) -> String {
     for row in &surface.notifications {
         let _ = writeln!(text, "{}: Final = \"{}\"", row.name.to_uppercase(), row.method);
     }
+    text += "\n# Requests to the core itself.\n";
+    for name in &surface.waist_methods {
+        let _ = writeln!(text, "{}: Final = \"{name}\"", name.to_uppercase());
+    }
     text
 }
 
@@ -363,6 +367,9 @@ fn errors(surface: &Surface) -> String {
         let _ = write!(text, "\n\nclass {}(TrunklineError{base}):{shadow}\n", error.class);
         text += &docstring("    ", &error.doc);
         let _ = write!(text, "\n    kind = \"{}\"\n", error.kind);
+        if error.kind == "protocol" {
+            text += &protocol_error(surface.codes.internal_error);
+        }
         text += &error_facts(&error.facts);
         names.push(error.class.as_str());
     }
@@ -371,12 +378,41 @@ fn errors(surface: &Surface) -> String {
         "\n\nCLASSES: Final[dict[str, type[TrunklineError]]] = {{cls.kind: cls for cls in ({},)}}\n",
         names.join(", ")
     );
-    // Its class by hand takes the place of this one.
-    names.retain(|name| *name != "ProtocolError");
     names.push("TrunklineError");
     names.sort_unstable();
     let all: String = names.iter().map(|name| format!("    \"{name}\",\n")).collect();
     text + "\n__all__ = [\n" + &all + "]\n"
+}
+
+/// The members of an error of the peer; without a code it has `code`.
+fn protocol_error(code: i64) -> String {
+    format!(
+        r#"
+    def __init__(self, message: str, code: int = {code}, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+    def __str__(self) -> str:
+        return f"{{self.message}} ({{self.code}})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.message, self.code, self.data))
+"#
+    )
+}
+
+/// The numbers of the waist.
+fn waist(surface: &Surface) -> String {
+    let mut text = String::from("from typing import Final\n\n# Kinds of events.\n");
+    for (event, number) in surface.events() {
+        let _ = writeln!(text, "{}: Final = {number}", snake(&event.name).to_uppercase());
+    }
+    text += "\n# Shapes of answers.\n";
+    for Shape { name, number, .. } in &surface.shapes {
+        let _ = writeln!(text, "{}: Final = {number}", name.to_uppercase());
+    }
+    text
 }
 
 /// The attributes of an error, and the constructor that reads them.
@@ -430,9 +466,11 @@ fn options(surface: &Surface) -> (String, String) {
         if name == "ToolOptions" {
             // Parts of `execution` and `_meta`, by names of their own.
             let title = fields.iter().find(|field| field.name == "title").cloned();
-            fields.extend(title.iter().flat_map(|text| {
-                ["task", "ui"].map(|part| Field { name: part.into(), json: part.into(), ..text.clone() })
-            }));
+            let mut execution = surface.object("ToolExecution").into_iter().flat_map(|object| &object.fields);
+            let support = execution.find(|field| field.name == "task_support").cloned();
+            let parts = [("task", support), ("ui", title)].into_iter();
+            fields
+                .extend(parts.filter_map(|(part, like)| Some(Field { name: part.into(), json: part.into(), ..like? })));
         }
         for field in &mut fields {
             if let Some((_, doc)) = FEATURE_DOCS.iter().find(|(name, _)| *name == field.name) {

@@ -7,16 +7,20 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Surface {
     /// Every revision of the protocol, oldest first.
     pub(crate) revisions: Vec<String>,
     pub(crate) errors: Vec<ErrorKind>,
+    pub(crate) codes: ErrorCodes,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) options: Vec<Record>,
     pub(crate) messages: Vec<Record>,
     /// Behind the models that they need themselves.
     pub(crate) models: Vec<Model>,
     pub(crate) operations: Vec<Operation>,
+    /// Methods of requests that the waist alone knows.
+    pub(crate) waist_methods: Vec<String>,
     /// The requests of servers that a host answers.
     pub(crate) host: Vec<HostOperation>,
     /// The operations of a group.
@@ -33,12 +37,24 @@ pub(crate) struct ErrorKind {
     pub(crate) kind: String,
     /// The name of the class, such as `TimeoutError`.
     pub(crate) class: String,
+    /// The name in Rust, if clients in Rust have the kind.
+    pub(crate) rust: Option<String>,
     pub(crate) c_code: u8,
     pub(crate) doc: String,
     /// The members of its `data` that the library puts there.
     pub(crate) facts: Vec<Field>,
     /// `true` if users see it as an error.
     pub(crate) public: bool,
+}
+
+/// The JSON-RPC codes that packages put into errors of their own.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ErrorCodes {
+    /// Of errors that a handler makes without a code.
+    pub(crate) internal_error: i64,
+    /// Of answers of clients that do not fit.
+    pub(crate) invalid_request: i64,
 }
 
 /// A way from the bytes of an answer to a result.
@@ -56,8 +72,13 @@ pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) doc: String,
     pub(crate) fields: Vec<Field>,
-    /// Of a message: `toCore`, `toHost` (an event), `body` (of a call) or `answer` (to a call).
+    /// Of a message: `toCore`, `toHost` (an event), `body` (of a call), `answer` (to a call) or
+    /// `reply` (of the core).
     pub(crate) direction: Option<String>,
+    /// Of an event.
+    pub(crate) number: Option<u8>,
+    /// Of options: the builder in Rust, where that is no struct with these members.
+    pub(crate) rust_builder: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -93,6 +114,11 @@ impl ObjectModel {
 }
 
 impl Surface {
+    /// The events of the waist with their numbers.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (&Record, u8)> {
+        self.messages.iter().filter_map(|message| Some((message, message.number?)))
+    }
+
     /// The object of that name.
     pub(crate) fn object(&self, name: &str) -> Option<&ObjectModel> {
         self.models.iter().find_map(|model| match model {

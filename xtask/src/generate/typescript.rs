@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::surface::{
-    Caller, ErrorKind, Field, Model, ObjectModel, Operation, Presence, Record, Surface, Type, UnionModel, Unit,
+    Caller, ErrorKind, Field, Model, ObjectModel, Operation, Presence, Record, Shape, Surface, Type, UnionModel, Unit,
     ValuesModel,
 };
 use super::text::{camel, pascal, snake, wrapped};
@@ -43,12 +43,8 @@ const REPLACED: [&str; 8] =
 
 /// Members with another type than the core's: narrower where it keeps unknown words, or one of
 /// JavaScript.
-const TYPES: [(&str, &str, &str); 15] = [
+const TYPES: [(&str, &str, &str); 11] = [
     ("ElicitFormParams", "requestedSchema", "JsonObject"),
-    ("Icon", "theme", "\"light\" | \"dark\""),
-    ("ToolExecution", "taskSupport", "TaskSupport"),
-    ("ToolChoice", "mode", "\"auto\" | \"required\" | \"none\""),
-    ("SamplingParams", "includeContext", "\"none\" | \"thisServer\" | \"allServers\""),
     ("SamplingParams", "metadata", "JsonObject"),
     ("Tool", "inputSchema", "JsonObject"),
     ("Tool", "outputSchema", "JsonObject"),
@@ -71,8 +67,9 @@ const OMITTED: [(&str, &str); 4] =
 pub(crate) fn render(surface: &Surface) -> Vec<File> {
     let file = |name: &str, text: String| (format!("{FOLDER}/{name}.ts"), format!("// {MARK}\n{text}"));
     let mut files = vec![
-        file("errors", errors(&surface.errors)),
+        file("errors", errors(surface)),
         file("error-classes", error_classes(&surface.errors)),
+        file("waist", waist(surface)),
         file("model", models(surface)),
         file("client-requests", client_requests::render(surface)),
         file("server-requests", server_requests::render(surface)),
@@ -88,8 +85,8 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
 }
 
 /// The class of each kind.
-fn errors(kinds: &[ErrorKind]) -> String {
-    let kinds: Vec<&ErrorKind> = kinds.iter().filter(|kind| kind.public).collect();
+fn errors(Surface { errors, codes, .. }: &Surface) -> String {
+    let kinds: Vec<&ErrorKind> = errors.iter().filter(|kind| kind.public).collect();
     let mut text = String::from(
         "import type { FailureReason } from \"./model.js\";
 
@@ -127,18 +124,19 @@ export abstract class TrunklineError extends Error {
             kind.class, kind.kind
         );
         if kind.kind == "protocol" {
-            text.push_str(
+            _ = writeln!(
+                text,
                 "  /** The JSON-RPC error code. */
   readonly code: number;
   /** The data of the JSON-RPC error. */
   readonly data: unknown;
 
-  constructor(message: string, options: ErrorOptions & { code?: number; data?: unknown } = {}) {
+  constructor(message: string, options: ErrorOptions & {{ code?: number; data?: unknown }} = {{}}) {{
     super(message, options);
-    this.code = options.code ?? -32603;
+    this.code = options.code ?? {};
     this.data = options.data;
-  }
-",
+  }}",
+                codes.internal_error
             );
         }
         text.push_str(&error_facts(kind));
@@ -182,6 +180,30 @@ export const errorClasses = {{\n{rows}}} satisfies Record<ErrorKind, unknown>;\n
     )
 }
 
+/// The numbers and names of the waist.
+fn waist(surface: &Surface) -> String {
+    let events: String = surface.events().map(|(event, number)| format!("  {}: {number},\n", event.name)).collect();
+    let shapes: String =
+        surface.shapes.iter().map(|Shape { name, number, .. }| format!("  {name}: {number},\n")).collect();
+    let methods: String = surface.waist_methods.iter().map(|name| format!("  {name}: \"{name}\",\n")).collect();
+    format!(
+        "// The numbers and names of the waist (docs/bridge.md).
+
+/** Kinds of events. */
+export const EventKind = {{\n{events}}} as const;
+
+/** Shapes of answers. */
+export const Shape = {{\n{shapes}}} as const;
+
+/** Methods of requests to the core itself. */
+export const waistMethod = {{\n{methods}}} as const;
+
+/** JSON-RPC code of an invalid request. */
+export const invalidRequest = {};\n",
+        surface.codes.invalid_request
+    )
+}
+
 /// An interface for each object, a type for each union and enumeration.
 fn models(surface: &Surface) -> String {
     let mut text = String::from(
@@ -190,7 +212,7 @@ fn models(surface: &Surface) -> String {
 export type JsonObject = Record<string, unknown>;
 
 /** Support of a tool for calls that run as tasks. */
-export type TaskSupport = \"optional\" | \"required\" | \"forbidden\";
+export type TaskSupport = NonNullable<ToolExecution[\"taskSupport\"]>;
 ",
     );
     for model in &surface.models {

@@ -12,6 +12,11 @@ const PAGE: &str = "docs/bindings.md";
 const PACKAGES: [(&str, &str); 3] =
     [("Python", "bindings-python/python/trunkline"), ("Node.js", "bindings-node/src"), ("C", "bindings-c/src")];
 
+/// The files that make a package of a folder.
+const ROOTS: [&str; 5] = ["__init__.py", "py.typed", "index.ts", "index.mts", "lib.rs"];
+/// The endings of native libraries, which the build puts beside the sources.
+const BUILT: [&str; 3] = [".so", ".pyd", ".dylib"];
+
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let page = std::fs::read_to_string(workspace.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
     let rooms = rooms(&page);
@@ -19,6 +24,17 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     if rooms.is_empty() {
         count.failed += 1;
         count.said.push_str(&format!("{PAGE} has no table of rooms\n"));
+    }
+    for (column, (language, package)) in PACKAGES.into_iter().enumerate() {
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(workspace.path(package)).with_context(|| format!("cannot read {package}"))? {
+            entries.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        entries.sort();
+        for entry in outside(&rooms, column, &entries) {
+            count.failed += 1;
+            count.said.push_str(&format!("{package}/{entry} is in no room: give it a row of {language} in {PAGE}\n"));
+        }
     }
     for (line, room) in rooms {
         let faults = faults(&room, |package, path| workspace.path(package).join(path).exists());
@@ -65,6 +81,18 @@ fn faults(room: &Room, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
     room.places.iter().zip(PACKAGES).filter_map(fault).collect()
 }
 
+/// The entries at the top of a package that no room holds. A room may lie within a folder of
+/// another.
+fn outside<'a>(rooms: &[(usize, Room)], column: usize, entries: &'a [String]) -> Vec<&'a str> {
+    let places: Vec<&str> = rooms.iter().filter_map(|(_, room)| in_backticks(room.places.get(column)?)).collect();
+    let is_held = |entry: &str| places.iter().any(|place| place.split('/').next() == Some(entry));
+    // Built and cached files have no place in the repository.
+    let is_source = |entry: &str| {
+        !ROOTS.contains(&entry) && entry != "__pycache__" && !BUILT.iter().any(|ending| entry.ends_with(ending))
+    };
+    entries.iter().map(String::as_str).filter(|entry| is_source(entry) && !is_held(entry)).collect()
+}
+
 fn in_backticks(cell: &str) -> Option<&str> {
     cell.strip_prefix('`')?.strip_suffix('`')
 }
@@ -100,6 +128,14 @@ mod tests {
         let faults = faults_of(row, true);
         assert_eq!(faults.len(), 2, "{faults:?}");
         assert!(faults[0].contains("should bear") && faults[1].contains("the reason"));
+    }
+
+    #[test]
+    fn a_file_outside_of_the_rooms_is_found() {
+        let page = "| `port` | The loop. | `port/` | `port.ts` | none: C has one thread |\n\
+                    | `log` | Records. | `port/log.py` | `log.ts` | none: C has none |";
+        let entries = ["__init__.py", "_native.abi3.so", "port", "tricks.py"].map(str::to_owned);
+        assert_eq!(outside(&rooms(page), 0, &entries), ["tricks.py"]);
     }
 
     #[test]

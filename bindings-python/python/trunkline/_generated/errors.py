@@ -26,9 +26,20 @@ class ProtocolError(TrunklineError):
 
     kind = "protocol"
 
+    def __init__(self, message: str, code: int = -32603, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.message, self.code, self.data))
+
 
 class TimeoutError(TrunklineError, builtins.TimeoutError):  # noqa: A001 - the name of the kind
-    """No answer came in time; the peer was told to cancel."""
+    """No answer came in time. The peer was sent a cancellation."""
 
     kind = "timeout"
 
@@ -46,8 +57,8 @@ class ClosedError(TrunklineError, ConnectionError):
 
 
 class TransportError(TrunklineError, ConnectionError):
-    """The connection could not be made or broke, or the peer's answer is not a result of the method.
-    `data` has the facts.
+    """The connection could not be made or broke, or the peer's answer is not a result of the method. The
+    error has the facts of the connection.
     """
 
     kind = "transport"
@@ -88,7 +99,7 @@ class VersionError(TrunklineError):
 
 
 class InvalidArgumentError(TrunklineError, ValueError):
-    """An argument of this library's own functions is invalid; the message says which one and why."""
+    """An argument of this library's own functions is invalid; the message names it and the reason."""
 
     kind = "invalidArgument"
 
@@ -142,6 +153,7 @@ __all__ = [
     "ForkedError",
     "InternalError",
     "InvalidArgumentError",
+    "ProtocolError",
     "TimeoutError",
     "TransportError",
     "TrunklineError",

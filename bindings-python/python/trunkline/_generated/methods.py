@@ -32,3 +32,6 @@ RESOURCES_CHANGED: Final = "notifications/resources/list_changed"
 PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
+
+# Requests to the core itself.
+NEXT: Final = "next"

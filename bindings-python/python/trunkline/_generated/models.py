@@ -39,8 +39,8 @@ class Icon(TypedDict, total=False):
     sizes: Sequence[str]
     """Sizes such as `48x48`, or `any`."""
 
-    theme: str
-    """`light` or `dark`: the background that the icon is made for."""
+    theme: Literal["light", "dark"]
+    """The background that the icon is made for."""
 
 
 class Root(Model):
@@ -314,8 +314,8 @@ class ToolAnnotations(TypedDict, total=False):
 class ToolExecution(TypedDict, total=False):
     """Execution of a tool as a task (2025-11-25 only)."""
 
-    taskSupport: str
-    """`forbidden`, `optional` or `required`."""
+    taskSupport: Literal["forbidden", "optional", "required"]
+    """The support for calls as tasks: `forbidden` by default."""
 
 
 class Tool(Model):
@@ -1955,8 +1955,8 @@ class ModelPreferences(TypedDict, total=False):
 class ToolChoice(TypedDict, total=False):
     """The constraint on the use of tools by the model."""
 
-    mode: str
-    """`auto` (the default), `required` or `none`."""
+    mode: Literal["auto", "required", "none"]
+    """The use of tools: `auto` by default."""
 
 
 class CreateMessageResult(HasText, Model):

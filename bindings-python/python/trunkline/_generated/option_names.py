@@ -44,6 +44,7 @@ CLIENT_OPTIONS: Final = {
     "connect_timeout": "connectTimeoutMs",
     "reconnect": "reconnect",
     "probe_timeout": "probeTimeoutMs",
+    "close_timeout": "closeTimeoutMs",
     "max_message_bytes": "maxMessageBytes",
     "max_values": "maxValues",
 }

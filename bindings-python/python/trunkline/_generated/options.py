@@ -162,6 +162,11 @@ class ClientOptions(TypedDict, total=False):
     Default: 5.
     """
 
+    close_timeout: float | None
+    """Longest time that a child process may take to exit by itself when the client closes, or gives up
+    connecting to it; then it is asked to terminate, and at last killed. In seconds. Default: 2.
+    """
+
     max_message_bytes: int | None
     """Largest message, sent or received. Default: 64 MiB."""
 
@@ -576,8 +581,8 @@ class SampleOptions(TypedDict, total=False):
     model_preferences: ModelPreferences | None
     """Which model to choose."""
 
-    include_context: str | None
-    """`none`; `thisServer` and `allServers` are deprecated."""
+    include_context: Literal["none", "thisServer", "allServers"] | None
+    """The context of servers to include; `thisServer` and `allServers` are deprecated."""
 
     temperature: float | None
     """The temperature: a greater value makes answers more varied."""

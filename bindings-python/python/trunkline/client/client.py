@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ClosedError, InvalidArgumentError
-from ..options import checked_time
+from ..port.lifecycle import close_deadline
 from ..port.port import Port
 from ..requests import OnProgress
 from ._generated.operations import AsyncOperations
-from .connection import CLOSE_DEADLINE, Connected, Connection, Target
+from .connection import Connected, Connection, Target
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
@@ -78,16 +78,18 @@ class Client(AsyncOperations, Connected):
                 await self._end(port, self._handle, 0)
             raise
 
-    async def close(self, deadline: float = CLOSE_DEADLINE) -> None:
+    async def close(self, deadline: float | None = None) -> None:
         """Ends the connection; `async with` does it for you. Requests in flight fail with ClosedError, and so does
         `connect` if it is not done.
 
         Args:
-            deadline: what a server that was started gets to end by itself, before it is asked to and then killed.
+            deadline: the time in which a server that was started may exit by itself, before it is asked to and then
+                killed (seconds; default: the option `close_timeout`).
         """
-        deadline = checked_time("deadline", deadline)
-        port, self._port = self._port, None
+        port = self._port
         if port is not None:
+            deadline = close_deadline(port.native, self._handle, deadline)
+            self._port = None
             self._connection.info = None
             await self._end(port, self._handle, deadline)
 

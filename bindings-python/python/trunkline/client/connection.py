@@ -18,7 +18,7 @@ from ..requests import OnProgress, read_answer
 from ..schema.jsonable import jsonable
 from ._generated.group_servers import ServersOf
 from ._generated.server_requests import HostHandlers
-from .host import ServerRequestHandler
+from .server_requests import ServerRequestHandler
 
 if TYPE_CHECKING:
     from .._generated.models import Root
@@ -34,9 +34,6 @@ Target: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] |
 # method, params
 OnNotification: TypeAlias = Callable[[str, Any], "Awaitable[None] | None"]
 OnToolsChanged: TypeAlias = Callable[[], "Awaitable[None] | None"]
-
-# Seconds that a server gets to end by itself when its client closes; then a child process is asked, and at last killed.
-CLOSE_DEADLINE: Final = 2.0
 
 _LISTS_CHANGED: Final = (methods.TOOLS_CHANGED, methods.RESOURCES_CHANGED, methods.PROMPTS_CHANGED)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from .._generated import methods
 from ..errors import ClosedError
 from ..requests import OnProgress, read_answer
 
@@ -62,9 +63,9 @@ class AsyncStream(Generic[T]):
         item: Any = None
         if not self._over:
             try:
-                _, item = await self._client._ask(self._ticket, {"method": "next"})
+                _, item = await self._client._ask(self._ticket, {"method": methods.NEXT})
             except ClosedError:
                 self._over = True  # while it waited: by `close`, or with its client
         if item is None:
             raise StopAsyncIteration
-        return read_answer("next", self._read, item)
+        return read_answer(methods.NEXT, self._read, item)

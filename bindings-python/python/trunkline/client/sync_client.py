@@ -9,16 +9,15 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _native
+from .._generated.waist import CALL, LOG, NOTIFICATION
 from ..errors import BlockingError, ClosedError, InvalidArgumentError, from_object, reraise
-from ..options import checked_time
-from ..port.events import CALL, LOG, NOTIFICATION
-from ..port.lifecycle import end_port, remember_native
-from ..port.logs import write_logs
+from ..port.lifecycle import close_deadline, end_port, remember_native
+from ..port.log import write_logs
 from ..port.port import send_request
 from ..requests import OnProgress
 from ._generated.sync_operations import SyncOperations
-from .connection import CLOSE_DEADLINE, Connected, Connection, Target
-from .host import Here
+from .connection import Connected, Connection, Target
+from .server_requests import Here
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -87,17 +86,19 @@ class SyncClient(SyncOperations, Connected):
                 self._end(native, 0)
             raise
 
-    def close(self, deadline: float = CLOSE_DEADLINE) -> None:
+    def close(self, deadline: float | None = None) -> None:
         """Ends the connection; `with` does it for you. Requests in flight fail with ClosedError, and so does a
         `connect` on another thread if it is not done.
 
         Args:
-            deadline: what a server that was started gets to end by itself, before it is asked to and then killed.
+            deadline: the time in which a server that was started may exit by itself, before it is asked to and then
+                killed (seconds; default: the option `close_timeout`).
         """
-        deadline = checked_time("deadline", deadline)
         native = self._native
-        if native is not None and self._taken(native):
-            self._end(native, deadline)
+        if native is not None:
+            deadline = close_deadline(native, self._handle, deadline)
+            if self._taken(native):
+                self._end(native, deadline)
 
     def __repr__(self) -> str:
         return self._connection.shown("SyncClient")

@@ -6,8 +6,9 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 from .._generated.models import Completion
+from .._generated.waist import VALUE
 from ..errors import InvalidArgumentError
-from ..returns import VALUE, Answer
+from ..returns import Answer
 from ..schema.jsonable import jsonable
 from ..signature.parameters import Parameters
 from .function import FunctionHandler

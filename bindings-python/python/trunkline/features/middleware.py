@@ -6,10 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
+from .._generated.methods import CALL_TOOL, NEXT
+from .._generated.waist import INPUT, RESULT
 from ..client_requests.input_request import InputRequired
 from ..context.context import Context
 from ..errors import InvalidArgumentError
-from ..returns import INPUT, RESULT, Answer
+from ..returns import Answer
 from ..schema.jsonable import jsonable
 from ..signature.parameters import name_of
 from .handler import Handler, key_of
@@ -59,7 +61,7 @@ class MiddlewareHandler(Handler):
 
     async def run(self, port: Port, ticket: int, body: Any) -> Answer:
         async def proceed(params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-            rest: dict[str, Any] = {"method": "next"}
+            rest: dict[str, Any] = {"method": NEXT}
             if params is not None:
                 rest["params"] = params
             return await port.answer(port.request(ticket, rest))
@@ -113,7 +115,7 @@ class Middlewares(Registry):
         """
         for method in methods:
             if not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise InvalidArgumentError(f"middleware wraps methods by name, such as 'tools/call', not {method!r}")
+                raise InvalidArgumentError(f"middleware wraps methods by name, such as {CALL_TOOL!r}, not {method!r}")
         self._add(MiddlewareHandler(function, methods), "this middleware")
 
     def remove_middleware(self, function: Middleware) -> None:

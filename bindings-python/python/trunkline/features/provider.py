@@ -7,10 +7,11 @@ from collections.abc import Callable
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
+from .._generated.waist import VALUE
 from ..context._generated.sync_context import SyncContext
 from ..context.context import Context
 from ..errors import InvalidArgumentError
-from ..returns import VALUE, Answer, Returns, render_contents, render_messages
+from ..returns import Answer, Returns, render_contents, render_messages
 from ..schema.jsonable import jsonable
 from .handler import Handler
 from .registry import Registry

@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 class Registry:
     """A server without its features, each kind of which is a class that builds on this one."""
 
-    def __init__(self, json: dict[str, Any], drain_deadline: float, max_threads: int | None) -> None:
+    def __init__(self, json: dict[str, Any], max_threads: int | None) -> None:
         # The registration message of the server.
         self._json = json
-        self._drain_deadline = drain_deadline
         self._max_threads = max_threads
         # In the order of registration, which is that of lists, of middleware, and of looking for a template.
         self._things: dict[Key, Handler] = {}

@@ -7,9 +7,10 @@ from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any
 
 from .._generated.models import AccessToken, Identity
+from .._generated.waist import OBJECT, VALUE
 from ..auth import InsufficientScope, InvalidToken, Verify
 from ..errors import InvalidArgumentError
-from ..returns import OBJECT, VALUE, Answer
+from ..returns import Answer
 from ..schema.jsonable import jsonable
 from .handler import Handler, key_of
 
@@ -45,7 +46,7 @@ class VerifierHandler(Handler):
             return {"kind": "invalid", "message": str(error)}
         if isinstance(error, InsufficientScope):
             data = {"error": "insufficient_scope", "scopes": [*error.scopes]}
-            return {"kind": "protocol", "code": -32600, "message": str(error), "data": data}
+            return {"kind": "protocol", "message": str(error), "data": data}
         return super().failure(error)
 
 

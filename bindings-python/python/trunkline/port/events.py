@@ -8,8 +8,9 @@ from inspect import CORO_CREATED, getcoroutinestate
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from .. import _native
-from .logs import write_logs
-from .read_handoff import ReadHandoff
+from .._generated import waist
+from .handoff import ReadHandoff
+from .log import write_logs
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     Receive: TypeAlias = Callable[[str, Any, int], None]
 
 _T = TypeVar("_T")
-
-# The numbers of the event kinds in docs/bridge.md.
-CALL, CANCEL, REPLY, NOTIFICATION, CLOSED, LOG, STOPPED, HTTP_HEAD, HTTP_CHUNK, HTTP_END, HANDOFF, FREED = range(12)
 
 # Events taken at once; with more, the loop gets to run other things in between.
 _BATCH: Final = 256
@@ -116,33 +114,33 @@ class Events:
         return len(events) == _BATCH and self.loop is loop
 
     def _dispatch(self, kind: int, ticket: int, handle: int, ok: bool, name: str, body: Any) -> None:
-        if kind == CALL:
+        if kind == waist.CALL:
             self._call(ticket, handle, name, body)
-        elif kind == REPLY:
+        elif kind == waist.REPLY:
             # A reply that nobody waits for any more was cancelled.
             if (future := self._known(self._replies, ticket)) is not None:
                 self._settle(future, (ok, body))
-        elif kind in (HTTP_HEAD, HTTP_CHUNK, HTTP_END):
+        elif kind in (waist.HTTP_HEAD, waist.HTTP_CHUNK, waist.HTTP_END):
             self._pass_on(kind, ticket, ok, body)
-        elif kind == NOTIFICATION:
+        elif kind == waist.NOTIFICATION:
             loop, receive = self._known(self._listeners, handle) or (None, _ignore)
             if loop is None or loop is self.loop:
                 receive(name, body, ticket)
             elif not loop.is_closed():
                 loop.call_soon_threadsafe(receive, name, body, ticket)
-        elif kind == CANCEL:
+        elif kind == waist.CANCEL:
             self._cancel_call(ticket, body or None)
-        elif kind == CLOSED:
+        elif kind == waist.CLOSED:
             self._listeners.pop(handle, None)
             self.hosts.pop(handle, None)
             if (end := self._known(self._ends, handle)) is not None:
                 self._settle(end, (ok, body))
-        elif kind == LOG:
+        elif kind == waist.LOG:
             write_logs(body)
-        elif kind == HANDOFF:
+        elif kind == waist.HANDOFF:
             if self.loop is not None:
                 self._handoff.take(handle, self.loop, self.drain)
-        elif kind == FREED:
+        elif kind == waist.FREED:
             self.handlers.pop(handle, None)
         elif self._stopped is not None:
             self._settle(self._stopped, None)
@@ -151,7 +149,7 @@ class Events:
         exchange = self._known(self._exchanges, ticket)
         if exchange is None:
             return
-        if kind == HTTP_END:
+        if kind == waist.HTTP_END:
             self._exchanges.pop(ticket, None)
         if exchange.loop is self.loop:
             exchange.receive(kind, ok, body)

@@ -7,9 +7,11 @@ import weakref
 from typing import TYPE_CHECKING, Final
 
 from .. import _native
+from .._generated.waist import STOPPED
 from ..errors import BlockingError, ClosedError, ForkedError
+from ..options import checked_time
 from .bell import make_bell
-from .events import STOPPED, Events
+from .events import Events
 from .pool import Pool
 
 if TYPE_CHECKING:
@@ -140,6 +142,16 @@ def remember_native(native: _native.Port) -> None:
     """Makes sure that a port of blocking code is ended before the interpreter goes away."""
     _end_at_exit()
     _natives[native] = os.getpid()
+
+
+def close_deadline(native: _native.Port, handle: int, given: float | None) -> float:
+    """The deadline of a close in seconds: as given, or as the options of a server or a connection name it."""
+    if given is not None:
+        return checked_time("deadline", given)
+    try:
+        return native.close_deadline_ms(handle) / 1000
+    except _native.NativeError:
+        return 0.0  # never opened, closed already, or a port of the parent process
 
 
 def end_port(native: _native.Port, deadline: float) -> None:

@@ -13,7 +13,7 @@ from ..features.provider import Providers
 from ..features.resource import Resources
 from ..features.skill import Skills
 from ..features.tool import Tools
-from ..options import camel_case, checked_time, encoded
+from ..options import camel_case, encoded
 from .serving import Serving
 
 if TYPE_CHECKING:
@@ -56,12 +56,10 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         info = camel_case(
             name=name, version=version, title=title, description=description, website_url=website_url, icons=icons
         )
-        drain_deadline = options.get("drain_deadline")
         self.name = name
         self.version = version
         super().__init__(
             camel_case(info=info, instructions=instructions, options=encoded(SERVER_OPTIONS, options)),
-            5.0 if drain_deadline is None else checked_time("drain_deadline", drain_deadline),
             max_threads,
         )
 

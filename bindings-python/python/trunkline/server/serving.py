@@ -67,7 +67,7 @@ class Serving(Registry):
             raise InvalidArgumentError(f'transport must be "stdio" or "http", not {transport!r}')
         if transport == "stdio" and chosen:
             raise InvalidArgumentError(f"stdio has no {', '.join(chosen)}")
-        return Listener(self, {"type": transport, **chosen}, self._drain_deadline)
+        return Listener(self, {"type": transport, **chosen})
 
     def asgi(self, *, auth: Auth | None = None, **options: Unpack[MountOptions]) -> ASGIApp:
         """The server as an ASGI application, to be mounted in a web framework or run by an ASGI server as it is.
@@ -81,7 +81,7 @@ class Serving(Registry):
         """
         from ..http_mount import ASGIApp
 
-        return ASGIApp(self, {**encoded(MOUNT_OPTIONS, options), **camel_case(auth=auth)}, self._drain_deadline)
+        return ASGIApp(self, {**encoded(MOUNT_OPTIONS, options), **camel_case(auth=auth)})
 
     def elicitation_complete(self, elicitation_id: str) -> None:
         """Tells the client that was sent to a page with this id that what happens there is done."""

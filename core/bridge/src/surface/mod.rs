@@ -17,13 +17,14 @@ use serde_json::{Map, Value, json};
 use trunkline::protocol::{
     Revision,
     describe::{Described, FieldDescription, ObjectDescription, Type, Unit},
+    error::code,
     method::Sender,
     model::{Change, SubscriptionFilter},
     operation::{self, Operation, OperationParams, ServerNotification},
     options::Options,
     project::field_span,
 };
-use trunkline::{ClientOptions, HttpOptions, ServerOptions, auth::Identity};
+use trunkline::{ClientOptions, HttpOptions, ServerOptions, auth::Identity, bridge_support::BoundAddress};
 
 mod prose;
 
@@ -32,7 +33,7 @@ use prose::text;
 /// The surface as JSON.
 pub fn surface() -> Value {
     let mut models = Models::default();
-    models.seen.extend(["ServerOptions", "HttpOptions", "ClientOptions"]);
+    models.seen.extend(["ServerOptions", "HttpOptions", "ClientOptions", "OAuthOptions"]);
     let options = vec![
         models.options::<ServerOptions>(),
         models.options::<HttpOptions>(),
@@ -40,10 +41,16 @@ pub fn surface() -> Value {
         models.record(message::REQUEST_OPTIONS.0, message::REQUEST_OPTIONS.1, Request::OBJECT.fields, |field| {
             message::REQUEST_OPTIONS.2.contains(&field.json)
         }),
-        models.record("AuthOptions", AuthConfig::OBJECT.doc, AuthConfig::OBJECT.fields, |_| true),
+        Models::built_by(
+            "`Authorization::builder` and `JwtOptions`",
+            models.record("AuthOptions", AuthConfig::OBJECT.doc, AuthConfig::OBJECT.fields, |_| true),
+        ),
         models.record("ChildOptions", Child::OBJECT.doc, Child::OBJECT.fields, |_| true),
         models.record("EndpointOptions", Endpoint::OBJECT.doc, Endpoint::OBJECT.fields, |_| true),
-        models.record("OAuthOptions", OAuthOptions::OBJECT.doc, OAuthOptions::OBJECT.fields, |_| true),
+        Models::built_by(
+            "`OAuth`",
+            models.record("OAuthOptions", OAuthOptions::OBJECT.doc, OAuthOptions::OBJECT.fields, |_| true),
+        ),
     ];
     let mut messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message, "toCore")).collect();
     for (object, direction) in [(&AccessToken::TYPE, "body"), (&Identity::TYPE, "answer")] {
@@ -52,7 +59,13 @@ pub fn surface() -> Value {
             messages.push(models.message(object, direction));
         }
     }
-    messages.extend(event::TO_HOST.iter().map(|event| models.message(event, "toHost")));
+    let replies = [BoundAddress::OBJECT, ConnectionFacts::OBJECT, CallFacts::OBJECT];
+    messages.extend(replies.map(|reply| models.message(reply, "reply")));
+    messages.extend(event::TO_HOST.iter().map(|(kind, event)| {
+        let mut described = models.message(event, "toHost");
+        described["number"] = (*kind as u8).into();
+        described
+    }));
     let operations: Vec<Value> =
         operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();
     let facts = [CallFacts::OBJECT, ConnectionFacts::OBJECT]
@@ -64,15 +77,19 @@ pub fn surface() -> Value {
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
     let group: Vec<Value> = groups::OPERATIONS.iter().map(|row| models.group_operation(row)).collect();
-    let errors: Vec<Value> = ErrorKind::ALL.into_iter().map(|kind| models.error(kind)).collect();
+    let mut kinds = ErrorKind::ALL;
+    kinds.sort_unstable();
+    let errors: Vec<Value> = kinds.into_iter().map(|kind| models.error(kind)).collect();
     json!({
         "revisions": Revision::ALL.map(Revision::as_str),
         "errors": errors,
+        "codes": {"internalError": code::INTERNAL_ERROR, "invalidRequest": code::INVALID_REQUEST},
         "shapes": event::Shape::ALL.iter().map(shape).collect::<Vec<_>>(),
         "options": options,
         "messages": messages,
         "models": models.all,
         "operations": operations,
+        "waistMethods": [message::NEXT],
         "host": host,
         "group": group,
         "facts": facts,
@@ -113,10 +130,17 @@ impl Models {
         json!({"name": name, "doc": text(doc), "fields": fields})
     }
 
+    /// Options that Rust has as methods of builders, and not as members of a struct.
+    fn built_by(builder: &str, mut record: Value) -> Value {
+        record["rustBuilder"] = builder.into();
+        record
+    }
+
     fn error(&mut self, kind: ErrorKind) -> Value {
         json!({
             "kind": kind.as_str(),
             "class": kind.class(),
+            "rust": kind.rust_name(),
             "cCode": kind as u8,
             "doc": text(kind.doc()),
             "facts": self.fields(kind.facts(), None),
@@ -135,7 +159,11 @@ impl Models {
         let params = match &row.params {
             OperationParams::Each(fields) => self.fields(fields, None),
             OperationParams::Of(Type::Model(object)) => self.fields(object.fields, Some(object)),
-            OperationParams::Of(_) => Vec::new(),
+            OperationParams::Without(Type::Model(object), without) => {
+                let wanted = object.fields.iter().filter(|field| !without.contains(&field.json));
+                wanted.map(|field| self.field(field, Some(object))).collect()
+            }
+            OperationParams::Of(_) | OperationParams::Without(..) => Vec::new(),
         };
         json!({
             "name": row.name,
@@ -160,7 +188,7 @@ impl Models {
     fn answered(&mut self, row: &'static Operation) -> Value {
         let params = match &row.params {
             OperationParams::Of(ty) => self.named(ty),
-            OperationParams::Each(_) => Value::Null,
+            OperationParams::Each(_) | OperationParams::Without(..) => Value::Null,
         };
         json!({
             "name": row.name,
@@ -260,6 +288,7 @@ impl Models {
             Type::Object => json!("object"),
             Type::Duration => json!("duration"),
             Type::OrFalse(inner) => json!({"orFalse": self.shape(inner)}),
+            Type::OneOf(values) => json!({"values": values}),
             Type::OneOrList(inner) => json!({"oneOrList": self.shape(inner)}),
             Type::List(inner) => json!({"list": self.shape(inner)}),
             Type::Map(inner) => json!({"map": self.shape(inner)}),

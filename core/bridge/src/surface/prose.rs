@@ -49,7 +49,7 @@ fn is_id(word: &str) -> bool {
             && group.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit())
             && !number.is_empty()
             && number.chars().all(|digit| digit.is_ascii_digit())
-    }) || word.starts_with("VERSIONS ")
+    })
 }
 
 /// Makes plain code of links: a path becomes its last part.

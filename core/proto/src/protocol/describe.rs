@@ -4,6 +4,7 @@
 //! The macros that declare models, options and messages emit one of these beside each struct. They
 //! are constant data: nothing runs and nothing is allocated for them.
 
+use indexmap::IndexMap;
 use serde_json::{Map, Number, Value};
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -34,6 +35,8 @@ pub enum Type {
     Duration,
     /// A value, or `false` for none.
     OrFalse(&'static Type),
+    /// A string, one of these where it is written; a reader keeps others.
+    OneOf(&'static [&'static str]),
     /// One value, or an array of them.
     OneOrList(&'static Type),
     /// An array.
@@ -175,6 +178,10 @@ impl<T: Described> Described for Vec<T> {
 }
 
 impl<T: Described> Described for BTreeMap<String, T> {
+    const TYPE: Type = Type::Map(&T::TYPE);
+}
+
+impl<T: Described> Described for IndexMap<String, T> {
     const TYPE: Type = Type::Map(&T::TYPE);
 }
 

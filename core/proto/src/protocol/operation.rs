@@ -45,6 +45,8 @@ pub enum OperationParams {
     Each(&'static [FieldDescription]),
     /// The members of an object of the model.
     Of(Type),
+    /// The members of an object of the model, except those with these names in JSON.
+    Without(Type, &'static [&'static str]),
 }
 
 impl Operation {
@@ -251,44 +253,13 @@ pub static HANDLER: &[Operation] = &[
     Operation {
         name: "elicit",
         doc: &[" Asks the client's user to fill in a form."],
-        params: OperationParams::Each(&[
-            MESSAGE,
-            FieldDescription {
-                name: "requested_schema",
-                json: "requestedSchema",
-                doc: &[" The fields of the form: a flat object of strings, numbers, booleans and choices."],
-                presence: Presence::Required,
-                ty: FormSchema::TYPE,
-                unit: None,
-                default: None,
-            },
-        ]),
+        params: OperationParams::Without(ElicitFormParams::TYPE, &["mode", "_meta"]),
         ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
     },
     Operation {
         name: "elicit_url",
         doc: &[" Asks the client's user to open a page; what happens there does not pass through the client."],
-        params: OperationParams::Each(&[
-            MESSAGE,
-            FieldDescription {
-                name: "url",
-                json: "url",
-                doc: &[" The page: https, and without secrets or personal data."],
-                presence: Presence::Required,
-                ty: Type::String,
-                unit: None,
-                default: None,
-            },
-            FieldDescription {
-                name: "elicitation_id",
-                json: "elicitationId",
-                doc: &[" The id in the notification of completion (2025-11-25). Default: one that nobody can guess."],
-                presence: Presence::Optional,
-                ty: Type::String,
-                unit: None,
-                default: None,
-            },
-        ]),
+        params: OperationParams::Without(ElicitUrlParams::TYPE, &["mode", "_meta"]),
         fixed: &[("mode", "url")],
         ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
     },
@@ -373,16 +344,6 @@ impl HostOperation {
         }
     }
 }
-
-const MESSAGE: FieldDescription = FieldDescription {
-    name: "message",
-    json: "message",
-    doc: &[" Why the user is asked, in words for the user."],
-    presence: Presence::Required,
-    ty: Type::String,
-    unit: None,
-    default: None,
-};
 
 const fn client_request(method: &'static str, result: Type) -> Operation {
     Operation {

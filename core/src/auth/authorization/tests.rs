@@ -19,7 +19,7 @@ fn authorization(policy: DpopPolicy, nonces: bool) -> Authorization {
         .required_scopes(["mcp"])
         .implies("admin", ["mcp", "write"])
         .dpop(policy);
-    if nonces { builder.dpop_nonces([7; 32]) } else { builder }.build().unwrap()
+    if nonces { builder.dpop_nonce([7; 32]) } else { builder }.build().unwrap()
 }
 
 fn parts(headers: &[(&str, &str)]) -> Parts {

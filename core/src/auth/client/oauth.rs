@@ -97,7 +97,7 @@ impl OAuth {
 
     /// The key with which the client authenticates (`private_key_jwt`, RFC 7523).
     #[must_use]
-    pub fn with_signing_key(self, key: SigningKey) -> Self {
+    pub fn with_private_key(self, key: SigningKey) -> Self {
         self.client(|client| client.has_key = true).set(|settings| settings.key = Some(Arc::new(key)))
     }
 

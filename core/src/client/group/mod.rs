@@ -172,7 +172,7 @@ impl ClientGroup {
     /// If there is no such server.
     pub async fn remove_server(&self, name: &str) -> Result<(), ClientError> {
         let member = self.members.take(name)?;
-        member.remove(self.options().close_patience).await;
+        member.remove(self.options().close_timeout).await;
         self.members.changes().lists_changed();
         Ok(())
     }

@@ -4,13 +4,8 @@
 use super::entry::{ChangeReceiver, SubscriptionEntry};
 use crate::{
     client::{
-        client::Client,
-        error::{ClientError, ErrorKind},
-        flight::InFlight,
-        inner::ClientInner,
-        options::RequestOptions,
-        race::until,
-        reply::ReplyTo,
+        client::Client, error::ClientError, error_kinds::ErrorKind, flight::InFlight, inner::ClientInner,
+        options::RequestOptions, race::until, reply::ReplyTo,
     },
     engine::later,
     protocol::{

@@ -8,7 +8,8 @@ use super::{
 use crate::{
     client::{
         client::Client,
-        error::{ClientError, ErrorKind},
+        error::ClientError,
+        error_kinds::ErrorKind,
         input_required::InputRequired,
         options::{InputMode, RequestOptions},
         race::{unless, until},

@@ -11,9 +11,9 @@ use crate::{
     },
     server::random::unguessable,
 };
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// A request for input: its method and parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +32,8 @@ pub struct InputRequest {
 #[error("The handler needs input of its client; this is no failure")]
 #[must_use = "a handler ends with it"]
 pub struct InputRequired {
-    pub(in crate::server) requests: BTreeMap<String, InputRequest>,
+    /// In the order in which the handler made them, for clients that ask their user one by one.
+    pub(in crate::server) requests: IndexMap<String, InputRequest>,
     pub(in crate::server) state: Option<Value>,
 }
 

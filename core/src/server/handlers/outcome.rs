@@ -1,9 +1,7 @@
 //! Return values of handlers.
 
-use super::input::InputRequest;
+use super::input::InputRequired;
 use crate::protocol::{RawJson, RpcError};
-use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// The outcome of a call.
 #[derive(Debug, Clone)]
@@ -21,13 +19,8 @@ pub enum Outcome {
     /// A full result.
     Result(RawJson),
     /// Input of the client is needed first; then the handler is called again, with the answers and
-    /// with `state`.
-    InputRequired {
-        /// The requests by keys of the handler's choice.
-        requests: BTreeMap<String, InputRequest>,
-        /// The state for the next run of the handler. It travels sealed.
-        state: Option<Value>,
-    },
+    /// with its state.
+    InputRequired(InputRequired),
     /// There is no such thing. Resources and providers say so.
     NotFound,
     /// The tool failed, and says why to the model.

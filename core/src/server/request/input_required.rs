@@ -12,6 +12,7 @@ use crate::{
     sync::Mutex,
     wire_log::Transport,
 };
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -22,7 +23,7 @@ impl RequestContext {
         mapper: &Arc<dyn ResultMapper>,
         input: &RawJson,
         responder: Responder,
-        requests: BTreeMap<String, InputRequest>,
+        requests: IndexMap<String, InputRequest>,
         user: Option<Value>,
     ) -> bool {
         match self.check_requirement(requests, &user) {
@@ -40,9 +41,9 @@ impl RequestContext {
 
     fn check_requirement(
         &self,
-        requests: BTreeMap<String, InputRequest>,
+        requests: IndexMap<String, InputRequest>,
         user: &Option<Value>,
-    ) -> Result<BTreeMap<String, InputRequest>, RpcError> {
+    ) -> Result<IndexMap<String, InputRequest>, RpcError> {
         if !self.takes_input {
             tracing::error!(target: "trunkline", "a handler of {} asked for input, which only tools, prompts and resources can", self.method);
             return Err(RpcError::internal());
@@ -52,7 +53,7 @@ impl RequestContext {
             return Err(RpcError::internal());
         }
         self.rounds.begin(self.server().options().max_rounds)?;
-        let (mut checked, mut refused) = (BTreeMap::new(), None);
+        let (mut checked, mut refused) = (IndexMap::new(), None);
         for (key, request) in requests {
             match check(request, &self.info) {
                 Ok(request) => drop(checked.insert(key, request)),
@@ -65,7 +66,7 @@ impl RequestContext {
     /// The result of this round on 2026-07-28 (MRTR-02). It carries no caching hints (CCH-14).
     fn input_required(
         &self,
-        requests: &BTreeMap<String, InputRequest>,
+        requests: &IndexMap<String, InputRequest>,
         user: Option<Value>,
     ) -> Result<RawJson, RpcError> {
         let mut result = json!({"resultType": "input_required"});
@@ -92,7 +93,7 @@ impl RequestContext {
         mapper: &Arc<dyn ResultMapper>,
         input: &RawJson,
         responder: Responder,
-        requests: BTreeMap<String, InputRequest>,
+        requests: IndexMap<String, InputRequest>,
         user: Option<Value>,
     ) {
         let gathering = Arc::new(Gathering {

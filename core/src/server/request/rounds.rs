@@ -14,6 +14,7 @@ use crate::{
     server::handlers::{Answer, InputRequest},
     sync::Mutex,
 };
+use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -38,7 +39,7 @@ struct RoundsState {
     used: BTreeMap<String, Answer>,
     kept: BTreeMap<String, Value>,
     user: Option<Value>,
-    noted: BTreeMap<String, InputRequest>,
+    noted: IndexMap<String, InputRequest>,
     /// The state that the request came with, in the record of those that were resumed.
     resumption: Option<Resumption>,
 }
@@ -134,7 +135,7 @@ impl RequestRounds {
         self.state.lock().noted.insert(key, request);
     }
 
-    pub(super) fn take_noted(&self) -> Option<BTreeMap<String, InputRequest>> {
+    pub(super) fn take_noted(&self) -> Option<IndexMap<String, InputRequest>> {
         let mut state = self.state.lock();
         (!state.noted.is_empty()).then(|| std::mem::take(&mut state.noted))
     }
@@ -193,7 +194,7 @@ impl RequestRounds {
     }
 
     /// The state for the next round.
-    pub(super) fn contents(&self, requests: &BTreeMap<String, InputRequest>, user: Option<Value>) -> StateContents {
+    pub(super) fn contents(&self, requests: &IndexMap<String, InputRequest>, user: Option<Value>) -> StateContents {
         let state = self.state.lock();
         let asked = requests.iter().map(|(key, request)| (key.clone(), request.question())).collect();
         StateContents { round: state.round, asked, answers: state.used.clone(), kept: state.kept.clone(), user }

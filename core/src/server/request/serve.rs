@@ -12,7 +12,7 @@ use crate::{
     engine::{IncomingCall, RequestInfo},
     protocol::{RawJson, RevisionFeature, RpcError, method, project},
     server::{
-        handlers::{Call, Cancellation, Handler, Outcome},
+        handlers::{Call, Cancellation, Handler, InputRequired, Outcome},
         registry::RegisteredMiddleware,
         result::{CacheHints, ResultWriter, error_of, project_errors, tool_error},
         session::{Connection, Outbound},
@@ -136,11 +136,13 @@ impl RequestContext {
         }
         // Client requests without an answer decide, whatever the handler returned.
         let outcome = match self.rounds.take_noted() {
-            Some(requests) => Outcome::InputRequired { requests, state: None },
+            Some(requests) => Outcome::InputRequired(InputRequired { requests, state: None }),
             None => project_errors(outcome, self.info.revision, self.takes_input),
         };
         match outcome {
-            Outcome::InputRequired { requests, state } => self.require(mapper, input, responder, requests, state),
+            Outcome::InputRequired(InputRequired { requests, state }) => {
+                self.require(mapper, input, responder, requests, state)
+            }
             outcome => {
                 if outcome.is_null()
                     && let Some(other) = mapper.otherwise(&self.snapshot)

@@ -2,10 +2,9 @@
 
 use crate::{
     protocol::{Revision, RevisionFeature, RpcError, error::code, method},
-    server::handlers::{InputRequest, Outcome},
+    server::handlers::{InputRequest, InputRequired, Outcome},
 };
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// The outcome as this revision can say it.
 pub(in crate::server) fn project_errors(outcome: Outcome, revision: Revision, takes_input: bool) -> Outcome {
@@ -16,7 +15,7 @@ pub(in crate::server) fn project_errors(outcome: Outcome, revision: Revision, ta
         }
         code::URL_ELICITATION_REQUIRED if !revision.supports(RevisionFeature::ElicitationIds) => {
             match required_pages(&error).filter(|_| takes_input && revision.supports(RevisionFeature::InputRequired)) {
-                Some(requests) => Outcome::InputRequired { requests, state: None },
+                Some(required) => Outcome::InputRequired(required),
                 None => Outcome::Protocol(RpcError::invalid_request(error.message)),
             }
         }
@@ -25,17 +24,17 @@ pub(in crate::server) fn project_errors(outcome: Outcome, revision: Revision, ta
 }
 
 /// The pages that -32042 sends the user to, as requests for input: the same without its ids.
-fn required_pages(error: &RpcError) -> Option<BTreeMap<String, InputRequest>> {
+fn required_pages(error: &RpcError) -> Option<InputRequired> {
     let pages = error.data.as_ref()?.get("elicitations")?.as_array()?;
-    let mut requests = BTreeMap::new();
+    let mut required = InputRequired::new();
     for (position, page) in pages.iter().enumerate() {
         let mut params = page.clone();
         let id = params.as_object_mut()?.shift_remove("elicitationId");
         let key =
             id.as_ref().and_then(Value::as_str).map_or_else(|| format!("elicitation-{}", position + 1), str::to_owned);
-        requests.insert(key, InputRequest::new(method::ELICITATION_CREATE, params).ok()?);
+        required = required.ask(key, InputRequest::new(method::ELICITATION_CREATE, params).ok()?);
     }
-    (!requests.is_empty()).then_some(requests)
+    (!required.requests.is_empty()).then_some(required)
 }
 
 #[cfg(test)]
@@ -68,8 +67,8 @@ mod tests {
 
     #[test]
     fn eli_33_what_required_a_page_requires_input_on_2026_07_28() {
-        let Outcome::InputRequired { requests, .. } = project_errors(pages(), Revision::LATEST, true) else { panic!() };
-        let params = &requests["e1"].to_json()["params"];
+        let Outcome::InputRequired(required) = project_errors(pages(), Revision::LATEST, true) else { panic!() };
+        let params = &required.requests["e1"].to_json()["params"];
         assert_eq!((&params["url"], params.get("elicitationId")), (&json!("https://example.com/"), None));
         assert_eq!(code_of(&project_errors(pages(), Revision::LATEST, false)), Some(-32600));
     }

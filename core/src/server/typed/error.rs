@@ -119,9 +119,7 @@ impl ToolError {
             Reason::Answer(VisibleError::Text(text)) => Outcome::ToolError(text),
             Reason::Answer(VisibleError::InvalidArguments(problem)) => Outcome::InvalidArguments(problem),
             Reason::Answer(VisibleError::Protocol(error)) => Outcome::Protocol(error),
-            Reason::Answer(VisibleError::Input(InputRequired { requests, state })) => {
-                Outcome::InputRequired { requests, state }
-            }
+            Reason::Answer(VisibleError::Input(required)) => Outcome::InputRequired(required),
             Reason::Internal(error) => Outcome::Internal(with_causes(&*error)),
         }
     }

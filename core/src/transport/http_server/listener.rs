@@ -1,7 +1,7 @@
 //! The socket of an HTTP server, and its connections.
 
 use super::{
-    super::closing::Deadline,
+    super::{bound_address::BoundAddress, closing::Deadline},
     connections::{ActiveBody, Activity, ConnectionPlace, Connections, NoPlace},
     options::HttpOptions,
     service::HttpService,
@@ -14,7 +14,6 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
 };
-use serde_json::{Value, json};
 use std::{convert::Infallible, io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
@@ -71,13 +70,18 @@ impl HttpListener {
     }
 
     /// The URL, and the port that was chosen or the path of the socket.
-    pub(crate) fn description(&self) -> Value {
+    pub(crate) fn address(&self) -> BoundAddress {
+        let url = Some(self.url());
         match &self.address {
             Address::Tcp(address) => {
-                json!({"url": self.url(), "host": address.ip().to_string(), "port": address.port()})
+                let (host, port) = (Some(address.ip().to_string()), Some(address.port()));
+                BoundAddress { url, host, port, unix: None }
             }
             #[cfg(unix)]
-            Address::Unix(path) => json!({"url": self.url(), "unix": path.to_string_lossy()}),
+            Address::Unix(path) => {
+                let unix = Some(path.to_string_lossy().into_owned());
+                BoundAddress { url, unix, ..BoundAddress::default() }
+            }
         }
     }
 

@@ -46,10 +46,10 @@ trunkline_proto::options! {
         allowed_origins: Vec<String> => "allowedOrigins" = Vec::new(),
         /// The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It
         /// is not served without a path, nor by a server without sessions. The path of the endpoint
-        /// may be shared: a request there for a stream without a session gets this one (VERSIONS
-        /// 2.2). The session of such a client is named in the URL that it posts to, which proxies
-        /// may log: a server without old clients does without it, and one with `auth` checks the
-        /// owner of each session besides.
+        /// may be shared: a request there for a stream without a session gets this one. The session
+        /// of such a client is named in the URL that it posts to, which proxies may log: a server
+        /// without old clients does without it, and one with `auth` checks the owner of each
+        /// session besides.
         sse: Option<String> => "sse" as OrFalse = Some("/sse".into()),
         /// The path where clients of HTTP+SSE post their messages; where the path is shared, they
         /// post there.

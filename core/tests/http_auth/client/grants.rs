@@ -48,7 +48,7 @@ async fn xau_06_and_xau_09_to_11_client_credentials_with_an_assertion() {
         oauth(MemoryStore::new())
             .with_client_id("id")
             .with_client_secret("s")
-            .with_signing_key(key)
+            .with_private_key(key)
             .client_credentials()
     };
     world.connect(&auth()).await.unwrap();

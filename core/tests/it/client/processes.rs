@@ -201,7 +201,7 @@ async fn a_connection_attempt_that_is_given_up_leaves_no_process_behind() {
     connecting.abort();
     eventually("the server has ended", || has_ended(&file));
 
-    let options = ClientOptions::default().with_connect_timeout(ms(1_000)).with_close_patience(DEADLINE);
+    let options = ClientOptions::default().with_connect_timeout(ms(1_000)).with_close_timeout(DEADLINE);
     let file = File::new();
     let error = connect(child("script mute", &file), options).await.err().unwrap();
     let text = error.to_string();
@@ -245,7 +245,7 @@ mod stubborn {
     async fn the_time_for_connecting_is_the_limit_and_the_end_goes_on_behind_it() {
         let file = File::new();
         let script = format!("trap '' TERM; echo $$ >'{}'; while :; do sleep 0.05; done", file.path());
-        let options = legacy().with_connect_timeout(ms(500)).with_close_patience(ms(2_000));
+        let options = legacy().with_connect_timeout(ms(500)).with_close_timeout(ms(2_000));
         let started = Instant::now();
         let error = connect(ChildCommand::new(["sh", "-c", &script]), options).await.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Timeout);

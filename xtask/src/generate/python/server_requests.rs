@@ -79,7 +79,7 @@ fn imports(surface: &Surface, text: &str) -> String {
     let models: BTreeSet<&str> = surface.models.iter().map(name_of).collect();
     let models: Vec<&str> = models.into_iter().filter(|name| words.contains(name) && !elsewhere(name)).collect();
     format!(
-        "from collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, TypeAlias, \
+        "from collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, Literal, TypeAlias, \
          TypeVar\n\nfrom ..._generated.models import ({})\nfrom ...client_requests.input_request import {WRITTEN_BY_HAND}\n\
          from ...messages import Message\nfrom ...model.base import Model, list_of, string_of\n",
         models.join(", ")

@@ -12,7 +12,8 @@ use crate::workspace::Workspace;
 use modules::Tree;
 
 /// The crates whose modules are checked, by the folders of their sources.
-const CRATES: [&str; 4] = ["core/proto/src", "core/src", "core/bridge/src", "bindings-c/src"];
+const CRATES: [&str; 6] =
+    ["core/proto/src", "core/src", "core/bridge/src", "bindings-c/src", "bindings-python/src", "bindings-node/native"];
 
 /// A circle that is allowed, because its modules are one thing.
 struct Cluster {
@@ -205,7 +206,7 @@ mod tests {
     fn every_crate_can_be_read() {
         let workspace = Workspace::find().unwrap();
         for folder in CRATES {
-            assert!(Tree::read(&workspace.path(folder)).unwrap().len() > 10, "{folder}");
+            assert!(Tree::read(&workspace.path(folder)).unwrap().len() > 3, "{folder}");
         }
     }
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from ..._generated.models import (
     CreateMessageResult,
@@ -37,7 +37,7 @@ class ElicitRequest(Model):
     """The message that the client shows to the user."""
 
     requested_schema: Mapping[str, Any]
-    """The fields of the form."""
+    """The fields of the form: a flat object of strings, numbers, booleans and choices."""
 
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name."""
@@ -96,10 +96,12 @@ class ElicitUrlRequest(Model):
     """The message that the client shows to the user."""
 
     url: str
-    """The URL: https, and without secrets or personal data."""
+    """The page: an https URL without secrets or personal data."""
 
     elicitation_id: str | None
-    """The id of this elicitation in the notification of its completion (2025-11-25 only)."""
+    """The id of this elicitation in the notification of its completion. Default: one that nobody can
+    guess.
+    """
 
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name."""
@@ -178,8 +180,8 @@ class SampleRequest(Model):
     model_preferences: ModelPreferences | None
     """Which model to choose."""
 
-    include_context: str | None
-    """`none`; `thisServer` and `allServers` are deprecated."""
+    include_context: Literal["none", "thisServer", "allServers"] | None
+    """The context of servers to include; `thisServer` and `allServers` are deprecated."""
 
     temperature: float | None
     """The temperature: a greater value makes answers more varied."""
@@ -209,7 +211,7 @@ class SampleRequest(Model):
         *,
         system_prompt: str | None = None,
         model_preferences: ModelPreferences | None = None,
-        include_context: str | None = None,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
         temperature: float | None = None,
         stop_sequences: Sequence[str] | None = None,
         metadata: Any = None,

@@ -34,7 +34,7 @@ def elicit(message: str, schema: Any) -> InputRequest[Any]:
     """Asks the client's user to fill in a form.
 
     Args:
-        message: Why the user is asked, in words for the user.
+        message: The message that the client shows to the user.
         schema: The fields of the form: a flat object of strings, numbers, booleans and choices. A
             dataclass, TypedDict or pydantic model, or a JSON Schema.
     """
@@ -48,10 +48,10 @@ def elicit_url(message: str, url: str, *, elicitation_id: str | None = None) -> 
     """Asks the client's user to open a page; what happens there does not pass through the client.
 
     Args:
-        message: Why the user is asked, in words for the user.
-        url: The page: https, and without secrets or personal data.
-        elicitation_id: The id in the notification of completion (2025-11-25). Default: one that
-            nobody can guess.
+        message: The message that the client shows to the user.
+        url: The page: an https URL without secrets or personal data.
+        elicitation_id: The id of this elicitation in the notification of its completion. Default:
+            one that nobody can guess.
     """
     return InputRequest(
         methods.ELICIT_URL,

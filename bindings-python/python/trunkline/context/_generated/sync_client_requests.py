@@ -45,7 +45,7 @@ class SyncClientRequests(SyncCall):
         belongs in `once`.
 
         Args:
-            message: Why the user is asked, in words for the user.
+            message: The message that the client shows to the user.
             schema: The fields of the form: a flat object of strings, numbers, booleans and choices. A
                 dataclass, TypedDict or pydantic model, or a JSON Schema.
             key: The question that the answer belongs to (default: questions of a kind are counted).
@@ -74,10 +74,10 @@ class SyncClientRequests(SyncCall):
         belongs in `once`.
 
         Args:
-            message: Why the user is asked, in words for the user.
-            url: The page: https, and without secrets or personal data.
-            elicitation_id: The id in the notification of completion (2025-11-25). Default: one that
-                nobody can guess.
+            message: The message that the client shows to the user.
+            url: The page: an https URL without secrets or personal data.
+            elicitation_id: The id of this elicitation in the notification of its completion. Default:
+                one that nobody can guess.
             key: The question that the answer belongs to (default: questions of a kind are counted).
             timeout: Seconds for the answer (default: the server's `input_timeout`).
 

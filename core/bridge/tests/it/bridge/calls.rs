@@ -149,7 +149,7 @@ fn a_ticket_is_good_for_one_answer() {
         );
     }
     assert_eq!(
-        host.port.fail(ticket, br#"{"kind":"protocol","message":"x"}"#).unwrap_err().kind,
+        host.port.fail(ticket, br#"{"kind":"protocol","code":-32602}"#).unwrap_err().kind,
         ErrorKind::InvalidArgument
     );
     assert!(!host.port.cancelled(ticket).unwrap());
@@ -164,6 +164,18 @@ fn a_ticket_is_good_for_one_answer() {
         host.port.cancel(wild, "").unwrap();
         host.port.notify(ticket, br#"{"progress":1}"#).unwrap();
     }
+}
+
+#[test]
+fn a_failure_of_the_protocol_without_a_code_is_an_internal_error() {
+    let host = Host::new();
+    let server = host.server();
+    let connection = host.connection_of(server, "2025-06-18");
+    host.tool(server, "t");
+    let request = host.call(connection, "t", json!({}));
+    let ticket = host.event("the call", |event| event.kind == EventKind::Call).ticket;
+    assert!(host.port.fail(ticket, br#"{"kind":"protocol","message":"x"}"#).unwrap());
+    assert_eq!(host.failure(request)["code"], -32603);
 }
 
 #[test]
@@ -408,7 +420,7 @@ fn changes_of_the_tools_are_heard() {
     assert_eq!(host.port.unregister(tool).unwrap_err().kind, ErrorKind::InvalidArgument);
     assert_eq!(
         host.describe(server),
-        json!({"kind": "server", "drainDeadlineMs": 5000, "tools": [], "resources": [], "resourceTemplates": [], "prompts": []})
+        json!({"kind": "server", "tools": [], "resources": [], "resourceTemplates": [], "prompts": []})
     );
     assert_eq!(host.failure(host.call(legacy, "echo", json!({"message": "x"})))["code"], -32602);
 }

@@ -261,6 +261,20 @@ fn a_whole_life_with_a_child_process() {
 }
 
 #[test]
+fn the_options_name_the_deadline_of_a_close() {
+    let host = Host::new();
+    let server = host.server_with(json!({"drainDeadlineMs": 700}));
+    let (connection, _) =
+        host.opened(json!({"client": {"closeTimeoutMs": 300}, "transport": {"type": "memory", "server": server}}));
+    let deadline = |handle| host.port.close_deadline(handle).map(|deadline| deadline.as_millis());
+    assert_eq!((deadline(server).unwrap(), deadline(connection).unwrap()), (700, 300));
+    host.port.close(connection, 0).unwrap();
+    host.event("the end", |event| event.kind == EventKind::Closed);
+    assert_eq!(deadline(connection).unwrap(), 0, "a connection that is closed needs no time");
+    assert_eq!(deadline(0).unwrap_err().kind, ErrorKind::InvalidArgument);
+}
+
+#[test]
 fn a_child_process_that_dies_ends_its_requests_and_then_its_connection() {
     let host = Host::new();
     let client = json!({"reconnect": false});

@@ -19,7 +19,7 @@ json_object! {
         optional mode: String = "mode",
         /// The message that the client shows to the user.
         required message: String = "message",
-        /// The fields of the form.
+        /// The fields of the form: a flat object of strings, numbers, booleans and choices.
         required requested_schema: FormSchema = "requestedSchema",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -33,9 +33,10 @@ json_object! {
         required mode: String = "mode",
         /// The message that the client shows to the user.
         required message: String = "message",
-        /// The URL: https, and without secrets or personal data (ELI-16, ELI-18).
+        /// The page: an https URL without secrets or personal data (ELI-16, ELI-18).
         required url: String = "url",
-        /// The id of this elicitation in the notification of its completion (2025-11-25 only).
+        /// The id of this elicitation in the notification of its completion. Default: one that
+        /// nobody can guess.
         optional elicitation_id: String = "elicitationId",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",

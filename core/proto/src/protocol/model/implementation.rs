@@ -27,8 +27,8 @@ json_object! {
         optional mime_type: String = "mimeType",
         /// Sizes such as `48x48`, or `any`.
         optional sizes: Vec<String> = "sizes",
-        /// `light` or `dark`: the background that the icon is made for.
-        optional theme: String = "theme",
+        /// The background that the icon is made for.
+        optional theme: String = "theme" in ["light", "dark"],
     }
 }
 

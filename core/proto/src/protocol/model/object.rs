@@ -10,12 +10,14 @@
 /// Kinds of fields: `required T`; `optional T` (absent and `null` are `None`); `any` (an
 /// `Option<Value>` whose `null` is a value); `nullable T` (always written, `None` as `null`);
 /// `list T` (always written, absent reads as empty); `flag` (a `bool` written only when true).
+/// `in ["a", "b"]` behind the JSON name lists the strings that the protocol has for a member;
+/// others are read as they come.
 /// `as "text"` after the name is the constant `type` of a content block.
 macro_rules! json_object {
     (
         $(#[doc = $doc:literal])*
         pub struct $name:ident $(as $tag:literal)? {
-            $($(#[doc = $field_doc:literal])* $kind:ident $field:ident $(: $ty:ty)? = $wire:literal,)*
+            $($(#[doc = $field_doc:literal])* $kind:ident $field:ident $(: $ty:ty)? = $wire:literal $(in [$($value:literal),*])?,)*
         }
     ) => {
         $(#[doc = $doc])*
@@ -38,7 +40,7 @@ macro_rules! json_object {
                         json: $wire,
                         doc: &[$($field_doc),*],
                         presence: json_object!(@presence $kind),
-                        ty: json_object!(@described $kind $($ty)?),
+                        ty: json_object!(@values [$($($value),*)?] $kind $($ty)?),
                         unit: None,
                         default: None,
                     },)*],
@@ -108,6 +110,8 @@ macro_rules! json_object {
     (@presence flag) => { $crate::protocol::describe::Presence::Flag };
     (@presence $other:ident) => { $crate::protocol::describe::Presence::Optional };
 
+    (@values [] $kind:ident $($ty:ty)?) => { json_object!(@described $kind $($ty)?) };
+    (@values [$($value:literal),*] $kind:ident $ty:ty) => { $crate::protocol::describe::Type::OneOf(&[$($value),*]) };
     (@described any) => { $crate::protocol::describe::Type::Json };
     (@described flag) => { $crate::protocol::describe::Type::Boolean };
     (@described list $ty:ty) => {

@@ -16,8 +16,9 @@ json_object! {
         optional system_prompt: String = "systemPrompt",
         /// Which model to choose.
         optional model_preferences: ModelPreferences = "modelPreferences",
-        /// `none`; `thisServer` and `allServers` are deprecated (SMP-13).
-        optional include_context: String = "includeContext",
+        /// The context of servers to include; `thisServer` and `allServers` are deprecated
+        /// (SMP-13).
+        optional include_context: String = "includeContext" in ["none", "thisServer", "allServers"],
         /// The temperature: a greater value makes answers more varied.
         optional temperature: f64 = "temperature",
         /// Sequences of characters at which generation ends.
@@ -87,8 +88,8 @@ json_object! {
 json_object! {
     /// The constraint on the use of tools by the model.
     pub struct ToolChoice {
-        /// `auto` (the default), `required` or `none`.
-        optional mode: String = "mode",
+        /// The use of tools: `auto` by default.
+        optional mode: String = "mode" in ["auto", "required", "none"],
     }
 }
 

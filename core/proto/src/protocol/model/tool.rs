@@ -47,8 +47,8 @@ json_object! {
 json_object! {
     /// Execution of a tool as a task (2025-11-25 only).
     pub struct ToolExecution {
-        /// `forbidden`, `optional` or `required`.
-        optional task_support: String = "taskSupport",
+        /// The support for calls as tasks: `forbidden` by default.
+        optional task_support: String = "taskSupport" in ["forbidden", "optional", "required"],
     }
 }
 

@@ -15,10 +15,11 @@ use crate::{
     },
     sync::Mutex,
 };
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use std::{
     cell::OnceCell,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -62,7 +63,7 @@ struct TaskState {
     updated: Duration,
     outcome: Option<Result<RawJson, RpcError>>,
     progress: Option<f64>,
-    questions: BTreeMap<String, TaskQuestion>,
+    questions: IndexMap<String, TaskQuestion>,
     /// Keys are never used again (TKX-12).
     used: BTreeSet<String>,
     /// Requests for the result, which wait for it (TSK-20).
@@ -106,7 +107,7 @@ impl Task {
             updated: created,
             outcome: None,
             progress: None,
-            questions: BTreeMap::new(),
+            questions: IndexMap::new(),
             used: BTreeSet::new(),
             fetchers: Vec::new(),
         };
@@ -392,7 +393,7 @@ impl Task {
     fn answered(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
         let question = {
             let mut state = self.state.lock();
-            let Some(question) = state.questions.remove(key) else { return };
+            let Some(question) = state.questions.shift_remove(key) else { return };
             if state.questions.is_empty() && state.status == TaskStatus::InputRequired {
                 state.status = TaskStatus::Working;
             }

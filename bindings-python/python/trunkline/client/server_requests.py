@@ -8,11 +8,12 @@ from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _native
+from .._generated.waist import RESULT
 from ..client_requests.input_request import ElicitResult
 from ..errors import InvalidArgumentError
 from ..features.handler import Handler
 from ..model.base import Model
-from ..returns import RESULT, Answer
+from ..returns import Answer
 from ..schema.jsonable import jsonable
 
 if TYPE_CHECKING:
