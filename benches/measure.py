@@ -8,14 +8,15 @@ import subprocess
 import time
 from typing import Any
 
-from workloads import CLIENTS, LOAD, SERVERS, WORKLOADS
+from workloads import CLIENTS, CONNECTORS, LOAD, SERVERS, WORKLOADS
 
 DEADLINE = 120
 
 
 def measure(work: str, server: str, explicit: dict[tuple[str, str], str], pin: bool = False) -> dict[str, Any]:
     """The findings of mcpload, or {"error": ...}. `explicit`: command lines by (server, transport) that win."""
-    command = _client_command(work, server) if work.startswith("g-") else _server_command(work, server, explicit)
+    of_client = WORKLOADS[work].measures_clients
+    command = _client_command(work, server) if of_client else _server_command(work, server, explicit)
     if pin:  # generator on CPU 0, server on CPU 1 (taskset execs, so process ids stay the same)
         at = command.index("--")
         command = ["taskset", "-c", "0", *command[: at + 1], "taskset", "-c", "1", *command[at + 1 :]]
@@ -41,9 +42,11 @@ def _row(work: str, server: str, found: dict[str, Any]) -> dict[str, Any]:
 
 def _client_command(work: str, client: str) -> list[str]:
     workload = WORKLOADS[work]
-    calls = str(workload.calls_of(client))
-    inflight = workload.load.split()[1]
-    run, bare = [*shlex.split(CLIENTS[client]), calls, inflight], shlex.split(SERVERS["bare"])
+    calls, bare = str(workload.calls_of(client)), shlex.split(SERVERS["bare"])
+    if workload.load == "connect":
+        run = [*shlex.split(CONNECTORS[client]), calls]
+        return [LOAD, "client", "--name", client, "--calls", calls, "--", *run, "--", *bare, "stdio"]
+    run = [*shlex.split(CLIENTS[client]), calls, workload.load.split()[1]]
     if workload.load.startswith("client-http"):
         words = ["client-http", "--name", client, "--calls", calls, "--", *bare, "http", "{port}", "--", *run, "{url}"]
     else:

@@ -112,7 +112,7 @@ def measure_rounds(options: argparse.Namespace, explicit: dict[tuple[str, str], 
     with Path(options.out).open("a") as out:
         for number in range(options.rounds):
             for work in options.work.split(","):
-                names = [*WORKLOADS[work].servers, *([] if work.startswith("g-") else added)]
+                names = [*WORKLOADS[work].servers, *([] if WORKLOADS[work].measures_clients else added)]
                 names = [name for name in names if not only or name in only or name in added]
                 start = number % len(names) if names else 0
                 for name in names[start:] + names[:start]:  # the order rotates from round to round

@@ -9,7 +9,7 @@ Row = dict[str, Any]
 TIMES = [("ours-python", "py-mcp", 4.0), ("ours-node", "ts-v2", 1.5)]
 TRANSPORTS = {
     "stdio": ("a", "b", "a-2026", "g-1", "g-64"),
-    "HTTP": ("c-session", "c-2026", "g-http-1", "g-http-64"),
+    "HTTP": ("c-session", "c-2026", "g-http-1", "g-http-64", "g-http-1000"),
 }
 IMPORT_CPU_MS = 60.0
 

@@ -39,6 +39,13 @@ CLIENTS = {
     "ts-v1": f"node {HOME}/peers/ts1_client.mjs",
     "ts-v2": f"node {HOME}/peers/ts2_client.mjs",
 }
+# Name -> command. Each takes: N -- server command.
+CONNECTORS = {
+    "ours-python": f"{VENVS}/bench-ours/bin/python {HERE}/python/connect.py",
+    "ours-node": f"node {HOME}/node/connect.mjs",
+    "py-mcp": f"{VENVS}/mcp-2/bin/python {HERE}/peers/py_mcp_connect.py",
+    "ts-v2": f"node {HOME}/peers/ts2_connect.mjs",
+}
 
 OURS = ["ours-rust", "ours-c", "ours-python", "ours-node"]
 MAIN = ["bare", *OURS, "rmcp", "py-mcp", "fastmcp", "ts-v1", "ts-v2"]
@@ -56,6 +63,10 @@ class Workload:
     other_arguments: dict[str, str] = field(default_factory=dict)  # server -> its own instead
     calls: int = 0
     slow_calls: int = 0
+
+    @property
+    def measures_clients(self) -> bool:
+        return self.load.startswith(("client", "connect"))
 
     def calls_of(self, server: str) -> int:
         if server.startswith(SLOW):
@@ -172,5 +183,19 @@ WORKLOADS = {
     ),
     "g-http-64": Workload(
         "client, 64 in flight, against bare over HTTP", "client-http 64", list(CLIENTS), calls=5120, slow_calls=2560
+    ),
+    "g-http-1000": Workload(
+        "client, 1000 in flight, against bare over HTTP",
+        "client-http 1000",
+        list(CLIENTS),
+        calls=5000,
+        slow_calls=2000,
+    ),
+    "h-connect": Workload(
+        "connecting to 20 child processes of bare at once and listing their tools; a call is one connection",
+        "connect",
+        list(CONNECTORS),
+        calls=20,
+        slow_calls=20,
     ),
 }

@@ -12,7 +12,7 @@ use crate::report;
 use crate::workspace::Workspace;
 
 /// The workloads that are run when none are named.
-const USUAL: &str = "a,b,c-session,c-2026,a-2026,e-cold-stdio,g-1,g-64,g-http-1,g-http-64";
+const USUAL: &str = "a,b,c-session,c-2026,a-2026,e-cold-stdio,g-1,g-64,g-http-1,g-http-64,g-http-1000,h-connect";
 const ROUNDS: &str = "3";
 const IMPORT_PROCESSES: &str = "20";
 
