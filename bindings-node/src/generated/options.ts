@@ -365,7 +365,7 @@ export interface AuthOptions {
   dpopNonce?: boolean | string;
   /**
    * Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
-   * requests are refused with 503. 500,000 by default. Each process remembers its own.
+   * requests are refused with 503. Each process remembers its own. Default: 500,000.
    */
   dpopProofs?: number;
   /**
@@ -437,7 +437,7 @@ export interface OAuthOptions {
   clientMetadataUrl?: string;
   /** The key with which the client authenticates (`private_key_jwt`): PKCS #8 in PEM. */
   privateKey?: string;
-  /** The algorithm of that key. ES256 by default. */
+  /** The algorithm of that key. Default: `ES256`. */
   algorithm?: string;
   /** The name of that key, for authorization servers that know several. */
   keyId?: string;
@@ -459,7 +459,7 @@ export interface OAuthOptions {
    * receives redirects itself, the function `authorize` gives them.
    */
   redirectUri?: string;
-  /** Longest time of a login. Five minutes by default. */
+  /** Longest time of a login. Default: 300,000 (5 min). */
   loginTimeout?: number;
   /** The token endpoint of the organization's identity provider (`enterprise_managed`). */
   idpTokenEndpoint?: string;

@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 use std::{collections::BTreeMap, sync::Arc};
 use trunkline::protocol::describe::{Described, Type, Values};
 use trunkline::{
-    auth::{Algorithm, Authorization, DpopPolicy, JwtOptions, JwtVerifier, KeySource, TokenVerifier},
+    auth::{
+        Algorithm, Authorization, AuthorizationBuilder, DpopPolicy, JwtOptions, JwtVerifier, KeySource, TokenVerifier,
+    },
     transport::HttpFetch,
 };
 
@@ -50,9 +52,8 @@ message! {
         /// that all processes of one endpoint share.
         dpop_nonce: Option<Nonce> = "dpopNonce",
         /// Proofs that are remembered, so that none is good twice; a fifth of them for one key.
-        /// Beyond it requests are refused with 503. 500,000 by default. Each process remembers its
-        /// own.
-        dpop_proofs: Option<u64> = "dpopProofs",
+        /// Beyond it requests are refused with 503. Each process remembers its own.
+        dpop_proofs: Option<u64> = "dpopProofs" or AuthorizationBuilder::DPOP_PROOFS,
         /// The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs
         /// name it.
         public_url: Option<String> = "publicUrl",

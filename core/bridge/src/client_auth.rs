@@ -5,7 +5,7 @@ use super::{
     error::BridgeError,
     event::Lane,
     host_function::HostFunction,
-    message::{Handlers, OAuthGrant, OAuthOptions},
+    message::{Handlers, KEY_ALGORITHM, OAuthGrant, OAuthOptions},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{collections::BTreeMap, sync::Arc};
@@ -326,7 +326,7 @@ fn oauth(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuth, Bridge
         auth = auth.with_client_metadata_url(url).map_err(|error| wrong("clientMetadataUrl", &error.0))?;
     }
     if let Some(pem) = given.private_key {
-        let name = given.algorithm.as_deref().unwrap_or("ES256");
+        let name = given.algorithm.as_deref().unwrap_or(KEY_ALGORITHM);
         let algorithm = Algorithm::parse(name).ok_or_else(|| wrong("algorithm", &format!("{name:?} is unknown")))?;
         let key = SigningKey::from_pem(&pem, algorithm).map_err(|error| wrong("privateKey", &error.0))?;
         auth = auth.with_private_key(match given.key_id {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
 use trunkline::{
+    auth::OAuth,
     client::ClientOptions,
     protocol::{
         RawJson,
@@ -20,13 +21,14 @@ use trunkline::{
     transport::HttpOptions,
 };
 
-/// Declares a message: required members, then behind a `;` those that may be absent.
+/// Declares a message: required members, then behind a `;` those that may be absent; `or` and a
+/// JSON value behind such a member is its default, for the documentation.
 macro_rules! message {
     (
         $(#[doc = $doc:literal])*
         pub struct $name:ident {
             $($(#[doc = $required_doc:literal])* $required:ident: $required_ty:ty = $required_json:literal,)*
-            $(; $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty = $json:literal,)*)?
+            $(; $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty = $json:literal $(or $default:expr)?,)*)?
         }
     ) => {
         $(#[doc = $doc])*
@@ -62,7 +64,7 @@ macro_rules! message {
                             presence: <$ty as Described>::PRESENCE,
                             ty: <$ty as Described>::TYPE,
                             unit: None,
-                            default: None,
+                            default: $crate::message::message!(@default $($default)?),
                         },)*)?
                     ],
                 };
@@ -70,6 +72,8 @@ macro_rules! message {
             };
         }
     };
+    (@default) => { None };
+    (@default $default:expr) => { Some(|| serde_json::json!($default)) };
 }
 
 pub(crate) use message;
@@ -465,6 +469,9 @@ message! {
     }
 }
 
+/// The algorithm of a private key where none is given.
+pub(crate) const KEY_ALGORITHM: &str = "ES256";
+
 message! {
     /// Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server is
     /// asked what it needs, the client registers itself, and the user logs in with the browser.
@@ -487,8 +494,8 @@ message! {
         client_metadata_url: Option<String> = "clientMetadataUrl",
         /// The key with which the client authenticates (`private_key_jwt`): PKCS #8 in PEM.
         private_key: Option<String> = "privateKey",
-        /// The algorithm of that key. ES256 by default.
-        algorithm: Option<String> = "algorithm",
+        /// The algorithm of that key.
+        algorithm: Option<String> = "algorithm" or KEY_ALGORITHM,
         /// The name of that key, for authorization servers that know several.
         key_id: Option<String> = "keyId",
         /// The scopes to ask for where the server names none. By default those of its metadata.
@@ -505,8 +512,8 @@ message! {
         /// `http://127.0.0.1:8912/callback`, is listened at; by default a free port is. Where the
         /// program receives redirects itself, the function `authorize` gives them.
         redirect_uri: Option<String> = "redirectUri",
-        /// Longest time of a login. Five minutes by default.
-        login_timeout: Option<Time> = "loginTimeoutMs",
+        /// Longest time of a login.
+        login_timeout: Option<Time> = "loginTimeoutMs" or OAuth::LOGIN_TIMEOUT.as_millis(),
         /// The token endpoint of the organization's identity provider (`enterprise_managed`).
         idp_token_endpoint: Option<String> = "idpTokenEndpoint",
         /// The client id at the identity provider.

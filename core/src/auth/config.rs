@@ -69,6 +69,9 @@ impl Authorization {
 }
 
 impl AuthorizationBuilder {
+    /// The proofs that are remembered by default ([`Self::dpop_proofs`]).
+    pub const DPOP_PROOFS: usize = dpop::DEFAULT_MAX;
+
     pub(super) fn new(resource: String, verifier: Arc<dyn TokenVerifier>) -> Self {
         Self {
             resource,
@@ -80,7 +83,7 @@ impl AuthorizationBuilder {
             dpop: DpopPolicy::Off,
             dpop_algorithms: Algorithm::ALL.to_vec(),
             nonce_secret: None,
-            max_proofs: dpop::DEFAULT_MAX,
+            max_proofs: Self::DPOP_PROOFS,
             metadata: Map::new(),
             verifier,
         }
@@ -133,7 +136,7 @@ impl AuthorizationBuilder {
 
     /// The proofs that are remembered, each for as long as its date is accepted (5 minutes as a
     /// rule), so that none is good twice (XAU-70); a fifth of them for one key. Beyond it requests
-    /// are refused with 503. Default: 500,000, of some 20 bytes each.
+    /// are refused with 503. Default: [`Self::DPOP_PROOFS`], of some 20 bytes each.
     ///
     /// Each process remembers what it has seen itself: with several of them behind one address a
     /// proof is good once in each, for as long as its nonce is where there are nonces

@@ -74,7 +74,7 @@ class AuthOptions(TypedDict, total=False):
 
     dpop_proofs: int | None
     """Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
-    requests are refused with 503. 500,000 by default. Each process remembers its own.
+    requests are refused with 503. Each process remembers its own. Default: 500000.
     """
 
     public_url: str | None
@@ -334,7 +334,7 @@ class OAuth(TypedDict, total=False):
     """The key with which the client authenticates (`private_key_jwt`): PKCS #8 in PEM."""
 
     algorithm: str | None
-    """The algorithm of that key. ES256 by default."""
+    """The algorithm of that key. Default: `"ES256"`."""
 
     key_id: str | None
     """The name of that key, for authorization servers that know several."""
@@ -359,7 +359,7 @@ class OAuth(TypedDict, total=False):
     """
 
     login_timeout: float | None
-    """Longest time of a login. Five minutes by default. In seconds."""
+    """Longest time of a login. In seconds. Default: 300."""
 
     idp_token_endpoint: str | None
     """The token endpoint of the organization's identity provider (`enterprise_managed`)."""

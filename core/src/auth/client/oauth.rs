@@ -15,9 +15,6 @@ use crate::{
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
 use url::Url;
 
-/// How long a person may take to log in.
-const PATIENCE: Duration = Duration::from_secs(300);
-
 /// Authorizes a client by OAuth 2.1, as the specification's pages on authorization describe it:
 /// finds the authorization server, registers the client, lets the user log in, renews tokens, and
 /// asks for more scopes when a server needs them.
@@ -44,6 +41,9 @@ pub struct OAuth {
 }
 
 impl OAuth {
+    /// Longest time of a login by default.
+    pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
+
     /// With a store, a network and a handler of one's own. `OAuth::new` takes those of this crate.
     pub fn with_parts(store: impl TokenStore, network: impl AuthNetwork, handler: impl AuthorizationHandler) -> Self {
         let settings = Settings {
@@ -57,7 +57,7 @@ impl OAuth {
             client_name: "trunkline".to_owned(),
             scopes: Vec::new(),
             dpop: false,
-            patience: PATIENCE,
+            patience: Self::LOGIN_TIMEOUT,
         };
         Self { settings: Arc::new(settings), sessions: Arc::default() }
     }
