@@ -85,8 +85,10 @@
 #define TRUNKLINE_METHOD_LIST_SKILLS "skills/list"
 #define TRUNKLINE_METHOD_LIST_TASKS "tasks/list"
 #define TRUNKLINE_METHOD_LIST_TOOLS "tools/list"
+#define TRUNKLINE_METHOD_LOAD_SKILL "load_skill"
 #define TRUNKLINE_METHOD_PING "ping"
 #define TRUNKLINE_METHOD_READ_RESOURCE "resources/read"
+#define TRUNKLINE_METHOD_READ_SKILL_FILE "read_skill_file"
 #define TRUNKLINE_METHOD_SAMPLE "sampling/createMessage"
 
 /** The progress of a request. */
@@ -1597,6 +1599,72 @@ enum trunkline_result trunkline_client_start_ping(struct trunkline_client *clien
                                                   trunkline_destructor destructor,
                                                   uint64_t *ticket,
                                                   struct trunkline_error **error);
+
+/**
+ * Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the
+ * entry. A skill is instructions of a stranger: let the user approve it before the model gets
+ * its text. Blocks until the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
+ * inside a callback of the same port.
+ *
+ * - `skill`: The entry of the skill, as the server listed it. JSON.
+ *
+ * `options` may be NULL. `result` is the ResourceContents as JSON; it is yours:
+ * `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_load_skill(struct trunkline_client *client,
+                                                  struct trunkline_str skill,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_text **result,
+                                                  struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_load_skill` without waiting: `callback` gets the ResourceContents as
+ * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_load_skill(struct trunkline_client *client,
+                                                        struct trunkline_str skill,
+                                                        const struct trunkline_request_options *options,
+                                                        trunkline_reply_callback callback,
+                                                        void *user_data,
+                                                        trunkline_destructor destructor,
+                                                        uint64_t *ticket,
+                                                        struct trunkline_error **error);
+
+/**
+ * Reads a file that a skill lists, and checks size and digest against the entry. Blocks until
+ * the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of
+ * the same port.
+ *
+ * - `skill`: The entry of the skill, as the server listed it. JSON.
+ * - `file`: Its URI, or its path relative to the `SKILL.md`.
+ *
+ * `options` may be NULL. `result` is the ResourceContents as JSON; it is yours:
+ * `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_read_skill_file(struct trunkline_client *client,
+                                                       struct trunkline_str skill,
+                                                       struct trunkline_str file,
+                                                       const struct trunkline_request_options *options,
+                                                       struct trunkline_text **result,
+                                                       struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_read_skill_file` without waiting: `callback` gets the
+ * ResourceContents as JSON inside `trunkline_dispatch` or another blocking function of the port.
+ * `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_read_skill_file(struct trunkline_client *client,
+                                                             struct trunkline_str skill,
+                                                             struct trunkline_str file,
+                                                             const struct trunkline_request_options *options,
+                                                             trunkline_reply_callback callback,
+                                                             void *user_data,
+                                                             trunkline_destructor destructor,
+                                                             uint64_t *ticket,
+                                                             struct trunkline_error **error);
 
 /**
  * Connects to a server of a configuration. `server` is an entry of `mcpServers` or a

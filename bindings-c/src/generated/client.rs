@@ -695,3 +695,115 @@ pub unsafe extern "C" fn trunkline_client_start_ping(
         handle!(client).connection.start("ping", params.raw()?.as_deref(), options, callback, out_or_null!(ticket))
     })
 }
+
+/// Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the
+/// entry. A skill is instructions of a stranger: let the user approve it before the model gets
+/// its text. Blocks until the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
+/// inside a callback of the same port.
+///
+/// - `skill`: The entry of the skill, as the server listed it. JSON.
+///
+/// `options` may be NULL. `result` is the ResourceContents as JSON; it is yours:
+/// `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_load_skill(
+    client: *mut trunkline_client,
+    skill: trunkline_str,
+    options: *const trunkline_request_options,
+    result: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, result) = (handle!(client).connection.clone(), out!(result));
+        let params = ParamsBuilder::default().required("skill", "skill", text!(skill))?;
+        let json = client.request("load_skill", params.raw()?.as_deref(), settled!(options))?;
+        result.finish(Text::copy(&json).give())
+    })
+}
+
+/// Starts `trunkline_client_load_skill` without waiting: `callback` gets the ResourceContents as
+/// JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+/// `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+/// `destructor` fires exactly once, also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_load_skill(
+    client: *mut trunkline_client,
+    skill: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = ReplyCallback::new(callback, user_data);
+        let params = ParamsBuilder::default().required("skill", "skill", text!(skill))?;
+        let options = settled!(options);
+        handle!(client).connection.start(
+            "load_skill",
+            params.raw()?.as_deref(),
+            options,
+            callback,
+            out_or_null!(ticket),
+        )
+    })
+}
+
+/// Reads a file that a skill lists, and checks size and digest against the entry. Blocks until
+/// the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of
+/// the same port.
+///
+/// - `skill`: The entry of the skill, as the server listed it. JSON.
+/// - `file`: Its URI, or its path relative to the `SKILL.md`.
+///
+/// `options` may be NULL. `result` is the ResourceContents as JSON; it is yours:
+/// `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_read_skill_file(
+    client: *mut trunkline_client,
+    skill: trunkline_str,
+    file: trunkline_str,
+    options: *const trunkline_request_options,
+    result: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, result) = (handle!(client).connection.clone(), out!(result));
+        let params = ParamsBuilder::default().required("skill", "skill", text!(skill))?.text("file", text!(file));
+        let json = client.request("read_skill_file", params.raw()?.as_deref(), settled!(options))?;
+        result.finish(Text::copy(&json).give())
+    })
+}
+
+/// Starts `trunkline_client_read_skill_file` without waiting: `callback` gets the
+/// ResourceContents as JSON inside `trunkline_dispatch` or another blocking function of the port.
+/// `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+/// `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_read_skill_file(
+    client: *mut trunkline_client,
+    skill: trunkline_str,
+    file: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = ReplyCallback::new(callback, user_data);
+        let params = ParamsBuilder::default().required("skill", "skill", text!(skill))?.text("file", text!(file));
+        let options = settled!(options);
+        handle!(client).connection.start(
+            "read_skill_file",
+            params.raw()?.as_deref(),
+            options,
+            callback,
+            out_or_null!(ticket),
+        )
+    })
+}

@@ -25,6 +25,7 @@ import type {
   Prompt,
   ReadResourceResult,
   Resource,
+  ResourceContents,
   ResourceTemplate,
   ResourceUpdated,
   SkillEntry,
@@ -61,6 +62,8 @@ export const methods = {
   getTask: "tasks/get",
   cancelTask: "tasks/cancel",
   ping: "ping",
+  loadSkill: "load_skill",
+  readSkillFile: "read_skill_file",
   elicit: "elicitation/create",
   elicitUrl: "elicitation/create",
   sample: "sampling/createMessage",
@@ -323,6 +326,26 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /** Asks whether the server is alive. */
   async ping(options: RequestOptions = {}): Promise<void> {
     await this.#sender.call(methods.ping, undefined, options);
+  }
+
+  /**
+   * Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the entry.
+   * A skill is instructions of a stranger: let the user approve it before the model gets its text.
+   *
+   * @param skill The entry of the skill, as the server listed it.
+   */
+  loadSkill(skill: SkillEntry, options: RequestOptions = {}): Promise<ResourceContents> {
+    return this.#sender.call(methods.loadSkill, { skill }, options) as Promise<ResourceContents>;
+  }
+
+  /**
+   * Reads a file that a skill lists, and checks size and digest against the entry.
+   *
+   * @param skill The entry of the skill, as the server listed it.
+   * @param file Its URI, or its path relative to the `SKILL.md`.
+   */
+  readSkillFile(skill: SkillEntry, file: string, options: RequestOptions = {}): Promise<ResourceContents> {
+    return this.#sender.call(methods.readSkillFile, { skill, file }, options) as Promise<ResourceContents>;
   }
 }
 

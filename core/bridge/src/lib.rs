@@ -39,6 +39,7 @@ mod register;
 mod replies;
 mod requests;
 mod server_requests;
+mod skills;
 mod slot;
 mod state;
 mod streams;

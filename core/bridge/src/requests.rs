@@ -10,6 +10,7 @@ use super::{
     message::{NEXT, Request, START_TASK, SUBSCRIBE, Time},
     notifications,
     replies::{finish, note_sent},
+    skills,
     slot::ReplySlot,
     state::{PortState, full},
     streams,
@@ -82,6 +83,9 @@ fn ask_server(
         let text = || format!("request: {} is for groups, and this connection is to one server", given.method);
         let group = group.as_ref().ok_or_else(|| BridgeError::invalid(text()))?;
         return groups::ask(state, group, ticket, given);
+    }
+    if skills::is_operation(&given.method) {
+        return skills::ask(state, client, ticket, given);
     }
     let options = RequestOptions::default()
         .with_timeout(given.timeout.map(|time| time.0))

@@ -37,7 +37,6 @@ const MAX_BYTES: u64 = 16 << 20;
 pub struct LoadedSkill {
     client: Client,
     entry: SkillEntry,
-    files: Files,
     text: String,
 }
 
@@ -72,17 +71,29 @@ impl Client {
     /// frontmatter: then the entry has to be fetched again. Otherwise as for [`Client::request`].
     pub async fn load_skill(&self, entry: SkillEntry) -> Result<LoadedSkill, ClientError> {
         let files = Files::of(&entry)?;
-        let bytes = self.read_skill_file(&files, &entry.uri).await?;
+        let bytes = self.read_listed(&files, &entry.uri).await?;
         let text = String::from_utf8(bytes).map_err(|_| refused(&entry.uri, "it is not UTF-8"))?;
         let found = frontmatter::read(&text).map_err(|problem| refused(&entry.uri, &problem))?;
         if let Some(field) = difference(&entry, &found.fields) {
             return Err(refused(&entry.uri, &format!("its frontmatter differs from its entry in {field:?}")));
         }
-        Ok(LoadedSkill { client: self.clone(), entry, files, text })
+        Ok(LoadedSkill { client: self.clone(), entry, text })
+    }
+
+    /// Reads a file of a skill, by its URI or by its path relative to the `SKILL.md` (SKL-49).
+    ///
+    /// # Errors
+    /// [`ClientError::InvalidResponse`] if the entry does not list the file, or the file has
+    /// another size or digest. Otherwise as for [`Client::request`].
+    pub async fn read_skill_file(&self, entry: &SkillEntry, file: &str) -> Result<Vec<u8>, ClientError> {
+        let uri = resolved(entry, file).ok_or_else(|| {
+            ClientError::Invalid(format!("{file:?} must be a path inside the skill, or the URI of one of its files"))
+        })?;
+        self.read_listed(&Files::of(entry)?, &uri).await
     }
 
     /// Reads a file and compares it with the entry (SKL-50, SKL-51).
-    async fn read_skill_file(&self, files: &Files, uri: &str) -> Result<Vec<u8>, ClientError> {
+    async fn read_listed(&self, files: &Files, uri: &str) -> Result<Vec<u8>, ClientError> {
         let listed = match files {
             Files::Listed(files) => Some(files.get(uri).ok_or_else(|| refused(uri, "its skill does not list it"))?),
             Files::Dynamic => None,
@@ -117,35 +128,29 @@ impl LoadedSkill {
         &self.text
     }
 
-    /// Reads a file of the skill, by its URI or by its path relative to the `SKILL.md` (SKL-49).
-    ///
-    /// # Errors
-    /// [`ClientError::InvalidResponse`] if the entry does not list the file, or the file has
-    /// another size or digest. Otherwise as for [`Client::request`].
+    /// As [`Client::read_skill_file`].
     pub async fn read(&self, file: &str) -> Result<Vec<u8>, ClientError> {
-        let uri = self.resolved(file).ok_or_else(|| {
-            ClientError::Invalid(format!("{file:?} must be a path inside the skill, or the URI of one of its files"))
-        })?;
-        self.client.read_skill_file(&self.files, &uri).await
+        self.client.read_skill_file(&self.entry, file).await
     }
+}
 
-    fn resolved(&self, file: &str) -> Option<String> {
-        let (folder, _) = self.entry.uri.rsplit_once('/')?;
-        if file.contains("://") {
-            let inside = file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-            return inside.then(|| file.to_owned());
-        }
-        let mut segments = Vec::new();
-        for segment in file.split('/') {
-            match segment {
-                "." => {}
-                "" => return None,
-                ".." => drop(segments.pop()?),
-                other => segments.push(other),
-            }
-        }
-        Some(format!("{folder}/{}", segments.join("/")))
+/// The URI of a file of a skill.
+fn resolved(entry: &SkillEntry, file: &str) -> Option<String> {
+    let (folder, _) = entry.uri.rsplit_once('/')?;
+    if file.contains("://") {
+        let inside = file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        return inside.then(|| file.to_owned());
     }
+    let mut segments = Vec::new();
+    for segment in file.split('/') {
+        match segment {
+            "." => {}
+            "" => return None,
+            ".." => drop(segments.pop()?),
+            other => segments.push(other),
+        }
+    }
+    Some(format!("{folder}/{}", segments.join("/")))
 }
 
 impl Files {

@@ -18,10 +18,6 @@ use crate::test::Count;
 use crate::workers;
 use crate::workspace::Workspace;
 
-/// The parts that the clients pass as a whole: the test command judges them.
-const PASSED: [&str; 5] = ["2025-11-25", "2026-07-28", "2025-03-26", "2025-06-18", "all"];
-/// The part that the client of Rust passes, too: it alone loads skills.
-const OF_RUST: &str = "other extensions";
 /// The scenario that measures a wait: nothing runs beside it.
 const TIMED: &str = "sse-retry";
 /// The revision of the extensions that the runner has outside its requirement sets.
@@ -33,36 +29,27 @@ type Job<'a> = (&'a Suite, &'a Scenario, Language);
 /// the name of each scenario that is run; empty: all.
 pub(super) fn clients(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
     let suites = chosen(workspace, Role::Client, only)?;
-    run_jobs(workspace, languages, &suites, |_, _| true)
+    run_jobs(workspace, languages, &suites)
 }
 
-/// Both runners with the parts that the clients pass as a whole; `timed`: only the scenario that
-/// measures a wait, which other work would lengthen, otherwise all others.
+/// Both runners, for the test command; `timed`: only the scenario that measures a wait, which other
+/// work would lengthen, otherwise all others.
 pub(crate) fn passed_clients(workspace: &Workspace, languages: &[Language], timed: bool) -> Result<Count> {
     let mut suites = chosen(workspace, Role::Client, &[])?;
-    suites.retain(|suite| PASSED.contains(&suite.part()) || suite.part() == OF_RUST);
     for suite in &mut suites {
         suite.scenarios.retain(|scenario| (scenario.name == TIMED) == timed);
     }
     suites.retain(|suite| !suite.scenarios.is_empty());
     // The runner checks each message of the client, and its servers send invalid ones on purpose.
     let workspace = Workspace { records: None, ..workspace.clone() };
-    run_jobs(&workspace, languages, &suites, |suite, language| {
-        language == Language::Rust || PASSED.contains(&suite.part())
-    })
+    run_jobs(&workspace, languages, &suites)
 }
 
-fn run_jobs(
-    workspace: &Workspace,
-    languages: &[Language],
-    suites: &[Suite],
-    wanted: impl Fn(&Suite, Language) -> bool,
-) -> Result<Count> {
+fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> Result<Count> {
     let console = Console::new();
     let start = Instant::now();
     let each = suites.iter().flat_map(|suite| suite.scenarios.iter().map(move |scenario| (suite, scenario)));
     let all = each.flat_map(|(suite, scenario)| languages.iter().map(move |language| (suite, scenario, *language)));
-    let all = all.filter(|(suite, _, language)| wanted(suite, *language));
     let (timed, rest): (Vec<Job<'_>>, Vec<Job<'_>>) = all.partition(|(_, scenario, _)| scenario.name == TIMED);
     let mut verdicts = Vec::new();
     let total = timed.len() + rest.len();

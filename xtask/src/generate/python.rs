@@ -8,6 +8,7 @@ mod group;
 mod server_requests;
 mod streams;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -848,7 +849,12 @@ fn operations(surface: &Surface) -> String {
     names.sort_unstable_by_key(|name| name.to_lowercase());
     names.dedup();
     let _ = writeln!(text, "{})", names.join(", "));
-    text += "from ...messages import GetPromptResult\nfrom ...options import camel_case, in_ms\nfrom ...requests import OnProgress, params_of, read_answer, \
+    let by_hand: BTreeSet<(&str, &str)> =
+        client().flat_map(named_models).filter_map(|name| Some((module_of(name)?, name))).collect();
+    for (module, name) in by_hand {
+        let _ = writeln!(text, "from ...{module} import {name}");
+    }
+    text += "from ...options import camel_case, in_ms\nfrom ...requests import OnProgress, params_of, read_answer, \
              request_json\nfrom ...schema.jsonable import jsonable\nfrom ..tool_results import expect, read_tool_result\nfrom .streams import AsyncClientTask, AsyncSubscription\n\nT = TypeVar(\"T\")\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
              each.\"\"\"\n";
     text += REQUEST;

@@ -176,7 +176,7 @@ pub(crate) struct Operation {
     pub(crate) list: Option<String>,
     /// The model of the items of that list.
     pub(crate) item: Option<String>,
-    pub(crate) since: String,
+    pub(crate) since: Option<String>,
     pub(crate) until: Option<String>,
     /// `true` if progress is worth asking for.
     pub(crate) progress: bool,

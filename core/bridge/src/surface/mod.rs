@@ -11,6 +11,7 @@ use crate::{
     event,
     groups::{self, GroupOperation},
     message::{self, Child, Endpoint, OAuthOptions, Request},
+    skills,
     verifications::AccessToken,
 };
 use serde_json::{Map, Value, json};
@@ -66,8 +67,12 @@ pub fn surface() -> Value {
         described["number"] = (*kind as u8).into();
         described
     }));
-    let operations: Vec<Value> =
-        operation::CLIENT.iter().chain(operation::HANDLER).map(|row| models.operation(row)).collect();
+    let operations: Vec<Value> = operation::CLIENT
+        .iter()
+        .chain(skills::OPERATIONS)
+        .chain(operation::HANDLER)
+        .map(|row| models.operation(row))
+        .collect();
     let facts = [CallFacts::OBJECT, ConnectionFacts::OBJECT]
         .map(|object| models.record(object.name, object.doc, object.fields, |_| true));
     let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();

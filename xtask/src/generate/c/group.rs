@@ -102,7 +102,7 @@ fn operation(surface: &Surface, row: &GroupOperation) -> Operation {
         result: row.result.clone(),
         list: None,
         item: None,
-        since: String::new(),
+        since: None,
         until: None,
         progress: false,
     }

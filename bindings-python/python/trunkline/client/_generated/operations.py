@@ -29,6 +29,7 @@ from ..._generated.models import (
     Tool,
 )
 from ...messages import GetPromptResult
+from ...model.resource_contents import ResourceContents
 from ...options import camel_case, in_ms
 from ...requests import OnProgress, params_of, read_answer, request_json
 from ...schema.jsonable import jsonable
@@ -672,3 +673,56 @@ class AsyncOperations:
         params = params_of({"_meta": meta})
         json = request_json("ping", params, timeout, max_timeout)
         await self._request(json)
+
+    async def load_skill(
+        self,
+        skill: SkillEntry,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ResourceContents:
+        """Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the entry. A
+        skill is instructions of a stranger: let the user approve it before the model gets its text.
+
+        Args:
+            skill: The entry of the skill, as the server listed it.
+            timeout: Seconds for the answer (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            meta: The `_meta` of the request.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"skill": skill, "_meta": meta})
+        json = request_json("load_skill", params, timeout, max_timeout)
+        return read_answer("load_skill", ResourceContents.from_json, await self._request(json))
+
+    async def read_skill_file(
+        self,
+        skill: SkillEntry,
+        file: str,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ResourceContents:
+        """Reads a file that a skill lists, and checks size and digest against the entry.
+
+        Args:
+            skill: The entry of the skill, as the server listed it.
+            file: Its URI, or its path relative to the `SKILL.md`.
+            timeout: Seconds for the answer (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            meta: The `_meta` of the request.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"skill": skill, "file": file, "_meta": meta})
+        json = request_json("read_skill_file", params, timeout, max_timeout)
+        return read_answer("read_skill_file", ResourceContents.from_json, await self._request(json))
