@@ -15,10 +15,28 @@ fn modern() -> ClientOptions {
     ClientOptions::default().with_revision(RevisionChoice::Pinned(Revision::V2026_07_28))
 }
 
+/// A process that answers the request for its description, with which a connection begins, and
+/// then does what a script says.
+fn described(mut script: impl FnMut(&Peer, &Value) + Send + 'static) -> Arc<Fake> {
+    let mut is_described = false;
+    Fake::process(move |peer, message| {
+        if std::mem::replace(&mut is_described, true) {
+            script(peer, message);
+        } else {
+            peer.discovered(message, &["2026-07-28"]);
+        }
+    })
+}
+
+/// The number of messages that the server saw beside the request for its description.
+fn asked(fake: &Fake) -> usize {
+    fake.seen().len() - 1
+}
+
 /// A server that numbers its results, and gives them these hints.
 fn serving(hints: Value) -> Arc<Fake> {
     let mut number = 0;
-    Fake::process(move |peer, message| {
+    described(move |peer, message| {
         if message["method"] == LISTEN {
             let params = json!({"notifications": message["params"]["notifications"]});
             return peer.say(tagged(&message["id"], "notifications/subscriptions/acknowledged", params));
@@ -69,7 +87,7 @@ async fn cch_04_cch_05_a_result_is_kept_for_its_time_and_then_asked_for_when_it_
     fake.clock.advance(ms(999)).await;
     assert_eq!(tools(&client).await, "1");
     fake.clock.advance(ms(1)).await;
-    assert_eq!(fake.seen().len(), 1, "CCH-05: nothing is fetched ahead");
+    assert_eq!(asked(&fake), 1, "CCH-05: nothing is fetched ahead");
     assert_eq!(tools(&client).await, "2");
     let fresh = RequestOptions::default().with_fresh(true);
     client.request("tools/list", None, &fresh).await.unwrap();
@@ -96,14 +114,14 @@ async fn cch_07_a_result_answers_only_the_request_that_it_came_for() {
     assert_eq!(prompts(&client).await, "3");
     client.ping().await.unwrap();
     client.ping().await.unwrap();
-    assert_eq!(fake.seen().len(), 5, "a check of liveness is never kept");
+    assert_eq!(asked(&fake), 5, "a check of liveness is never kept");
     assert_eq!((read(&client, "a:1").await, read(&client, "a:2").await), ("1".into(), "2".into()));
 }
 
 #[tokio::test]
 async fn cch_08_results_of_rounds_are_not_kept() {
     let mut answers = 0;
-    let fake = Fake::process(move |peer, message| {
+    let fake = described(move |peer, message| {
         answers += 1;
         if message["params"]["requestState"].is_null() {
             peer.result(message, json!({"resultType": "input_required", "requestState": "s"}));
@@ -119,7 +137,7 @@ async fn cch_08_results_of_rounds_are_not_kept() {
     for _ in 0..2 {
         client.request("resources/read", Some(&params), &RequestOptions::default()).await.unwrap();
     }
-    assert_eq!(fake.seen().len(), 6);
+    assert_eq!(asked(&fake), 6);
 }
 
 /// Credentials of a context that the test changes; without one it is 0.
@@ -160,7 +178,7 @@ async fn cch_11_changes_end_the_time_of_what_they_are_about() {
     let client = fake.connect(modern()).await;
     let filter = SubscriptionFilter { tools: true, resources: Some(vec!["a:/1".into()]), ..Default::default() };
     let _changes = client.subscribe(filter).await.unwrap();
-    let id = fake.first()["id"].clone();
+    let id = fake.last()["id"].clone();
     assert_eq!((tools(&client).await, prompts(&client).await), ("1".into(), "2".into()));
     assert_eq!((read(&client, "a:/1/b").await, read(&client, "a:/2").await), ("3".into(), "4".into()));
     let peer = fake.peer();
@@ -172,7 +190,7 @@ async fn cch_11_changes_end_the_time_of_what_they_are_about() {
 
 #[tokio::test]
 async fn cch_11_a_result_from_before_a_change_is_not_kept() {
-    let fake = Fake::process(|_, _| {});
+    let fake = described(|_, _| {});
     let client = fake.connect(modern()).await;
     let listing = tokio::spawn({
         let client = client.clone();
@@ -186,13 +204,13 @@ async fn cch_11_a_result_from_before_a_change_is_not_kept() {
     assert!(listing.await.unwrap().is_ok());
     drop(tokio::spawn(async move { client.list_tools().await }));
     settle().await;
-    assert_eq!(fake.seen().len(), 2);
+    assert_eq!(asked(&fake), 2);
 }
 
 #[tokio::test]
 async fn cch_12_pages_whose_cursor_is_invalid_are_discarded_and_the_list_begins_again() {
     let mut renewed = false;
-    let fake = Fake::process(move |peer, message| {
+    let fake = described(move |peer, message| {
         let page = |name: &str, ttl: u64, next: Value| {
             let tools = json!([{"name": name, "inputSchema": {"type": "object"}}]);
             let mut page = json!({"resultType": "complete", "tools": tools, "ttlMs": ttl, "cacheScope": "public"});
@@ -218,9 +236,9 @@ async fn cch_12_pages_whose_cursor_is_invalid_are_discarded_and_the_list_begins_
     assert_eq!(names().await, ["a", "b"]);
     fake.clock.advance(ms(1000)).await;
     assert_eq!(names().await, ["c", "d"]);
-    assert_eq!(fake.seen().len(), 5);
+    assert_eq!(asked(&fake), 5);
     assert_eq!(names().await, ["c", "d"]);
-    assert_eq!(fake.seen().len(), 5);
+    assert_eq!(asked(&fake), 5);
 }
 
 #[tokio::test]
