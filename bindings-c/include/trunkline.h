@@ -1129,6 +1129,15 @@ enum trunkline_result trunkline_client_connect_http(struct trunkline_str url,
                                                     struct trunkline_error **error);
 
 /**
+ * Connects over a transport of the program's own, whose functions are the
+ * `trunkline_client_options_on_transport_*` of the options. Blocks until connected. `client` is
+ * yours: `trunkline_client_free`.
+ */
+enum trunkline_result trunkline_client_connect_channel(const struct trunkline_client_options *options,
+                                                       struct trunkline_client **client,
+                                                       struct trunkline_error **error);
+
+/**
  * Connects to a server of this process in memory: for tests, and to embed a server. The client
  * runs on the server's port, so that its blocking calls run the server's tools too. Inside a
  * callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be NULL. `client` is yours:
@@ -2998,6 +3007,53 @@ enum trunkline_result trunkline_client_options_on_remove_credentials(struct trun
                                                                      trunkline_call_callback callback,
                                                                      void *user_data,
                                                                      trunkline_destructor destructor);
+
+/**
+ * Connects to the server. Called again after the connection was lost, and where a server has
+ * ended it because it was asked for its revision. For `trunkline_client_connect_channel`.
+ * `callback` gets `{}` as JSON, and answers with `{}` by `trunkline_call_return_result`, then or
+ * later. A failure ends the connection. `destructor` fires exactly once, when neither the
+ * options nor a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_transport_connect(struct trunkline_client_options *options,
+                                                                    trunkline_call_callback callback,
+                                                                    void *user_data,
+                                                                    trunkline_destructor destructor);
+
+/**
+ * Sends a message to the server. The next one waits until it is done. For
+ * `trunkline_client_connect_channel`. `callback` gets `{"message": text}` as JSON, and answers
+ * with `{}` by `trunkline_call_return_result`, then or later. A failure ends the connection.
+ * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
+ * more.
+ */
+enum trunkline_result trunkline_client_options_on_transport_send(struct trunkline_client_options *options,
+                                                                 trunkline_call_callback callback,
+                                                                 void *user_data,
+                                                                 trunkline_destructor destructor);
+
+/**
+ * Waits for the next message of the server. Without one, the server has ended the connection.
+ * For `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and answers with
+ * `{"message": text}`, or `{}`, by `trunkline_call_return_result`, then or later. A failure ends
+ * the connection. `destructor` fires exactly once, when neither the options nor a client uses
+ * `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_transport_receive(struct trunkline_client_options *options,
+                                                                    trunkline_call_callback callback,
+                                                                    void *user_data,
+                                                                    trunkline_destructor destructor);
+
+/**
+ * Ends the connection. A call of the function that receives is cancelled before. For
+ * `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and answers with `{}` by
+ * `trunkline_call_return_result`, then or later. A failure ends the connection. `destructor`
+ * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ */
+enum trunkline_result trunkline_client_options_on_transport_close(struct trunkline_client_options *options,
+                                                                  trunkline_call_callback callback,
+                                                                  void *user_data,
+                                                                  trunkline_destructor destructor);
 
 #ifdef __cplusplus
 }  // extern "C"

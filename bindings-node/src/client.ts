@@ -9,6 +9,7 @@ import type { JsonObject, Root } from "./generated/model.js";
 import { ClientOperations, notifications, type ConnectionFacts } from "./generated/operations.js";
 import { clientOptionsTimes, oauthOptionsTimes, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
+import { isTransport } from "./generated/transport.js";
 import { Handlers } from "./server-requests.js";
 import { inMilliseconds, milliseconds } from "./times.js";
 
@@ -53,6 +54,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     const { headers, ca, clientCertificate, clientKey, proxy, auth, signal, ...others } = options;
     const handlers = new Handlers();
     handlers.add(others);
+    if (isTransport(target)) handlers.addTransport(target);
     const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !(name === "onNotification" || name in operations || name in notified)));
     const connection = new Connection((method, params) => {
       client.#receiveNotification(method, params as JsonObject);

@@ -4,6 +4,7 @@ import { ClosedError, TransportError } from "./generated/errors.js";
 import { ServersOf } from "./generated/group-servers.js";
 import type { CallToolResult } from "./generated/model.js";
 import type { ChildOptions, EndpointOptions } from "./generated/options.js";
+import { isTransport, type Transport } from "./generated/transport.js";
 import { OpenHandle } from "./open-handle.js";
 import { port } from "./port.js";
 import type { CallOptions, OpenStream, RequestOptions, RequestSender, SenderOptions, SendOptions, ToolCallOptions } from "./requests.js";
@@ -27,11 +28,12 @@ export interface RemoteServer {
 }
 
 /**
- * A URL, a program (an array with its arguments), a server in this process, an entry of
- * `mcpServers`, or a configuration with one server: an object or the path of its `.json` file.
- * In entries, `${NAME}` and `${NAME:-default}` stand for variables of the environment.
+ * A URL, a program (an array with its arguments), a server in this process, a transport of the
+ * program's own, an entry of `mcpServers`, or a configuration with one server: an object or the
+ * path of its `.json` file. In entries, `${NAME}` and `${NAME:-default}` stand for variables of the
+ * environment.
  */
-export type ConnectTarget = string | URL | readonly string[] | Server | ChildProcess | RemoteServer | { mcpServers: Readonly<Record<string, object>> };
+export type ConnectTarget = string | URL | readonly string[] | Server | Transport | ChildProcess | RemoteServer | { mcpServers: Readonly<Record<string, object>> };
 
 /** Options of connections to a URL, each of which may be undefined. */
 type ForUrls = Partial<Record<keyof EndpointOptions, unknown>>;
@@ -119,7 +121,7 @@ function transportOf(target: Exclude<ConnectTarget, Server> | ServersOf, http: F
   refuse(http);
   if (target instanceof ServersOf) return { type: "group", servers: target.servers };
   if (Array.isArray(target)) return { type: "child", command: target as readonly string[] };
-  return { type: "config", server: target };
+  return isTransport(target) ? { type: "channel" } : { type: "config", server: target };
 }
 
 /** Refuses options that are for connections to a URL. */

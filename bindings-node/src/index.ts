@@ -16,6 +16,7 @@ export { type Listener } from "./listener.js";
 export { Client, type ClientEvents, type ConnectOptions, type Notification } from "./client.js";
 export { ClientGroup, type GroupServer, type GroupTarget, type ServerTarget } from "./client-group/generated/client-group.js";
 export { type ChildProcess, type ConnectTarget, type RemoteServer } from "./connection.js";
+export { type Transport } from "./generated/transport.js";
 export * from "./generated/errors.js";
 export { ToolError } from "./errors.js";
 export { type CallOptions, type ClientRequestOptions, type RequestOptions, type ServerRequestContext, type ToolCallOptions, type ToolResult } from "./requests.js";

@@ -1,6 +1,7 @@
 // Handlers of a client for what its server asks and reports.
 import { checkHandler, type Callable } from "./features/feature.js";
 import { asked, notified, operations, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
+import { transportFunctions, type Transport } from "./generated/transport.js";
 import type { ServerRequestContext } from "./requests.js";
 import { resultOf } from "./returns.js";
 
@@ -28,6 +29,11 @@ export class Handlers {
       checkHandler(handler, name);
       this.#listeners.set(notified[name], handler as Listener);
     }
+  }
+
+  /** Adds the functions of a transport. */
+  addTransport(transport: Transport): void {
+    for (const [name, run] of Object.entries(transportFunctions(transport))) this.#callables.set(name, { run, answer: (result) => resultOf(result ?? {}) });
   }
 
   /** The operations that are answered, as the core takes them. */

@@ -1,8 +1,10 @@
 // A client of servers that hurry, or make no sense.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 
 import { Client, Server, TransportError } from "trunkline";
@@ -40,6 +42,66 @@ test("DISC-02: a client of a pinned revision learns its server later", { timeout
   assert.deepEqual([client.serverInfo.name, client.instructions], ["late", "Ask."]);
   await client.close();
   assert.equal(client.serverInfo.name, "late");
+});
+
+/** A transport of the test's own: lines to a process and from it. */
+class Pipes {
+  connections = 0;
+  closes = 0;
+  broken = false;
+
+  constructor(command) {
+    this.command = command;
+  }
+
+  connect() {
+    this.connections += 1;
+    const [program, ...args] = this.command;
+    this.child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+    this.lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
+  }
+
+  send(message) {
+    if (this.broken) throw new Error("the wire is cut");
+    this.child.stdin.write(`${message}\n`);
+  }
+
+  async receive() {
+    return (await this.lines.next()).value;
+  }
+
+  close() {
+    this.closes += 1;
+    this.child.kill();
+  }
+}
+
+for (const revision of ["auto", "2025-06-18", "2026-07-28"]) {
+  test(`STD-17, STD-18: a transport of one's own, revision ${revision}`, { timeout: 20_000 }, async () => {
+    const answers = { "server/discover": { resultType: "complete", supportedVersions: ["2026-07-28"], capabilities: {}, ttlMs: 0, cacheScope: "private" }, "tools/list": { resultType: "complete", tools: [], ttlMs: 0, cacheScope: "private" } };
+    const pipes = new Pipes(program(answers));
+    const client = await Client.connect(pipes, { revision });
+    assert.deepEqual(await client.listTools(), []);
+    pipes.broken = true;
+    await assert.rejects(client.listTools(), { kind: "transport", message: /the wire is cut/ });
+    pipes.broken = false;
+    assert.deepEqual(await client.listTools(), []);
+    assert.deepEqual([pipes.connections, pipes.closes], [2, 1]);
+    await client.close();
+    assert.equal(pipes.closes, 2);
+  });
+}
+
+test("a transport that fails or hangs costs typed errors", { timeout: 20_000 }, async () => {
+  const hang = () => new Promise(() => {});
+  const silent = { connect() {}, send: hang, receive: hang, close: hang };
+  const absent = { ...silent, connect: () => Promise.reject(new Error("nobody is there")) };
+  await assert.rejects(Client.connect(absent), { kind: "transport", message: /nobody is there/ });
+  await assert.rejects(Client.connect(silent, { connectTimeout: 200 }), { kind: "timeout" });
+  const client = await Client.connect(silent, { revision: "2026-07-28" });
+  await assert.rejects(client.listTools({ timeout: 200 }), { kind: "timeout" });
+  await client.close({ deadline: 0 });
+  await assert.rejects(Client.connect(silent, { headers: {} }), { kind: "invalidArgument", message: /headers/ });
 });
 
 test("a configuration leads to a server", async () => {

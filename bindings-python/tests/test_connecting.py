@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 
 from support import DEADLINE, Lifeline, environment, run, script
-from trunkline import Client, ClosedError, InvalidArgumentError, Server, SyncClient, TransportError, TrunklineError
+from trunkline import (
+    Client,
+    ClosedError,
+    InvalidArgumentError,
+    Server,
+    SyncClient,
+    Transport,
+    TransportError,
+    TrunklineError,
+)
 
 SILENT = "import time\ntime.sleep(60)\n"
 
@@ -80,6 +89,104 @@ def test_disc_02_a_client_of_a_pinned_revision_learns_its_server_later() -> None
             assert (client.server_info["name"], client.instructions) == ("late", "Ask.")
 
     run(check())
+
+
+class Pipes:
+    """A transport of the test's own: lines to a process and from it."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.command = command
+        self.connections = self.closes = 0
+        self.broken = False
+
+    async def connect(self) -> None:
+        if self.connections == 3:
+            raise OSError("the third time")
+        self.connections += 1
+        self.process = await asyncio.create_subprocess_exec(
+            *self.command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=environment()
+        )
+
+    async def send(self, message: str) -> None:
+        assert self.process.stdin is not None
+        if self.broken:
+            raise OSError("the wire is cut")
+        self.process.stdin.write(message.encode() + b"\n")
+        await self.process.stdin.drain()
+
+    async def receive(self) -> str | None:
+        assert self.process.stdout is not None
+        return (await self.process.stdout.readline()).decode() or None
+
+    async def close(self) -> None:
+        self.closes += 1
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+
+
+ECHO = """
+from trunkline import Server
+server = Server("echo", version="1")
+@server.tool
+def echo(message: str) -> str:
+    return message
+server.run()
+"""
+
+
+@pytest.mark.parametrize("revision", ["auto", "2025-06-18", "2026-07-28"])
+def test_std_17_std_18_a_transport_of_ones_own(tmp_path: Path, revision: str) -> None:
+    async def check() -> None:
+        pipes = Pipes(script(tmp_path, ECHO))
+        assert isinstance(pipes, Transport)
+        async with Client(pipes, revision=revision) as client:
+            assert (await client.call_tool("echo", {"message": "h\u00e9\n"})).text == "h\u00e9\n"
+            pipes.broken = True
+            with pytest.raises(TransportError, match="OSError: the wire is cut"):
+                await client.call_tool("echo", {"message": "lost"})
+            pipes.broken = False
+            assert (await client.call_tool("echo", {"message": "again"})).text == "again"
+            assert (pipes.connections, pipes.closes) == (2, 1)
+        assert pipes.closes == 2
+
+    run(check())
+
+
+def test_a_transport_that_fails_or_hangs_costs_typed_errors() -> None:
+    class Hangs(Pipes):
+        async def connect(self) -> None:
+            if not self.command:
+                raise OSError("nobody is there")
+
+        async def send(self, message: str) -> None:
+            await asyncio.sleep(60)
+
+        async def receive(self) -> str | None:
+            return await asyncio.sleep(60, None)
+
+        async def close(self) -> None:
+            await asyncio.sleep(60)
+
+    async def check() -> None:
+        start = time.monotonic()
+        with pytest.raises(TransportError, match="OSError: nobody is there"):
+            await Client(Hangs([])).connect()
+        with pytest.raises(TrunklineError) as error:
+            await Client(Hangs(["x"]), connect_timeout=0.2).connect()
+        assert error.value.kind == "timeout"
+        async with Client(Hangs(["x"]), revision="2026-07-28") as client:
+            with pytest.raises(TrunklineError) as error:
+                await client.list_tools(timeout=0.2)
+            assert error.value.kind == "timeout"
+            await client.close(0)
+        assert time.monotonic() - start < 5
+
+    run(check())
+    with pytest.raises(InvalidArgumentError, match="use Client"):
+        SyncClient(Hangs([]))
+    with pytest.raises(InvalidArgumentError, match="headers"):
+        Client(Hangs([]), headers={"a": "b"})
 
 
 def test_a_client_that_is_closed_while_it_connects() -> None:

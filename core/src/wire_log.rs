@@ -67,6 +67,8 @@ pub enum Transport {
     Http,
     /// Queues of one process.
     Memory,
+    /// A transport of the program's own.
+    Channel,
 }
 
 impl Transport {
@@ -76,6 +78,7 @@ impl Transport {
             Self::Stdio => "stdio",
             Self::Http => "http",
             Self::Memory => "memory",
+            Self::Channel => "channel",
         }
     }
 }

@@ -43,6 +43,21 @@ pub unsafe extern "C" fn trunkline_client_connect_http(
     })
 }
 
+/// Connects over a transport of the program's own, whose functions are the
+/// `trunkline_client_options_on_transport_*` of the options. Blocks until connected. `client` is
+/// yours: `trunkline_client_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_connect_channel(
+    options: *const trunkline_client_options,
+    client: *mut *mut trunkline_client,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (options, client) = (settled!(options), out!(client));
+        connect(options, None, |_| SetMembers::default().with("type", "channel"), client)
+    })
+}
+
 /// Connects to a server of this process in memory: for tests, and to embed a server. The client
 /// runs on the server's port, so that its blocking calls run the server's tools too. Inside a
 /// callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be NULL. `client` is yours:

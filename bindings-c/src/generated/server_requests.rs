@@ -261,3 +261,66 @@ pub unsafe extern "C" fn trunkline_client_options_on_remove_credentials(
     let user_data = UserData::new(user_data, destructor);
     set!(options, options.handlers.put("remove_credentials", CallCallback::required(callback, user_data)?))
 }
+
+/// Connects to the server. Called again after the connection was lost, and where a server has
+/// ended it because it was asked for its revision. For `trunkline_client_connect_channel`.
+/// `callback` gets `{}` as JSON, and answers with `{}` by `trunkline_call_return_result`, then or
+/// later. A failure ends the connection. `destructor` fires exactly once, when neither the
+/// options nor a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_transport_connect(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("transport_connect", CallCallback::required(callback, user_data)?))
+}
+
+/// Sends a message to the server. The next one waits until it is done. For
+/// `trunkline_client_connect_channel`. `callback` gets `{"message": text}` as JSON, and answers
+/// with `{}` by `trunkline_call_return_result`, then or later. A failure ends the connection.
+/// `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
+/// more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_transport_send(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("transport_send", CallCallback::required(callback, user_data)?))
+}
+
+/// Waits for the next message of the server. Without one, the server has ended the connection.
+/// For `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and answers with
+/// `{"message": text}`, or `{}`, by `trunkline_call_return_result`, then or later. A failure ends
+/// the connection. `destructor` fires exactly once, when neither the options nor a client uses
+/// `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_transport_receive(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("transport_receive", CallCallback::required(callback, user_data)?))
+}
+
+/// Ends the connection. A call of the function that receives is cancelled before. For
+/// `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and answers with `{}` by
+/// `trunkline_call_return_result`, then or later. A failure ends the connection. `destructor`
+/// fires exactly once, when neither the options nor a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_transport_close(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("transport_close", CallCallback::required(callback, user_data)?))
+}

@@ -1475,6 +1475,7 @@ static const struct {
     {"listeners_close_together", listeners_close_together},
     {"client_operations", client_operations},
     {"host_requests", host_requests},
+    {"channel", channel},
     {"subscriptions", subscriptions},
     {"client_tasks", client_tasks},
     {"group", group},

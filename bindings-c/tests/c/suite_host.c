@@ -240,3 +240,98 @@ static void client_tasks(void) {
     trunkline_server_free(server);
   }
 }
+
+/* A transport of the test's own: it answers each request itself. */
+typedef struct {
+  trunkline_call *receiving;
+  char answers[8][400];
+  int first, end, connects, closes, freed;
+  bool broken;
+} wire;
+
+static void wire_connect(trunkline_call *call, trunkline_str given, void *user_data) {
+  (void)given;
+  ++((wire *)user_data)->connects;
+  trunkline_call_free(((wire *)user_data)->receiving);
+  ((wire *)user_data)->receiving = NULL;
+  OK(trunkline_call_return_result(call, S("{}"), &error));
+}
+
+/* Gives a message to the call that waits for one, or keeps both until there is the other. */
+static void wire_deliver(wire *it) {
+  trunkline_text *quoted = NULL;
+  char result[900];
+  if (!it->receiving || it->first == it->end) return;
+  OK(trunkline_json_string(trunkline_str_of(it->answers[it->first++ % 8]), &quoted, &error));
+  snprintf(result, sizeof result, "{\"message\": %s}", trunkline_text_str(quoted).data);
+  trunkline_text_free(quoted);
+  OK(trunkline_call_return_result(it->receiving, trunkline_str_of(result), &error));
+  trunkline_call_free(it->receiving);
+  it->receiving = NULL;
+}
+
+static void wire_send(trunkline_call *call, trunkline_str given, void *user_data) {
+  wire *it = (wire *)user_data;
+  trunkline_text *message = NULL;
+  double id = 0;
+  if (it->broken) {
+    OK(trunkline_call_fail_protocol(call, -1, S("the wire is cut"), NOTHING, &error));
+    return;
+  }
+  CHECK(trunkline_json_get_text(given, S("/message"), &message) == TRUNKLINE_OK);
+  if (trunkline_json_get_number(trunkline_text_str(message), S("/id"), &id) == TRUNKLINE_OK) {
+    snprintf(it->answers[it->end++ % 8], sizeof it->answers[0],
+             "{\"jsonrpc\": \"2.0\", \"id\": %.0f, \"result\": {\"resultType\": \"complete\", \"tools\": [], "
+             "\"supportedVersions\": [\"2026-07-28\"], \"capabilities\": {}, \"ttlMs\": 0, "
+             "\"cacheScope\": \"private\"}}",
+             id);
+  }
+  trunkline_text_free(message);
+  OK(trunkline_call_return_result(call, S("{}"), &error));
+  wire_deliver(it);
+}
+
+static void wire_receive(trunkline_call *call, trunkline_str given, void *user_data) {
+  (void)given;
+  ((wire *)user_data)->receiving = trunkline_call_retain(call);
+  wire_deliver((wire *)user_data);
+}
+
+static void wire_close(trunkline_call *call, trunkline_str given, void *user_data) {
+  (void)given;
+  ++((wire *)user_data)->closes;
+  OK(trunkline_call_return_result(call, S("{}"), &error));
+}
+
+static void free_wire(void *user_data) { ++((wire *)user_data)->freed; }
+
+/* STD-17, STD-18 */
+static void channel(void) {
+  wire it;
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  memset(&it, 0, sizeof it);
+  OK(trunkline_client_options_new(&options, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "transport_connect", trunkline_client_connect_channel(options, &client, &error));
+  CHECK(trunkline_client_options_on_transport_connect(options, wire_connect, &it, free_wire) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_on_transport_send(options, wire_send, &it, free_wire) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_on_transport_receive(options, wire_receive, &it, free_wire) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_on_transport_close(options, wire_close, &it, free_wire) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_channel(options, &client, &error));
+  trunkline_client_options_free(options);
+  OK(trunkline_client_list_tools(client, NULL, &result, &error));
+  CHECK(same(trunkline_text_str(result), "[]"));
+  trunkline_text_free(result);
+  it.broken = true;
+  FAILS(TRUNKLINE_TRANSPORT, "the wire is cut", trunkline_client_list_tools(client, NULL, &result, &error));
+  it.broken = false;
+  OK(trunkline_client_list_tools(client, NULL, &result, &error));
+  trunkline_text_free(result);
+  CHECK(it.connects == 2);
+  OK(trunkline_client_close(client, 1000, &error));
+  CHECK(it.closes == 2);
+  trunkline_call_free(it.receiving);
+  trunkline_client_free(client);
+  CHECK(it.freed == 4);
+}

@@ -4,7 +4,7 @@
 use super::{
     error::BridgeError,
     event::Lane,
-    host_function::HostFunction,
+    host_function::{HostFunction, HostFunctionRow},
     message::{Handlers, KEY_ALGORITHM, OAuthGrant, OAuthOptions},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -15,21 +15,9 @@ use trunkline::{
         OAuth, RedirectHandler, RequestHeaders, SigningKey, TokenStore,
     },
     bridge_support::described,
-    protocol::{
-        RawJson,
-        describe::{Described, Type},
-    },
+    protocol::{RawJson, describe::Described},
     runtime::BoxedTask,
 };
-
-/// A function of the host for the authorization of a client.
-pub(crate) struct AuthFunction {
-    /// Its name among the handlers of a connection.
-    pub(crate) name: &'static str,
-    pub(crate) doc: &'static [&'static str],
-    pub(crate) params: Type,
-    pub(crate) result: Option<Type>,
-}
 
 const AUTHORIZE: &str = "authorize";
 const ACCESS_TOKEN: &str = "access_token";
@@ -41,59 +29,59 @@ const SAVE: &str = "save_credentials";
 const REMOVE: &str = "remove_credentials";
 
 /// The functions, for the declaration of the surface.
-pub(crate) static FUNCTIONS: &[AuthFunction] = &[
-    AuthFunction {
+pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
+    HostFunctionRow {
         name: AUTHORIZE,
         doc: &[
             " Lets the user visit a page, on which the client is authorized, and gives the redirect that follows. Needs the",
             " option `redirectUri`. Without this function the browser is opened.",
         ],
-        params: AuthorizeRequest::TYPE,
+        params: Some(AuthorizeRequest::TYPE),
         result: Some(Redirect::TYPE),
     },
-    AuthFunction {
+    HostFunctionRow {
         name: ACCESS_TOKEN,
         doc: &[" Gives the access token of a request, in the place of the option `auth`."],
-        params: TokenRequest::TYPE,
+        params: Some(TokenRequest::TYPE),
         result: Some(Token::TYPE),
     },
-    AuthFunction {
+    HostFunctionRow {
         name: IDENTITY_TOKEN,
         doc: &[" Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`)."],
-        params: IdentityTokenRequest::TYPE,
+        params: Some(IdentityTokenRequest::TYPE),
         result: Some(Token::TYPE),
     },
-    AuthFunction {
+    HostFunctionRow {
         name: ASSERTION,
         doc: &[" Gives the JWT by which the platform vouches for this workload (grant `workload_identity`)."],
-        params: AssertionRequest::TYPE,
+        params: Some(AssertionRequest::TYPE),
         result: Some(Token::TYPE),
     },
-    AuthFunction {
+    HostFunctionRow {
         name: REQUEST_HEADERS,
         doc: &[" Gives headers of a request, beside those of the credentials. Headers of the protocol are refused."],
-        params: HeadersRequest::TYPE,
+        params: Some(HeadersRequest::TYPE),
         result: Some(GivenHeaders::TYPE),
     },
-    AuthFunction {
+    HostFunctionRow {
         name: LOAD,
         doc: &[
             " Loads credentials from a store of the program's own. With `save_credentials` and `remove_credentials`, in the",
             " place of the option `store`.",
         ],
-        params: CredentialsKey::TYPE,
+        params: Some(CredentialsKey::TYPE),
         result: Some(LoadedCredentials::TYPE),
     },
-    AuthFunction {
+    HostFunctionRow {
         name: SAVE,
         doc: &[" Saves credentials in a store of the program's own. They are secrets."],
-        params: Credentials::TYPE,
+        params: Some(Credentials::TYPE),
         result: None,
     },
-    AuthFunction {
+    HostFunctionRow {
         name: REMOVE,
         doc: &[" Removes credentials from a store of the program's own, if they are there."],
-        params: CredentialsKey::TYPE,
+        params: Some(CredentialsKey::TYPE),
         result: None,
     },
 ];

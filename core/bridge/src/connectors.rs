@@ -24,6 +24,7 @@ pub(super) fn connector(
             let entry = ServerEntry::from_value(&server).map_err(|error| BridgeError::invalid(error.to_string()))?;
             of_entry(state, entry, options, handoff)
         }
+        Connecting::Channel => Err(BridgeError::invalid("open: a channel is no server of a group")),
         Connecting::Group(_) => Err(BridgeError::invalid("open: a group is no server of another group")),
         Connecting::Memory(Memory { server }) => {
             Ok(Arc::new(MemoryConnector::new(state.server(server)?, state.runtime()?)))

@@ -142,11 +142,15 @@ fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> 
             }
             config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Http)
         }
+        "channel" => match given.keys().next() {
+            Some(name) => Err(BridgeError::invalid(format!("open: transport.{name}: unknown field; channel has none"))),
+            None => Ok(Connecting::Channel),
+        },
         "stdio" => Err(BridgeError::invalid(
             "open: a client reaches a server over stdio as a child process: use transport type child",
         )),
         other => Err(BridgeError::invalid(format!(
-            "open: transport.type: {other:?} is none of child, config, group, http and memory"
+            "open: transport.type: {other:?} is none of channel, child, config, group, http and memory"
         ))),
     }
 }
@@ -155,7 +159,7 @@ fn type_of(given: &mut Map<String, Value>) -> Result<String, BridgeError> {
     match given.shift_remove("type") {
         Some(Value::String(kind)) => Ok(kind),
         _ => Err(BridgeError::invalid(
-            "open: transport.type must be a string: stdio, http, child, config, group or memory",
+            "open: transport.type must be a string: stdio, http, channel, child, config, group or memory",
         )),
     }
 }

@@ -12,9 +12,20 @@ use bytes::Bytes;
 use std::sync::{Arc, OnceLock, Weak};
 use tokio::sync::oneshot;
 use trunkline::{
-    protocol::{RawJson, RpcError},
+    protocol::{RawJson, RpcError, describe::Type},
     runtime::BoxedTask,
 };
+
+/// The declaration of a function of the host that belongs to a connection.
+pub(crate) struct HostFunctionRow {
+    /// Its name among the handlers of a connection.
+    pub(crate) name: &'static str,
+    pub(crate) doc: &'static [&'static str],
+    /// The body of its calls; `None`: an empty object.
+    pub(crate) params: Option<Type>,
+    /// `None`: it is answered with any object.
+    pub(crate) result: Option<Type>,
+}
 
 /// The way to the functions of the host that belong to a connection.
 #[derive(Clone)]

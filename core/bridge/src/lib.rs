@@ -9,6 +9,7 @@ mod auth;
 mod backlog;
 mod body;
 mod calls;
+mod channel;
 mod client_auth;
 mod closing;
 mod config;

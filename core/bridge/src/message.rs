@@ -374,7 +374,8 @@ pub struct OpenConnection {
     pub client: ClientOptions,
     /// Where the server is.
     pub transport: Connecting,
-    /// The requests of the server that the host answers, and functions for the authorization.
+    /// The requests of the server that the host answers, and functions for the authorization and
+    /// for a transport of the host's own.
     pub handlers: Handlers,
     /// The authorization of the client.
     pub auth: Option<OAuthOptions>,
@@ -402,6 +403,8 @@ pub enum Connecting {
     Config(Configured),
     /// Many servers.
     Group(Group),
+    /// A transport of the host's own: `{"type": "channel"}`, with its functions among the handlers.
+    Channel,
 }
 
 message! {

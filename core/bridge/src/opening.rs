@@ -2,7 +2,7 @@
 
 use super::{
     auth::authorization,
-    client_auth,
+    channel, client_auth,
     connection::Connection,
     connectors::connector,
     description::server_description,
@@ -78,7 +78,11 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
         return Err(BridgeError::invalid("open: auth is for servers over HTTP"));
     }
     let client = given.client.with_auth(auth);
+    if !matches!(given.transport, Connecting::Channel) {
+        channel::check_unused(&given.handlers)?;
+    }
     let place = match given.transport {
+        Connecting::Channel => ConnectionTarget::Server(channel::connector(&given.handlers, &host)?),
         Connecting::Group(Group { servers }) => ConnectionTarget::Group(groups::servers(state, &servers, &client)?),
         transport => ConnectionTarget::Server(connector(state, transport, &client, handoff.clone())?),
     };

@@ -1,7 +1,8 @@
 //! Requests of servers that the host of their client answers.
 
 use super::{
-    client_auth, error::BridgeError, event::Lane, host_function::HostFunction, message::Handlers, state::PortState,
+    channel, client_auth, error::BridgeError, event::Lane, host_function::HostFunction, message::Handlers,
+    state::PortState,
 };
 use std::sync::Arc;
 use trunkline::{
@@ -11,7 +12,7 @@ use trunkline::{
 
 /// The operations that a host answers, with their lanes.
 pub(super) fn operations(given: &Handlers) -> Result<Vec<(&'static str, Lane)>, BridgeError> {
-    let requests = given.iter().filter(|(name, _)| !client_auth::is_function(name));
+    let requests = given.iter().filter(|(name, _)| !client_auth::is_function(name) && !channel::is_function(name));
     let operation = |(name, lane): (&String, &Lane)| match HostOperation::named(name) {
         Some(host) => Ok((host.operation.name, *lane)),
         None => {

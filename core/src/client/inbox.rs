@@ -8,7 +8,7 @@ use crate::{
     engine::ClientReceived,
     protocol::{
         RawJson, RequestId, Revision, RevisionFeature,
-        envelope::{Frame, FrameBounds, Message},
+        envelope::{Beginning, Frame, FrameBounds, Message},
         method::{self, MessageKind, Method, Sender},
     },
     wire_log::{Direction, Side, WireFacts},
@@ -92,6 +92,15 @@ impl Inbox for ClientInbox {
 
 impl ClientInner {
     fn receive(self: &Arc<Self>, frame: &Bytes) {
+        let limit = self.options.max_message_bytes;
+        if frame.len() > limit {
+            // A transport of the program's own; the others stop reading before.
+            let problem = format!("The server sent a message of more than {limit} bytes, which was skipped");
+            return match Beginning::of(frame) {
+                Beginning { id: Some(id), response: true } => self.request_failed(&id, LinkFailure::Broken(problem)),
+                _ => tracing::warn!(target: "trunkline", "{problem}"),
+            };
+        }
         // A server that answers many requests at once answers no more than there are.
         let bounds = FrameBounds { elements: self.options.max_in_flight, ..self.options.limits().frame() };
         let elements = match Frame::parse(frame, bounds) {

@@ -6,13 +6,15 @@
 pub(crate) mod bound_address;
 #[cfg(any(feature = "terminal", all(feature = "auth", feature = "http-client")))]
 mod browser;
+#[cfg(feature = "client")]
+mod channel;
 #[cfg(feature = "child-process")]
 mod child;
 #[cfg(feature = "child-process")]
 pub(crate) mod child_link;
 #[cfg(feature = "client")]
 mod client_group;
-#[cfg(any(feature = "stdio", feature = "http-server", feature = "http-client"))]
+#[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
 pub(crate) mod closing;
 #[cfg(feature = "client")]
 mod config_file;
@@ -43,6 +45,8 @@ mod terminal;
 mod tokio_runtime;
 mod wire_file;
 
+#[cfg(feature = "client")]
+pub use channel::{Channel, ChannelConnector};
 #[cfg(feature = "child-process")]
 pub use child::{ChildCommand, ChildStderr};
 #[cfg(feature = "http-client")]

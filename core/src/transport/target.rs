@@ -2,6 +2,7 @@
 
 #[cfg(all(feature = "client", feature = "server"))]
 use super::MemoryConnector;
+use super::{Channel, ChannelConnector};
 #[cfg(feature = "child-process")]
 use super::{ChildCommand, ChildConnector};
 #[cfg(feature = "http-client")]
@@ -9,7 +10,7 @@ use super::{HttpConnector, HttpEndpoint, config_file::is_file};
 #[cfg(feature = "server")]
 use crate::server::Server;
 use crate::{
-    client::{ClientError, ClientOptions, ConfigError, Connector, ServerEntry},
+    client::{ClientError, ClientOptions, ConfigError, Connector, LinkFailure, ServerEntry},
     runtime::Runtime,
 };
 use serde_json::Value;
@@ -28,7 +29,8 @@ use std::{
 /// | `&Server` | a server of this process |
 /// | `json!({"command": "python", "args": ["weather.py"]})`, [`ServerEntry`] | an entry of `mcpServers` |
 /// | `"mcp.json"`, `Path::new("mcp.json")`, `json!({"mcpServers": {…}})` | a configuration with one server |
-/// | `Arc<dyn Connector>` | a transport of one's own: see [`Connector`] |
+/// | [`ChannelConnector`](super::ChannelConnector) | a transport of one's own: see [`Channel`](super::Channel) |
+/// | `Arc<dyn Connector>` | a transport that needs to know of requests or revisions: see [`Connector`] |
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Target {
@@ -193,6 +195,17 @@ impl From<&Path> for Target {
 impl From<PathBuf> for Target {
     fn from(file: PathBuf) -> Self {
         Self::File(file)
+    }
+}
+
+impl<F, R, C> From<ChannelConnector<F>> for Target
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Future<Output = Result<C, LinkFailure>> + Send + 'static,
+    C: Channel,
+{
+    fn from(connector: ChannelConnector<F>) -> Self {
+        Self::Custom(Arc::new(connector))
     }
 }
 

@@ -2,6 +2,7 @@
 //! real child processes.
 
 mod cache;
+mod channels;
 mod groups;
 mod host;
 mod negotiation;

@@ -7,6 +7,7 @@ mod facts;
 mod group;
 mod server_requests;
 mod streams;
+mod transport;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -197,6 +198,7 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
         "The blocking client of many servers.",
         &group::sync_client(&client_group),
     ));
+    files.push(file("client/_generated/transport.py", "Transports of a program's own.", &transport::render(surface)));
     files.push(file("_generated/facts.py", "The facts about a call and about a connection.", &facts::render(surface)));
     for (folder, text) in api(surface) {
         files.push(file(&format!("{folder}/api.py"), "The public names that follow from the declaration.", &text));
@@ -221,7 +223,7 @@ fn file(path: &str, doc: &str, text: &str) -> File {
 }
 
 /// The streams of clients and the client of many servers: their names, and their imports.
-const CLIENTS: ([&str; 8], &str) = (
+const CLIENTS: ([&str; 9], &str) = (
     [
         "AsyncClientTask",
         "AsyncSubscription",
@@ -231,9 +233,11 @@ const CLIENTS: ([&str; 8], &str) = (
         "SyncClientGroup",
         "SyncClientTask",
         "SyncSubscription",
+        "Transport",
     ],
     "from ...client._generated.streams import AsyncClientTask, AsyncSubscription\n\
      from ...client._generated.sync_streams import SyncClientTask, SyncSubscription\n\
+     from ...client._generated.transport import Transport\n\
      from .group import ClientGroup\nfrom .sync_group import SyncClientGroup\n",
 );
 

@@ -23,6 +23,8 @@ pub(crate) struct Surface {
     pub(crate) waist_methods: Vec<String>,
     /// The requests of servers that a host answers.
     pub(crate) host: Vec<HostOperation>,
+    /// The functions of a transport of the host's own.
+    pub(crate) channel: Vec<ChannelFunction>,
     /// The operations of a group.
     pub(crate) group: Vec<GroupOperation>,
     /// The facts about a call and about a connection.
@@ -206,6 +208,24 @@ pub(crate) struct GroupOperation {
     pub(crate) params: Vec<Field>,
     /// The model of the result; `None`: it says nothing.
     pub(crate) result: Option<String>,
+}
+
+/// A function of a transport of the host's own.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ChannelFunction {
+    /// In snake case, such as `transport_send`; the name of its calls on the waist.
+    pub(crate) name: String,
+    pub(crate) doc: String,
+    pub(crate) params: Vec<Field>,
+    /// The member of the result, if there is one.
+    pub(crate) result: Vec<Field>,
+}
+
+impl ChannelFunction {
+    /// The name of the method of a transport.
+    pub(crate) fn method(&self) -> &str {
+        self.name.trim_start_matches("transport_")
+    }
 }
 
 /// A notification that a client receives.

@@ -6,6 +6,7 @@ mod facts;
 mod group;
 mod server_requests;
 mod streams;
+mod transport;
 
 use std::fmt::Write as _;
 
@@ -75,6 +76,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         file("server-requests", server_requests::render(surface)),
         file("operations", operations(surface)),
         file("streams", streams::CLASSES.to_owned()),
+        file("transport", transport::render(surface)),
         (GROUP.to_owned(), format!("// {MARK}\n{}", group::client(surface))),
         file("group-servers", group::servers()),
     ];

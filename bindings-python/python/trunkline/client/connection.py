@@ -18,6 +18,7 @@ from ..requests import OnProgress, read_answer
 from ..schema.jsonable import jsonable
 from ._generated.group_servers import ServersOf
 from ._generated.server_requests import HostHandlers
+from ._generated.transport import Transport, transport_handlers
 from .server_requests import ServerRequestHandler
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ T = TypeVar("T")
 
 # An endpoint's URL, the command of a child process, a server in this process, an entry of `mcpServers`, or a
 # configuration or its file.
-Target: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | Server"
+Target: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | Server | Transport"
 # method, params
 OnNotification: TypeAlias = Callable[[str, Any], "Awaitable[None] | None"]
 OnToolsChanged: TypeAlias = Callable[[], "Awaitable[None] | None"]
@@ -74,6 +75,7 @@ class Connection:
         self.target = target
         self.server: Server | None = None
         self.blocking = blocking
+        self.handlers: dict[str, ServerRequestHandler] = {}
         self.transport = self._describe(target, encoded(ENDPOINT_OPTIONS, endpoint), encoded(CHILD_OPTIONS, child))
         if (name is None) != (version is None):
             raise InvalidArgumentError("a client's name and version go together")
@@ -88,7 +90,6 @@ class Connection:
         self.listeners: dict[str, tuple[Callable[..., Any], Read | None]] = {}
         if on_tools_changed is not None:
             self.listeners[methods.TOOLS_CHANGED] = (on_tools_changed, None)
-        self.handlers: dict[str, ServerRequestHandler] = {}
         self.info: dict[str, Any] | None = None
 
     def shown(self, name: str) -> str:
@@ -158,6 +159,9 @@ class Connection:
         if isinstance(target, Server):
             self.server = target
             return _only({"type": "memory"}, {}, http, child)
+        if isinstance(target, Transport):
+            self.handlers = transport_handlers(target, blocking=self.blocking)
+            return _only({"type": "channel"}, {}, http, child)
         if isinstance(target, ServersOf):
             return _only({"type": "group", "servers": target.json}, {}, http, child)
         if isinstance(target, (str, os.PathLike)) and os.fspath(target).endswith(".json"):

@@ -6,10 +6,11 @@
 use crate::{
     ErrorKind,
     auth::AuthConfig,
-    client_auth::{self, AuthFunction},
+    channel, client_auth,
     description::{CallFacts, ConnectionFacts},
     event,
     groups::{self, GroupOperation},
+    host_function::HostFunctionRow,
     message::{self, Child, Endpoint, OAuthOptions, Request},
     skills,
     verifications::AccessToken,
@@ -77,7 +78,8 @@ pub fn surface() -> Value {
         .map(|object| models.record(object.name, object.doc, object.fields, |_| true));
     let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
     models.name_servers(&host);
-    host.extend(client_auth::FUNCTIONS.iter().map(|row| models.auth_function(row)));
+    host.extend(client_auth::FUNCTIONS.iter().map(|row| models.host_function(row)));
+    let channel: Vec<Value> = channel::FUNCTIONS.iter().map(|row| models.channel_function(row)).collect();
     // Subscriptions are no protocol method: each language has a few lines of its own around these.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
@@ -96,6 +98,7 @@ pub fn surface() -> Value {
         "operations": operations,
         "waistMethods": [message::NEXT],
         "host": host,
+        "channel": channel,
         "group": group,
         "facts": facts,
         "notifications": notifications,
@@ -205,14 +208,24 @@ impl Models {
         })
     }
 
-    /// A function of the host for the authorization of a client.
-    fn auth_function(&mut self, row: &'static AuthFunction) -> Value {
+    /// A function of the host that belongs to a connection.
+    fn host_function(&mut self, row: &'static HostFunctionRow) -> Value {
         json!({
             "name": row.name,
             "doc": text(row.doc),
-            "params": self.named(&row.params),
+            "params": row.params.as_ref().map(|ty| self.named(ty)),
             "result": row.result.as_ref().map(|ty| self.named(ty)),
         })
+    }
+
+    /// A function of a transport of the host's own. Its parameters and the members of its result
+    /// are arguments and return values.
+    fn channel_function(&mut self, row: &'static HostFunctionRow) -> Value {
+        let mut fields = |ty: &Option<Type>| match ty {
+            Some(Type::Model(object)) => self.fields(object.fields, None),
+            _ => Vec::new(),
+        };
+        json!({"name": row.name, "doc": text(row.doc), "params": fields(&row.params), "result": fields(&row.result)})
     }
 
     fn group_operation(&mut self, row: &'static GroupOperation) -> Value {

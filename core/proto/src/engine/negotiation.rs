@@ -291,11 +291,14 @@ impl Negotiation {
             // A server of both eras whose first request, slow to answer, fixed its era: that code
             // proves it (docs/versions.md, 2.3).
             ProbeOutcome::Error(error) if error.code == code::UNSUPPORTED_VERSION => {
-                match newest(&supported_in(&error), Era::Modern) {
+                let supported = supported_in(&error);
+                match newest(&supported, Era::Modern) {
                     Some(modern) if self.choice == RevisionChoice::Auto && !self.corrected => {
                         self.corrected = true;
                         self.send(Probe::Discover(modern))
                     }
+                    // DISC-13
+                    _ if self.has_none_of(&supported) => self.nothing_in_common(&supported),
                     _ => NegotiationStep::Fail(NegotiationError::Refused(error)),
                 }
             }
@@ -364,6 +367,13 @@ impl Negotiation {
     fn send(&mut self, probe: Probe) -> NegotiationStep {
         self.asked = probe;
         NegotiationStep::Send(probe)
+    }
+
+    /// Returns whether a server has named revisions, and none that may be spoken.
+    fn has_none_of(&self, supported: &[String]) -> bool {
+        let ours = self.choice.revisions();
+        let is_ours = |name: &String| Revision::parse(name).is_some_and(|revision| ours.contains(&revision));
+        !supported.is_empty() && !supported.iter().any(is_ours)
     }
 
     fn nothing_in_common(&self, supported: &[String]) -> NegotiationStep {
@@ -522,6 +532,21 @@ mod tests {
         assert_eq!(negotiation.next(unsupported(&["2026-07-28"])), DISCOVER);
         assert_eq!(negotiation.next(ProbeOutcome::TimedOut), HANDSHAKE);
         assert!(matches!(negotiation.next(unsupported(&["2026-07-28"])), NegotiationStep::Fail(_)));
+    }
+
+    #[test]
+    fn disc_13_a_client_that_may_speak_none_of_the_listed_versions_reports_that() {
+        for choice in [RevisionChoice::Legacy, RevisionChoice::Pinned(Revision::V2025_06_18)] {
+            let refused = |supported: &[&str]| Negotiation::start(choice, true).0.next(unsupported(supported));
+            for supported in [&["2026-07-28"][..], &["2030-01-01"]] {
+                let step = refused(supported);
+                assert!(matches!(step, NegotiationStep::Fail(NegotiationError::NoCommonRevision { .. })), "{step:?}");
+            }
+            for supported in [&["2025-06-18", "2026-07-28"][..], &[]] {
+                let step = refused(supported);
+                assert!(matches!(step, NegotiationStep::Fail(NegotiationError::Refused(_))), "{step:?}");
+            }
+        }
     }
 
     #[test]

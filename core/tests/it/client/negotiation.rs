@@ -322,3 +322,86 @@ async fn a_url_that_is_silent_is_no_evidence_of_an_era() {
     assert_eq!(opening.await.unwrap().err().unwrap().kind(), ErrorKind::Timeout);
     assert_eq!(fake.seen(), steps(&[(1, "server/discover")]));
 }
+
+/// The era of a server, and its reaction to a request of the other one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Speaks {
+    /// Refuses with an error of JSON-RPC, over HTTP with a status.
+    Legacy,
+    /// Answers nothing.
+    SilentLegacy,
+    /// Ends its process.
+    ExitingLegacy,
+    /// Answers anything.
+    PermissiveLegacy,
+    Modern,
+    Both,
+}
+
+impl Speaks {
+    fn fake(self, is_pipe: bool) -> Arc<Fake> {
+        Fake::new(is_pipe, move |peer, message| match (self, method(message)) {
+            (Self::Modern, "initialize") => {
+                let data = json!({"supported": ["2026-07-28"], "requested": "2025-11-25"});
+                peer.error(message, -32022, data);
+            }
+            (_, "initialize") => peer.accept(message, "2025-11-25"),
+            (Self::Modern | Self::Both, "server/discover") => peer.discovered(message, &["2026-07-28"]),
+            (Self::Legacy, "server/discover") if !is_pipe => {
+                let id = RequestId::from_json(&message["id"].to_string()).unwrap();
+                let (status, text, challenges) = (400, "Bad Request: no session".to_owned(), Vec::new());
+                peer.inbox.failed(&id, LinkFailure::Status { status, text, challenges });
+            }
+            (Self::Legacy, "server/discover") => peer.error(message, -32601, Value::Null),
+            (Self::ExitingLegacy, "server/discover") => peer.exit(),
+            (Self::PermissiveLegacy, "server/discover") => peer.result(message, json!({})),
+            _ => {}
+        })
+    }
+}
+
+#[tokio::test]
+async fn life_06_disc_03_disc_24_every_pairing_of_eras_ends_in_a_revision_of_both_or_in_an_error() {
+    use RevisionChoice::{Auto, Legacy, Modern};
+    use Speaks::{Both, ExitingLegacy, PermissiveLegacy, SilentLegacy};
+    let (legacy, modern) = (Ok("2025-11-25"), Ok("2026-07-28"));
+    let pairings = [
+        (Auto, Speaks::Legacy, legacy),
+        (Auto, Speaks::Modern, modern),
+        (Auto, Both, modern),
+        (Legacy, Speaks::Legacy, legacy),
+        (Legacy, Speaks::Modern, Err(ErrorKind::Version)),
+        (Legacy, Both, legacy),
+        (Modern, Speaks::Legacy, Err(ErrorKind::Version)),
+        (Modern, Speaks::Modern, modern),
+        (Modern, Both, modern),
+        (Auto, PermissiveLegacy, legacy),
+        (Legacy, PermissiveLegacy, legacy),
+        (Modern, PermissiveLegacy, Err(ErrorKind::Version)),
+        // A URL that is silent is no evidence of an era, and has no process.
+        (Auto, SilentLegacy, legacy),
+        (Legacy, SilentLegacy, legacy),
+        (Modern, SilentLegacy, Err(ErrorKind::Version)),
+        (Auto, ExitingLegacy, legacy),
+        (Legacy, ExitingLegacy, legacy),
+        (Modern, ExitingLegacy, Err(ErrorKind::Version)),
+    ];
+    for is_pipe in [true, false] {
+        for (choice, server, expected) in pairings {
+            if !is_pipe && matches!(server, SilentLegacy | ExitingLegacy) {
+                continue;
+            }
+            let fake = server.fake(is_pipe);
+            let opening = fake.open(auto().with_revision(choice));
+            fake.clock.advance(ms(5_000)).await;
+            fake.clock.advance(ms(25_000)).await;
+            let opened = opening.await.unwrap();
+            let found = opened.as_ref().map(|client| client.revision().as_str()).map_err(ClientError::kind);
+            assert_eq!(found, expected, "{choice:?} and {server:?}, pipe: {is_pipe}: {:?}", opened.err());
+            let later = if server == ExitingLegacy { 2 } else { 1 };
+            assert!(fake.connections.load(Ordering::Relaxed) <= later, "{choice:?} and {server:?}");
+            let probes = fake.seen().iter().filter(|(_, method)| method == "server/discover").count();
+            assert_eq!(probes, usize::from(choice != Legacy), "{choice:?} and {server:?}: LIFE-01");
+        }
+    }
+}

@@ -1,13 +1,14 @@
 //! Registering the handlers of a client for requests of its server.
 
 use super::comment;
-use crate::generate::surface::{HostOperation, Surface};
+use crate::generate::surface::{ChannelFunction, Field, HostOperation, Surface};
 
 pub(super) fn render(surface: &Surface) -> String {
     let functions: String = surface
         .host
         .iter()
         .flat_map(|row| [of_options(row), if row.method.is_some() { of_client(row) } else { String::new() }])
+        .chain(surface.channel.iter().map(of_channel))
         .collect();
     format!(
         "//! Handlers of clients for requests of their servers.\n\n\
@@ -29,10 +30,35 @@ fn of_options(HostOperation { name, doc, method, params, result }: &HostOperatio
         None => ("", ""),
     };
     let result = result.as_deref().unwrap_or("`{}`");
+    registration(
+        name,
+        &format!(
+            "{doc} `callback` gets {of}{params} as JSON, and answers with {result} by \
+         `trunkline_call_return_result`.{declared}"
+        ),
+    )
+}
+
+/// A function of a transport of the program's own.
+fn of_channel(ChannelFunction { name, doc, params, result }: &ChannelFunction) -> String {
+    let object = |fields: &[Field]| match fields.first() {
+        Some(field) => format!("`{{\"{}\": text}}`", field.json),
+        None => "`{}`".to_owned(),
+    };
+    let (given, answer) = (object(params), object(result));
+    let none = if result.is_empty() { "" } else { ", or `{}`," };
+    registration(
+        name,
+        &format!(
+            "{doc} For `trunkline_client_connect_channel`. `callback` gets {given} as JSON, and answers with {answer}{none} by \
+         `trunkline_call_return_result`, then or later. A failure ends the connection."
+        ),
+    )
+}
+
+fn registration(name: &str, doc: &str) -> String {
     let doc = format!(
-        "{doc} `callback` gets {of}{params} as JSON, and answers with {result} by \
-         `trunkline_call_return_result`.{declared} `destructor` fires exactly once, when \
-         neither the options nor a client uses `user_data` any more."
+        "{doc} `destructor` fires exactly once, when neither the options nor a client uses `user_data` any more."
     );
     format!(
         "\n{}#[unsafe(no_mangle)]\n\

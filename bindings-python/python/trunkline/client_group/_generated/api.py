@@ -18,6 +18,7 @@ from ...client._generated.server_requests import (
 )
 from ...client._generated.streams import AsyncClientTask, AsyncSubscription
 from ...client._generated.sync_streams import SyncClientTask, SyncSubscription
+from ...client._generated.transport import Transport
 from .group import ClientGroup
 from .sync_group import SyncClientGroup
 
@@ -40,4 +41,5 @@ __all__ = [
     "SyncClientTask",
     "SyncSubscription",
     "TokenRequest",
+    "Transport",
 ]

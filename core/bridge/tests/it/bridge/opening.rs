@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::process::{File, child, eventually, has_ended};
+use serde_json::Map;
 use trunkline_bridge::ErrorKind;
 
 /// The transport of a role that this binary plays.
@@ -55,6 +56,9 @@ fn errors_of_every_function_name_what_is_wrong() {
         (json!({"client": {}, "transport": {"type": "child", "command": []}}), "command"),
         (json!({"client": {}, "transport": {"type": "child", "command": "x"}}), "transport"),
         (json!({"client": {}, "transport": {"type": "stdio"}}), "child"),
+        (json!({"client": {}, "transport": {"type": "channel"}}), "needs transport_connect"),
+        (json!({"client": {}, "transport": {"type": "channel", "url": "x"}}), "transport.url"),
+        (json!({"client": {}, "transport": memory, "handlers": {"transport_send": "queue"}}), "transport_send is for"),
         (json!({"client": {}, "transport": {"type": "config"}}), "server"),
         (json!({"client": {}, "transport": {"type": "config", "server": {"comand": "x"}}}), "needs either"),
         (
@@ -375,4 +379,59 @@ fn requests_that_wait_for_an_opening_can_be_waited_for_too() {
     for reply in [request, open] {
         assert_eq!(reply.unwrap_err().kind, ErrorKind::Closed);
     }
+}
+
+const CHANNEL: [&str; 4] = ["transport_connect", "transport_send", "transport_receive", "transport_close"];
+
+#[test]
+fn std_17_std_18_a_channel_is_functions_of_the_host() {
+    let host = Host::new();
+    let handlers: Value = CHANNEL.iter().map(|name| ((*name).to_owned(), json!("queue"))).collect::<Map<_, _>>().into();
+    let handle = host.open(json!({
+        "client": {"revision": "2026-07-28"}, "transport": {"type": "channel"}, "handlers": handlers,
+    }));
+    let called = |name: &str, count: usize| {
+        let is_it = |event: &Event| (event.kind, event.handle, &*event.name) == (EventKind::Call, handle, name);
+        host.events(name, count, is_it).remove(count - 1)
+    };
+    let answer = |event: &Event, result: Value| {
+        assert!(host.port.complete(event.ticket, Shape::Result, result.to_string().into()).unwrap());
+    };
+    answer(&called("transport_connect", 1), json!({}));
+    assert!(host.reply(handle).ok());
+
+    // Behind the request for the description of the server, which gets no answer.
+    let listing = host.request(handle, json!({"method": "tools/list"}));
+    answer(&called("transport_send", 1), json!({}));
+    let sent = called("transport_send", 2);
+    answer(&sent, json!({}));
+    let message: Value = serde_json::from_str(body(&sent)["message"].as_str().unwrap()).unwrap();
+    assert_eq!(message["method"], "tools/list");
+    let result = json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"});
+    let reply = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+    answer(&called("transport_receive", 1), json!({"message": reply.to_string()}));
+    assert!(host.reply(listing).ok());
+
+    let lost = host.request(handle, json!({"method": "tools/list"}));
+    let sending = called("transport_send", 3);
+    let failure = json!({"kind": "protocol", "code": -1, "message": "the wire is cut"});
+    assert!(host.port.fail(sending.ticket, failure.to_string().as_bytes()).unwrap());
+    let error = host.failure(lost);
+    assert_eq!(error["kind"], "transport");
+    assert!(error["message"].as_str().unwrap().contains("the wire is cut"), "{error}");
+    let receiving = called("transport_receive", 2);
+    host.event("the receiving is called off", |event| {
+        event.kind == EventKind::Cancel && event.ticket == receiving.ticket
+    });
+
+    // The next one waits until the first connection has been closed.
+    let again = host.request(handle, json!({"method": "tools/list"}));
+    answer(&called("transport_close", 1), json!({}));
+    answer(&called("transport_connect", 2), json!({}));
+    answer(&called("transport_receive", 3), json!({}));
+    let error = host.failure(again);
+    assert!(error["message"].as_str().unwrap().contains("ended the connection"), "{error}");
+    answer(&called("transport_close", 2), json!({}));
+    host.port.close(handle, 1_000).unwrap();
+    host.event("the end", |event| event.kind == EventKind::Closed && event.handle == handle);
 }

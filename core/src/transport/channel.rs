@@ -1,0 +1,268 @@
+//! A client's link over a transport of the program's own.
+
+use super::closing::Closing;
+use crate::{
+    client::{Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessEnd},
+    protocol::{RequestId, Revision},
+    runtime::BoxedTask,
+    sync::Mutex,
+    wire_log::Transport,
+};
+use bytes::Bytes;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    runtime::Handle,
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::JoinHandle,
+};
+
+/// Maximum number of bytes that wait for a channel which takes none.
+const MAX_WAITING: usize = 16 << 20;
+/// Maximum time for sending queued messages when the link closes.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
+/// Minimum time in which a channel may close by itself.
+const MIN_GRACE: Duration = Duration::from_millis(250);
+/// Time in which a channel may close whose client is gone.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A transport of a program's own, connected: it carries messages between a client and a server, in
+/// order and each as a whole.
+///
+/// A message is a JSON-RPC message (2025-03-26: or a batch) as UTF-8 text without line breaks. The
+/// specification has a section on them:
+/// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#custom-transports>.
+/// [`ChannelConnector`] makes a target for [`Client::connect`](crate::Client::connect) of it.
+///
+/// `send` and `receive` run at the same time, but one call of each. A channel that fails is closed,
+/// and its calls in flight fail; the next call opens another one.
+///
+/// ```
+/// use bytes::Bytes;
+/// use tokio::sync::{Mutex, mpsc};
+/// use trunkline::{
+///     Client,
+///     client::LinkFailure,
+///     transport::{Channel, ChannelConnector},
+/// };
+///
+/// /// Queues to a server elsewhere in this program.
+/// struct Queues {
+///     to_server: mpsc::Sender<Bytes>,
+///     from_server: Mutex<mpsc::Receiver<Bytes>>,
+/// }
+///
+/// impl Channel for Queues {
+///     async fn send(&self, message: Bytes) -> Result<(), LinkFailure> {
+///         self.to_server.send(message).await.map_err(|error| LinkFailure::Broken(error.to_string()))
+///     }
+///
+///     async fn receive(&self) -> Result<Option<Bytes>, LinkFailure> {
+///         Ok(self.from_server.lock().await.recv().await)
+///     }
+///
+///     async fn close(&self) {}
+/// }
+///
+/// # async fn run(open: fn() -> Queues) -> Result<(), trunkline::ClientError> {
+/// let client = Client::connect(ChannelConnector::new(async move || Ok(open()))).await?;
+/// # client.close().await;
+/// # Ok(())
+/// # }
+/// ```
+pub trait Channel: Send + Sync + 'static {
+    /// Sends a message. The next one waits until it is done.
+    ///
+    /// # Errors
+    /// Why the channel is of no use any more.
+    fn send(&self, message: Bytes) -> impl Future<Output = Result<(), LinkFailure>> + Send;
+
+    /// Waits for the next message; `None`: the server has ended the connection.
+    ///
+    /// # Errors
+    /// Why the channel is of no use any more.
+    fn receive(&self) -> impl Future<Output = Result<Option<Bytes>, LinkFailure>> + Send;
+
+    /// Ends the connection. Neither `send` nor `receive` runs any more. A channel that takes longer
+    /// than the client has time to close is dropped.
+    fn close(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// Makes connections over a [`Channel`].
+#[must_use]
+pub struct ChannelConnector<F> {
+    open: F,
+}
+
+impl<F, R, C> ChannelConnector<F>
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Future<Output = Result<C, LinkFailure>> + Send + 'static,
+    C: Channel,
+{
+    /// A connector whose connections `open` makes: the first, and each that takes the place of one
+    /// that was lost, or that a server of the legacy era has ended when it was asked for its
+    /// revision. It fails with [`LinkFailure::Unreachable`] where there can be no other.
+    pub fn new(open: F) -> Self {
+        Self { open }
+    }
+}
+
+impl<F, R, C> Connector for ChannelConnector<F>
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Future<Output = Result<C, LinkFailure>> + Send + 'static,
+    C: Channel,
+{
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
+        let opening = (self.open)();
+        Box::pin(async move {
+            let channel = Arc::new(opening.await?);
+            let (outbox, queued) = unbounded_channel();
+            let (waiting, is_over) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
+            let report = || ChannelEnd { inbox: Arc::clone(&inbox), is_over: Arc::clone(&is_over), failure: None };
+            let sending = send_all(Arc::clone(&channel), queued, Arc::clone(&waiting), report());
+            let receiving = receive_all(Arc::clone(&channel), report());
+            let tasks = Mutex::new(Some((tokio::spawn(sending), tokio::spawn(receiving))));
+            let (outbox, closing, runtime) = (Mutex::new(Some(outbox)), Closing::default(), Handle::current());
+            let link = ChannelLink { channel, inbox, outbox, waiting, is_over, tasks, closing, runtime };
+            Ok(Arc::new(link) as Arc<dyn Link>)
+        })
+    }
+
+    fn is_pipe(&self) -> bool {
+        true
+    }
+
+    fn transport(&self) -> Transport {
+        Transport::Channel
+    }
+}
+
+struct ChannelLink<C: Channel> {
+    channel: Arc<C>,
+    inbox: Arc<dyn Inbox>,
+    /// `None`: closed.
+    outbox: Mutex<Option<UnboundedSender<Bytes>>>,
+    /// The bytes in the outbox.
+    waiting: Arc<AtomicUsize>,
+    /// The end is known to both sides.
+    is_over: Arc<AtomicBool>,
+    /// Sending and receiving.
+    tasks: Mutex<Option<(JoinHandle<()>, JoinHandle<()>)>>,
+    closing: Closing,
+    runtime: Handle,
+}
+
+impl<C: Channel> Link for ChannelLink<C> {
+    fn send(&self, message: LinkMessage) {
+        let outbox = self.outbox.lock();
+        let Some(outbox) = &*outbox else { return };
+        if self.waiting.load(Ordering::Acquire) > MAX_WAITING {
+            return self.congested(&message);
+        }
+        self.waiting.fetch_add(message.bytes.len(), Ordering::AcqRel);
+        // An error means that the end has been reported, which fails the requests.
+        let _ = outbox.send(message.bytes);
+    }
+
+    fn abandon(&self, _: &RequestId) -> bool {
+        false
+    }
+
+    fn settled(&self, _: Revision) {}
+
+    fn close(&self, timeout: Duration) -> BoxedTask {
+        self.is_over.store(true, Ordering::Release);
+        drop(self.outbox.lock().take());
+        let (channel, tasks) = (Arc::clone(&self.channel), self.tasks.lock().take());
+        self.closing.begin(&self.runtime, timeout.max(MIN_GRACE), |mut deadline| async move {
+            if let Some((mut sending, receiving)) = tasks {
+                receiving.abort();
+                // The last message, for example a cancellation, should still arrive.
+                let flushing = deadline.left().min(FLUSH_TIMEOUT);
+                if tokio::time::timeout(flushing, &mut sending).await.is_err() {
+                    sending.abort();
+                    let _ = sending.await;
+                }
+                let _ = receiving.await;
+            }
+            deadline.allows(channel.close()).await;
+        });
+        Box::pin(self.closing.ended())
+    }
+}
+
+impl<C: Channel> ChannelLink<C> {
+    /// Reports that the channel takes no messages.
+    fn congested(&self, message: &LinkMessage) {
+        let problem = format!("{} MiB wait for the transport, which does not take them", MAX_WAITING >> 20);
+        match &message.request {
+            Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
+            None => tracing::warn!(target: "trunkline", "a notification or response was not delivered: {problem}"),
+        }
+    }
+}
+
+impl<C: Channel> Drop for ChannelLink<C> {
+    /// Ends the channel of a client that was dropped, or that has lost it.
+    fn drop(&mut self) {
+        drop(self.close(CLOSE_TIMEOUT));
+    }
+}
+
+async fn send_all<C: Channel>(
+    channel: Arc<C>,
+    mut queued: UnboundedReceiver<Bytes>,
+    waiting: Arc<AtomicUsize>,
+    mut end: ChannelEnd,
+) {
+    while let Some(message) = queued.recv().await {
+        let length = message.len();
+        let sent = channel.send(message).await;
+        waiting.fetch_sub(length, Ordering::AcqRel);
+        if let Err(failure) = sent {
+            end.failure = Some(failure);
+            return;
+        }
+    }
+    // Closed by this side, which has noted it.
+    end.failure = Some(LinkFailure::Closed);
+}
+
+async fn receive_all<C: Channel>(channel: Arc<C>, mut end: ChannelEnd) {
+    end.failure = Some(loop {
+        match channel.receive().await {
+            Ok(Some(message)) => end.inbox.message(message),
+            Ok(None) => break LinkFailure::Exited(connection_end()),
+            Err(failure) => break failure,
+        }
+    });
+}
+
+/// The end of a connection by its server.
+fn connection_end() -> ProcessEnd {
+    ProcessEnd { lives: true, ..ProcessEnd::new("The server has ended the connection") }
+}
+
+/// Reports the end of a channel when its task ends, unless it has been reported.
+struct ChannelEnd {
+    inbox: Arc<dyn Inbox>,
+    is_over: Arc<AtomicBool>,
+    /// `None`: the code of the channel panicked.
+    failure: Option<LinkFailure>,
+}
+
+impl Drop for ChannelEnd {
+    fn drop(&mut self) {
+        if !self.is_over.swap(true, Ordering::AcqRel) {
+            let panicked = || LinkFailure::Broken("The transport panicked".to_owned());
+            self.inbox.closed(self.failure.take().unwrap_or_else(panicked));
+        }
+    }
+}
