@@ -122,7 +122,7 @@ class Pipes:
         self.closes += 1
         if self.process.returncode is None:
             self.process.kill()
-        await self.process.wait()
+        await self.process.communicate()
 
 
 ECHO = """
