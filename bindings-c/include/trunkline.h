@@ -168,6 +168,11 @@ typedef enum trunkline_result {
    */
   TRUNKLINE_SUSPENDED = 12,
   /**
+   * The server needs input before it has a result, and the options of the call say that the
+   * caller gives it. The error has the requests: the call is made again with the answers.
+   */
+  TRUNKLINE_INPUT_REQUIRED = 13,
+  /**
    * A pointer that must not be NULL is NULL.
    */
   TRUNKLINE_NULL = 100,
@@ -581,8 +586,9 @@ const char *trunkline_error_message(const struct trunkline_error *error);
 int64_t trunkline_error_code(const struct trunkline_error *error);
 
 /**
- * The error as JSON: `{"kind", "message", "code", "data"}`, the last two only for
- * `TRUNKLINE_PROTOCOL`. Borrowed: `json` is valid until the error is freed.
+ * The error as JSON: `{"kind", "message", "code", "data"}`, `code` only for
+ * `TRUNKLINE_PROTOCOL`, `data` also for `TRUNKLINE_TRANSPORT` and `TRUNKLINE_INPUT_REQUIRED`.
+ * Borrowed: `json` is valid until the error is freed.
  */
 enum trunkline_result trunkline_error_json(const struct trunkline_error *error, struct trunkline_str *json);
 
@@ -2587,6 +2593,27 @@ enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkl
  */
 enum trunkline_result trunkline_request_options_set_result_schema(struct trunkline_request_options *options,
                                                                   struct trunkline_str result_schema);
+
+/**
+ * Sets whether the caller gives the input that the server needs (2026-07-28), in the place of
+ * the client's handlers: the requests are the error `inputRequired`, and the call is made again
+ * with the answers.
+ */
+enum trunkline_result trunkline_request_options_set_manual_input(struct trunkline_request_options *options,
+                                                                 bool manual_input);
+
+/**
+ * Sets the answers to the requests of the round before, by their keys: results of
+ * `elicitation/create`, `sampling/createMessage` or `roots/list`. A JSON object.
+ */
+enum trunkline_result trunkline_request_options_set_input_responses(struct trunkline_request_options *options,
+                                                                    struct trunkline_str input_responses);
+
+/**
+ * Sets the state of the server, as it came with the requests.
+ */
+enum trunkline_result trunkline_request_options_set_request_state(struct trunkline_request_options *options,
+                                                                  struct trunkline_str request_state);
 
 /**
  * Requests progress. `callback` runs before the outcome of the request: for a blocking request

@@ -1,10 +1,11 @@
 //! The little JSON that a C program needs: values that pass as they are, and values at a pointer.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -12,6 +13,11 @@ use crate::edge::failure::Failure;
 
 /// JSON that is looked into.
 pub(crate) fn parsed(argument: &str, json: &str) -> Result<Value, Failure> {
+    serde_json::from_str(json).map_err(|reason| Failure::not_json(argument, &reason))
+}
+
+/// A JSON object, as a map of its members.
+pub(crate) fn object<T: DeserializeOwned>(argument: &str, json: &str) -> Result<BTreeMap<String, T>, Failure> {
     serde_json::from_str(json).map_err(|reason| Failure::not_json(argument, &reason))
 }
 

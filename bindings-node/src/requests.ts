@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { aborted, attempt, errorOf, stringify } from "./errors.js";
 import { CancelledError, type TrunklineError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject, Progress } from "./generated/model.js";
-import type { RequestOptions as RequestTimes } from "./generated/options.js";
+import type { InputOptions, RequestOptions as RequestTimes } from "./generated/options.js";
 import type { NativePort } from "./native.js";
 import type { Arguments, Schema } from "./schema/convert.js";
 import { milliseconds } from "./times.js";
@@ -21,7 +21,7 @@ export interface SendOptions extends RequestOptions {
   onProgress?: (progress: Progress) => void;
 }
 
-export interface CallOptions extends SendOptions {
+export interface CallOptions extends SendOptions, InputOptions {
   /** The `_meta` of the request. */
   meta?: JsonObject;
 }
@@ -55,7 +55,7 @@ export interface ServerRequestContext {
 }
 
 /** Options that the sender of a request adds. */
-export interface SenderOptions {
+export interface SenderOptions extends InputOptions {
   /** Checks the structured content of the result. */
   resultSchema?: JsonObject;
   /** Fetches all pages as one. */
@@ -118,10 +118,10 @@ export class Requests {
 
   /** Sends a request; gives its ticket and its result. */
   start(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions): StartedRequest {
-    const { signal, timeout, maxTimeout, onProgress, key, all, resultSchema } = options;
+    const { signal, timeout, maxTimeout, onProgress, key, all, resultSchema, manualInput, inputResponses, requestState } = options;
     if (signal?.aborted) throw aborted(signal);
     const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
-    const json = stringify({ method, params, key, all, resultSchema, ...times, progress: onProgress && true }, "the arguments");
+    const json = stringify({ method, params, key, all, resultSchema, manualInput, inputResponses, requestState, ...times, progress: onProgress && true }, "the arguments");
     const ticket = attempt(() => this.#port.request(target, json));
     const result = this.reply(ticket, onProgress);
     return { ticket, result: signal ? this.#abortable(ticket, result, signal) : result };

@@ -11,7 +11,6 @@ const dropped = new FinalizationRegistry<() => void>((cancel) => {
 /** Items of a server, as they come. Iterate over it, and close it: `await using` does it too. */
 export class Stream<T> implements AsyncIterableIterator<T, undefined>, AsyncDisposable {
   readonly #open: OpenStream;
-  #over = false;
   #closed = false;
 
   /** @internal */
@@ -26,21 +25,12 @@ export class Stream<T> implements AsyncIterableIterator<T, undefined>, AsyncDisp
 
   /** Waits for the next item; done when the stream is over. */
   async next(): Promise<IteratorResult<T, undefined>> {
-    if (this.#over) return { done: true, value: undefined };
-    try {
-      const item = (await this.#open.request(waistMethod.next, {})) as T | null;
-      if (item) return { done: false, value: item };
-    } catch (error) {
-      // Closed here, while it waited.
-      if (!(error instanceof ClosedError && this.#isOver())) throw error;
-    }
-    this.#over = true;
-    return { done: true, value: undefined };
+    const item = this.#closed ? null : ((await this.request(waistMethod.next, {}).catch(ended)) as T | null);
+    return item ? { done: false, value: item } : { done: true, value: undefined };
   }
 
   /** Ends the stream. A second call has no effect. */
   close(): void {
-    this.#over = true;
     if (this.#closed) return;
     this.#closed = true;
     dropped.unregister(this);
@@ -56,8 +46,10 @@ export class Stream<T> implements AsyncIterableIterator<T, undefined>, AsyncDisp
   protected request(method: string, options: SendOptions & SenderOptions): Promise<unknown> {
     return this.#open.request(method, options);
   }
+}
 
-  #isOver(): boolean {
-    return this.#over;
-  }
+/** The end of a stream that was closed while it was waited for, or whose connection was. */
+function ended(error: unknown): null {
+  if (error instanceof ClosedError) return null;
+  throw error;
 }

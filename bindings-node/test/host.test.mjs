@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Client, InvalidArgumentError, ProtocolError, Server } from "trunkline";
+import { Client, InputRequiredError, InvalidArgumentError, ProtocolError, Server } from "trunkline";
 
 const eliciting = ["2025-06-18", "2025-11-25", "2026-07-28"];
 const form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
@@ -124,6 +124,17 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
     assert.deepEqual(heard[0], { level: "warning", logger: "part", data: { n: 1 } });
   });
 }
+
+test("MRTR-15, MRTR-16: the caller drives the rounds itself", () =>
+  withClient({ revision: "2026-07-28", onElicit: () => assert.fail("the caller gives the input") }, async (client) => {
+    const needed = await client.callTool("greet", {}, { manualInput: true }).catch((error) => error);
+    assert.ok(needed instanceof InputRequiredError, String(needed));
+    const [[key, { method, params }]] = Object.entries(needed.inputRequests);
+    assert.deepEqual([method, params.message], ["elicitation/create", "Your name?"]);
+    const inputResponses = { [key]: { action: "accept", content: { name: "Ann" } } };
+    const { requestState } = needed;
+    assert.match(await text(client.callTool("greet", {}, { inputResponses, requestState })), /Ann/);
+  }));
 
 test("a handler that comes late", async () => {
   const onElicit = () => ({ action: "decline" });

@@ -18,6 +18,7 @@ from trunkline import (
     ElicitRequest,
     ElicitResult,
     ElicitUrlRequest,
+    InputRequiredError,
     InvalidArgumentError,
     LogMessage,
     ProtocolError,
@@ -103,6 +104,29 @@ def test_eli_01_handlers_answer_requests_of_the_server(revision: str) -> None:
         assert seen[0] == ("Your name?", ["name"])
         assert seen[1][:2] == ("short", "user")
         assert seen[1][2] != threading.current_thread().name
+
+    run(test())
+
+
+def test_mrtr_15_mrtr_16_the_caller_drives_the_rounds_itself() -> None:
+    async def test() -> None:
+        client = Client(asking(), revision="2026-07-28")
+
+        @client.on_elicit
+        async def never(_request: ElicitRequest) -> ElicitResult[dict[str, str]]:
+            raise AssertionError("the caller gives the input")
+
+        async with client:
+            with pytest.raises(InputRequiredError) as needed:
+                await client.call_tool("greet", manual_input=True)
+            requests, state = needed.value.input_requests, needed.value.request_state
+            assert requests is not None
+            ((key, request),) = requests.items()
+            assert (request["method"], request["params"]["message"]) == ("elicitation/create", "Your name?")
+            answers = {key: {"action": "accept", "content": {"name": "Ann"}}}
+            result = await client.call_tool("greet", input_responses=answers, request_state=state)
+            assert result.text == "accept {'name': 'Ann'}"
+        assert callable(never)
 
     run(test())
 

@@ -25,8 +25,9 @@ pub unsafe extern "C" fn trunkline_error_code(error: *const trunkline_error) -> 
     value_or(0, || Ok(handle!(error).error.code.unwrap_or(0)))
 }
 
-/// The error as JSON: `{"kind", "message", "code", "data"}`, the last two only for
-/// `TRUNKLINE_PROTOCOL`. Borrowed: `json` is valid until the error is freed.
+/// The error as JSON: `{"kind", "message", "code", "data"}`, `code` only for
+/// `TRUNKLINE_PROTOCOL`, `data` also for `TRUNKLINE_TRANSPORT` and `TRUNKLINE_INPUT_REQUIRED`.
+/// Borrowed: `json` is valid until the error is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_error_json(
     error: *const trunkline_error,

@@ -41,6 +41,9 @@ pub enum trunkline_result {
     /// The handler of a call asked its client for input and runs again with the answer. Not a
     /// failure. See `trunkline_answer_callback`.
     TRUNKLINE_SUSPENDED = 12,
+    /// The server needs input before it has a result, and the options of the call say that the
+    /// caller gives it. The error has the requests: the call is made again with the answers.
+    TRUNKLINE_INPUT_REQUIRED = 13,
     /// A pointer that must not be NULL is NULL.
     TRUNKLINE_NULL = 100,
     /// The library panicked; the panic was contained and the process lives.
@@ -52,7 +55,7 @@ pub enum trunkline_result {
 }
 
 /// Every result with its name; those of the bridge have the names of its kinds.
-pub(crate) const NAMES: [(trunkline_result, &CStr); 17] = [
+pub(crate) const NAMES: [(trunkline_result, &CStr); 18] = [
     (TRUNKLINE_OK, c"ok"),
     (TRUNKLINE_PROTOCOL, c"protocol"),
     (TRUNKLINE_TIMEOUT, c"timeout"),
@@ -66,6 +69,7 @@ pub(crate) const NAMES: [(trunkline_result, &CStr); 17] = [
     (TRUNKLINE_FORKED, c"forked"),
     (TRUNKLINE_INTERNAL, c"internal"),
     (TRUNKLINE_SUSPENDED, c"suspended"),
+    (TRUNKLINE_INPUT_REQUIRED, c"inputRequired"),
     (TRUNKLINE_NULL, c"null"),
     (TRUNKLINE_PANIC, c"panic"),
     (TRUNKLINE_DONE, c"done"),

@@ -12,7 +12,7 @@ use crate::edge::ffi::{free, give, guard, handle, out, text};
 use crate::edge::options::{OptionsHandle, set};
 use crate::edge::text::trunkline_str;
 use crate::edge::user_data::{UserData, trunkline_destructor};
-use crate::json::parsed;
+use crate::json::{object, parsed};
 use crate::open_handle::{NotificationCallback, trunkline_notification_callback};
 use crate::options::{
     trunkline_client_options, trunkline_http_options, trunkline_server_options, trunkline_tool_options,
@@ -897,6 +897,36 @@ pub unsafe extern "C" fn trunkline_request_options_set_result_schema(
     result_schema: trunkline_str,
 ) -> trunkline_result {
     set!(options, options.message.result_schema = Some(parsed("result_schema", text!(result_schema))?))
+}
+
+/// Sets whether the caller gives the input that the server needs (2026-07-28), in the place of
+/// the client's handlers: the requests are the error `inputRequired`, and the call is made again
+/// with the answers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_manual_input(
+    options: *mut trunkline_request_options,
+    manual_input: bool,
+) -> trunkline_result {
+    set!(options, options.message.manual_input = manual_input)
+}
+
+/// Sets the answers to the requests of the round before, by their keys: results of
+/// `elicitation/create`, `sampling/createMessage` or `roots/list`. A JSON object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_input_responses(
+    options: *mut trunkline_request_options,
+    input_responses: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.message.input_responses = Some(object("input_responses", text!(input_responses))?))
+}
+
+/// Sets the state of the server, as it came with the requests.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_request_state(
+    options: *mut trunkline_request_options,
+    request_state: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.message.request_state = Some(text!(request_state).to_owned()))
 }
 
 /// Requests progress. `callback` runs before the outcome of the request: for a blocking request

@@ -37,7 +37,7 @@ static void names_and_version(void) {
   CHECK(TRUNKLINE_OK == 0 && TRUNKLINE_PROTOCOL == 1 && TRUNKLINE_TIMEOUT == 2 && TRUNKLINE_CANCELLED == 3);
   CHECK(TRUNKLINE_CLOSED == 4 && TRUNKLINE_TRANSPORT == 5 && TRUNKLINE_VERSION_MISMATCH == 6 && TRUNKLINE_INVALID_ARGUMENT == 7);
   CHECK(TRUNKLINE_BUSY == 8 && TRUNKLINE_BLOCKING == 9 && TRUNKLINE_FORKED == 10 && TRUNKLINE_INTERNAL == 11);
-  CHECK(TRUNKLINE_SUSPENDED == 12);
+  CHECK(TRUNKLINE_SUSPENDED == 12 && TRUNKLINE_INPUT_REQUIRED == 13);
   CHECK(TRUNKLINE_NULL == 100 && TRUNKLINE_PANIC == 101 && TRUNKLINE_DONE == 102 && TRUNKLINE_NOT_FOUND == 103);
   CHECK(trunkline_text_copy(S("a copy\0 ?"), &copy) == TRUNKLINE_OK);
   CHECK(trunkline_text_str(copy).len == 9 && memcmp(trunkline_text_str(copy).data, "a copy\0 ?", 10) == 0);
@@ -1478,6 +1478,7 @@ static const struct {
     {"channel", channel},
     {"subscriptions", subscriptions},
     {"client_tasks", client_tasks},
+    {"manual_input", manual_input},
     {"group", group},
 };
 

@@ -107,6 +107,45 @@ static void host_requests(void) {
   }
 }
 
+/* MRTR-15, MRTR-16: a caller that drives the rounds itself. */
+static void manual_input(void) {
+  host_seen never = {0, 0, "{}", true};
+  trunkline_server *server = asking_server();
+  trunkline_client_options *options = NULL;
+  trunkline_request_options *round = NULL;
+  trunkline_client *client = NULL;
+  trunkline_error *needed = NULL;
+  trunkline_text *result = NULL, *message = NULL, *state = NULL;
+  trunkline_str json = NOTHING;
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_on_elicit(options, answer_server, &never, NULL) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_memory(server, options, &client, &error));
+  trunkline_client_options_free(options);
+  OK(trunkline_request_options_new(&round, &error));
+  CHECK(trunkline_request_options_set_manual_input(round, true) == TRUNKLINE_OK);
+  CHECK(trunkline_client_call_tool(client, S("greet"), NOTHING, round, &result, &needed) == TRUNKLINE_INPUT_REQUIRED);
+  CHECK(trunkline_error_json(needed, &json) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(json, S("/data/inputRequests/it/params/message"), &message) == TRUNKLINE_OK);
+  CHECK(same(trunkline_text_str(message), "Your name?"));
+  trunkline_text_free(message);
+  if (trunkline_json_get_text(json, S("/data/requestState"), &state) == TRUNKLINE_OK)
+    CHECK(trunkline_request_options_set_request_state(round, trunkline_text_str(state)) == TRUNKLINE_OK);
+  CHECK(trunkline_request_options_set_input_responses(round, S("[]")) == TRUNKLINE_INVALID_ARGUMENT);
+  trunkline_request_options_free(round);
+  OK(trunkline_request_options_new(&round, &error));
+  CHECK(trunkline_request_options_set_input_responses(
+            round, S("{\"it\": {\"action\": \"accept\", \"content\": {\"name\": \"Ann\"}}}")) == TRUNKLINE_OK);
+  if (state) CHECK(trunkline_request_options_set_request_state(round, trunkline_text_str(state)) == TRUNKLINE_OK);
+  OK(trunkline_client_call_tool(client, S("greet"), NOTHING, round, &result, &error));
+  CHECK(contains(trunkline_text_str(result), "Ann") && never.calls == 0);
+  trunkline_request_options_free(round);
+  trunkline_error_free(needed);
+  trunkline_text_free(state);
+  trunkline_text_free(result);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
+
 /* SUB-01 */
 static void subscriptions(void) {
   static const char *const revisions[] = {"2024-11-05", "2025-11-25", "2026-07-28"};

@@ -11,6 +11,7 @@ import {
   BlockingError,
   ForkedError,
   InternalError,
+  InputRequiredError,
   type ErrorKind,
 } from "./errors.js";
 
@@ -27,4 +28,5 @@ export const errorClasses = {
   blocking: BlockingError,
   forked: ForkedError,
   internal: InternalError,
+  inputRequired: InputRequiredError,
 } satisfies Record<ErrorKind, unknown>;

@@ -13,7 +13,8 @@ export type ErrorKind =
   | "busy"
   | "blocking"
   | "forked"
-  | "internal";
+  | "internal"
+  | "inputRequired";
 
 interface ErrorOptions {
   cause?: unknown;
@@ -121,4 +122,26 @@ export class ForkedError extends TrunklineError {
 /** A bug in the library, contained. */
 export class InternalError extends TrunklineError {
   readonly kind = "internal";
+}
+
+/**
+ * The server needs input before it has a result, and the options of the call say that the caller
+ * gives it. The error has the requests: the call is made again with the answers.
+ */
+export class InputRequiredError extends TrunklineError {
+  readonly kind = "inputRequired";
+  /**
+   * The requests, `{"method", "params"}`, by the keys of their answers. None: the call is made
+   * again as it is.
+   */
+  readonly inputRequests: Record<string, unknown> | undefined;
+  /** The state of the server, which the next round gives back. */
+  readonly requestState: string | undefined;
+
+  constructor(message: string, options: ErrorOptions & { data?: unknown } = {}) {
+    super(message, options);
+    const facts = (options.data ?? {}) as Partial<InputRequiredError>;
+    this.inputRequests = facts.inputRequests;
+    this.requestState = facts.requestState;
+  }
 }

@@ -316,6 +316,23 @@ export interface RequestOptions {
 /** The times of {@link RequestOptions}. */
 export const requestOptionsTimes = ["timeout", "maxTimeout"] as const;
 
+/** The options of a request whose input the caller gives itself (2026-07-28). */
+export interface InputOptions {
+  /**
+   * The caller gives the input that the server needs (2026-07-28), in the place of the client's
+   * handlers: the requests are the error `inputRequired`, and the call is made again with the
+   * answers.
+   */
+  manualInput?: boolean;
+  /**
+   * The answers to the requests of the round before, by their keys: results of
+   * `elicitation/create`, `sampling/createMessage` or `roots/list`.
+   */
+  inputResponses?: Readonly<Record<string, unknown>>;
+  /** The state of the server, as it came with the requests. */
+  requestState?: string;
+}
+
 /** Access tokens that requests to an endpoint need: `transport.auth` of a listener. */
 export interface AuthOptions {
   /** The public URL of the endpoint, which tokens must be issued for. */

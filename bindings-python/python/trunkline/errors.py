@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from . import _native
 from ._generated import errors as generated
 from ._generated.errors import *  # noqa: F403
-from ._generated.errors import CLASSES, InternalError, ProtocolError, TransportError, TrunklineError
+from ._generated.errors import CLASSES, InputRequiredError, InternalError, ProtocolError, TransportError, TrunklineError
 
 __all__ = ["Suspended", "ToolError", "from_object", "reraise"]
 __all__ += generated.__all__
@@ -40,4 +40,6 @@ def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineErro
         return ProtocolError(message, data=data) if code is None else ProtocolError(message, code, data)
     if kind == TransportError.kind:
         return TransportError(message, data)
+    if kind == InputRequiredError.kind:
+        return InputRequiredError(message, data)
     return CLASSES.get(kind, InternalError)(message)

@@ -1,13 +1,13 @@
 //! Errors as they cross the waist.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use trunkline::{
     client::{self, ClientError},
     protocol::{
         RpcError,
         describe::{Described, FieldDescription, Type},
-        model::ConnectionFailure,
+        model::{ConnectionFailure, RequiredInput},
     },
     server::ClientRequestError,
 };
@@ -91,6 +91,9 @@ macro_rules! error_kinds {
             Forked = "forked", "ForkedError", 10;
             /// A bug in the library, contained.
             Internal = "internal", "InternalError", 11;
+            /// The handler of a call asked its client for input and runs again with the answer. Not
+            /// a failure.
+            Suspended = "suspended", "Suspended", 12;
         }
     };
 }
@@ -100,8 +103,13 @@ trunkline::client_error_kinds!(error_kinds);
 impl ErrorKind {
     /// The members of `data` that the library itself puts there.
     pub(crate) fn facts(self) -> &'static [FieldDescription] {
-        match (self, &ConnectionFailure::TYPE) {
-            (Self::Transport, Type::Model(object)) => object.fields,
+        let facts = match self {
+            Self::Transport => &ConnectionFailure::TYPE,
+            Self::InputRequired => &RequiredInput::TYPE,
+            _ => return &[],
+        };
+        match facts {
+            Type::Model(object) => object.fields,
             _ => &[],
         }
     }
@@ -118,7 +126,7 @@ pub struct BridgeError {
     /// The JSON-RPC code, for [`ErrorKind::Protocol`].
     pub code: Option<i64>,
     /// The JSON-RPC data, for [`ErrorKind::Protocol`]; a [`ConnectionFailure`], for
-    /// [`ErrorKind::Transport`].
+    /// [`ErrorKind::Transport`]; a [`RequiredInput`], for [`ErrorKind::InputRequired`].
     pub data: Option<Value>,
 }
 
@@ -163,11 +171,27 @@ impl From<ClientError> for BridgeError {
                 Self { kind, message: message.clone(), code: Some(*code), data: data.clone() }
             }
             None => {
-                let data = error.connection().and_then(|failure| serde_json::to_value(failure).ok());
+                let data = match &error {
+                    ClientError::InputRequired(required) => Some(required_input(required)),
+                    _ => error.connection().and_then(|failure| serde_json::to_value(failure).ok()),
+                };
                 Self { kind, message: error.to_string(), code: None, data }
             }
         }
     }
+}
+
+/// The `data` of [`ErrorKind::InputRequired`]: a [`RequiredInput`].
+fn required_input(required: &client::InputRequired) -> Value {
+    let request = |(key, request): (&String, &client::InputRequest)| {
+        let params: Value = request.params.parse().unwrap_or_default();
+        (key.clone(), json!({"method": request.method, "params": params}))
+    };
+    let mut data = json!({"inputRequests": required.requests.iter().map(request).collect::<Map<_, _>>()});
+    if let Some(state) = required.request_state() {
+        data["requestState"] = state.into();
+    }
+    data
 }
 
 impl From<ClientRequestError> for BridgeError {

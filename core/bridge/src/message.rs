@@ -617,8 +617,24 @@ message! {
         /// The JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
         /// request fails with the kind `transport`. Results of tools that failed pass.
         result_schema: Option<Value> = "resultSchema",
+        /// The caller gives the input that the server needs (2026-07-28), in the place of the
+        /// client's handlers: the requests are the error `inputRequired`, and the call is made
+        /// again with the answers.
+        manual_input: bool = "manualInput",
+        /// The answers to the requests of the round before, by their keys: results of
+        /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+        input_responses: Option<BTreeMap<String, RawJson>> = "inputResponses",
+        /// The state of the server, as it came with the requests.
+        request_state: Option<String> = "requestState",
         /// The reply is fetched with `wait`.
         wait: bool = "wait",
+    }
+}
+
+impl Request {
+    /// Returns whether the caller drives the rounds of input.
+    pub(super) fn is_manual(&self) -> bool {
+        self.manual_input || self.input_responses.is_some() || self.request_state.is_some()
     }
 }
 
@@ -822,6 +838,13 @@ message! {
 /// The options of one request: their name, documentation and members of [`Request`].
 pub(crate) const REQUEST_OPTIONS: (&str, &[&str], [&str; 2]) =
     ("RequestOptions", &[" The options of one request."], ["timeoutMs", "maxTimeoutMs"]);
+
+/// The options of one request that a server may answer by requests for input.
+pub(crate) const INPUT_OPTIONS: (&str, &[&str], [&str; 3]) = (
+    "InputOptions",
+    &[" The options of a request whose input the caller gives itself (2026-07-28)."],
+    ["manualInput", "inputResponses", "requestState"],
+);
 
 /// The messages to the core, for the declaration of the surface.
 pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] = &[

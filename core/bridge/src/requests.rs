@@ -19,7 +19,7 @@ use super::{
 use std::sync::Arc;
 use trunkline::{
     Limits,
-    client::RequestOptions,
+    client::{InputMode, InputResponses, RequestOptions},
     protocol::{RawJson, RpcError},
     server::{CallInfo, ClientRequestError},
 };
@@ -89,7 +89,9 @@ fn ask_server(
     }
     let options = RequestOptions::default()
         .with_timeout(given.timeout.map(|time| time.0))
-        .with_max_timeout(given.max_timeout.map(|time| time.0));
+        .with_max_timeout(given.max_timeout.map(|time| time.0))
+        .with_input(if given.is_manual() { InputMode::Manual } else { InputMode::Handlers })
+        .with_input_responses(input_responses(given));
     let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
     let expected = expected.map(|expected| (given.method.clone(), expected));
     let reply = HostReply::new(state, ticket, handle, slot, expected);
@@ -106,10 +108,24 @@ fn ask_server(
     Ok(())
 }
 
+/// The answers to the round before.
+fn input_responses(given: &Request) -> Option<InputResponses> {
+    let responses = given.input_responses.clone().unwrap_or_default().into_iter().collect::<InputResponses>();
+    match &given.request_state {
+        Some(state) => Some(responses.with_request_state(state)),
+        None => given.input_responses.is_some().then_some(responses),
+    }
+}
+
 fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     if given.result_schema.is_some() {
         return Err(BridgeError::invalid(
             "request: resultSchema is for the tools of a server, not for the client of a call",
+        ));
+    }
+    if given.is_manual() {
+        return Err(BridgeError::invalid(
+            "request: manualInput, inputResponses and requestState are for a server, not for the client of a call",
         ));
     }
     if given.all {

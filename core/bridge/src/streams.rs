@@ -25,6 +25,9 @@ use trunkline::{
 /// Opens a stream; the reply is the part of the filter that the server honours, or the task.
 pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     let (process, timeout) = (state.process()?, given.timeout.map(|time| time.0));
+    if given.is_manual() {
+        return Err(BridgeError::invalid(format!("{}: its input comes from the handlers of the client", given.method)));
+    }
     let (port, client) = (Arc::clone(state), client.clone());
     let task = if given.method == START_TASK {
         let start: StartTask = parsed(START_TASK, given)?;

@@ -105,7 +105,7 @@ impl ClientError {
                 ErrorKind::Transport
             }
             Self::Negotiation(NegotiationError::NoCommonRevision { .. }) => ErrorKind::Version,
-            Self::InputRequired(_) => ErrorKind::Suspended,
+            Self::InputRequired(_) => ErrorKind::InputRequired,
             Self::Invalid(_) | Self::NoInput(_) => ErrorKind::InvalidArgument,
         }
     }

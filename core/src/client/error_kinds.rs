@@ -28,9 +28,10 @@ macro_rules! client_error_kinds {
             InvalidArgument = "invalidArgument", "InvalidArgumentError", 7;
             /// A limit was reached: requests in flight, calls waiting, or bytes.
             Busy = "busy", "BusyError", 8;
-            /// The handler of a call asked its client for input and runs again with the answer. Not
-            /// a failure.
-            Suspended = "suspended", "Suspended", 12;
+            /// The server needs input before it has a result, and the options of the call say that
+            /// the caller gives it. The error has the requests: the call is made again with the
+            /// answers.
+            InputRequired = "inputRequired", "InputRequiredError", 13;
         }
     };
 }

@@ -84,6 +84,12 @@ impl InputRequired {
         Self::read(&result)
     }
 
+    /// The state of the server, for a caller that answers later or elsewhere
+    /// ([`InputResponses::with_request_state`]).
+    pub fn request_state(&self) -> Option<String> {
+        self.state.as_ref()?.parse().ok()
+    }
+
     /// The answers to the requests, by their keys, with the state of the server.
     pub fn answer<K: Into<String>>(self, responses: impl IntoIterator<Item = (K, RawJson)>) -> InputResponses {
         let responses = responses.into_iter().map(|(key, response)| (key.into(), response)).collect();
@@ -99,6 +105,12 @@ impl<K: Into<String>> FromIterator<(K, RawJson)> for InputResponses {
 }
 
 impl InputResponses {
+    /// The same answers with a state of the server, as it came ([`InputRequired::request_state`]).
+    #[must_use]
+    pub fn with_request_state(self, state: &str) -> Self {
+        Self { state: RawJson::from_value(&state).ok(), ..self }
+    }
+
     /// The parameters of the next round: the original ones, with the answers and the state as it
     /// came (MRTR-15, MRTR-17).
     pub(super) fn with_params(&self, params: Option<&RawJson>) -> Result<RawJson, serde_json::Error> {

@@ -616,7 +616,7 @@ fn options(surface: &Surface) -> Result<String> {
          use crate::edge::options::{{OptionsHandle, set}};\n\
          use crate::edge::text::trunkline_str;\n\
          use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
-         use crate::json::parsed;\n\
+         use crate::json::{{object, parsed}};\n\
          use crate::open_handle::{{NotificationCallback, trunkline_notification_callback}};\n\
          use crate::options::{{trunkline_client_options, trunkline_http_options, trunkline_server_options, \
          trunkline_tool_options}};\n\
@@ -726,6 +726,8 @@ fn setter_name(field: &Field) -> String {
             Some(allowed) => format!("allow_{allowed}"),
             None => format!("add_{singular}"),
         },
+        // Answers come together.
+        Type::Map(_) if field.json == "inputResponses" => format!("set_{member}"),
         Type::Map(_) | Type::Object if is_by_name(field) => format!("set_{singular}"),
         _ => format!("set_{member}"),
     }
@@ -756,6 +758,11 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
             let change = format!("{} = Some(parsed(\"{member}\", text!({member}))?)", field.name);
             (format!("{} JSON.", sets(doc)), format!("{member}: trunkline_str,"), change)
         }
+        Type::Map(_) if *place == TYPED => {
+            let change = format!("{} = Some(object(\"{member}\", text!({member}))?)", field.name);
+            let doc = format!("{} A JSON object.", sets(doc));
+            (doc, format!("{member}: trunkline_str,"), change)
+        }
         Type::Boolean => {
             let stated = ["Whether ", "`true` if "].iter().find_map(|start| doc.strip_prefix(start));
             let sentence = match stated {
@@ -764,7 +771,12 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
                 None => format!("to {}", lowered(doc)),
             };
             let doc = with_default(field, &format!("Sets whether {sentence}"));
-            (doc, format!("{member}: bool,"), format!("put(\"{json}\", {member})"))
+            let change = if *place == TYPED {
+                format!("{} = {member}", field.name)
+            } else {
+                format!("put(\"{json}\", {member})")
+            };
+            (doc, format!("{member}: bool,"), change)
         }
         Type::Integer | Type::Duration => {
             let doc = with_default(field, &sets(doc));

@@ -84,7 +84,7 @@ fn errors(surface: &Surface) -> String {
 /// The members of the `data` of errors.
 fn facts(surface: &Surface) -> String {
     let mut table = "| member | type | meaning |\n| --- | --- | --- |\n".to_owned();
-    for field in surface.errors.iter().flat_map(|error| &error.facts) {
+    for field in surface.errors.iter().filter(|error| error.kind == "transport").flat_map(|error| &error.facts) {
         table += &format!("| `{}` | {} | {} |\n", field.json, typed(field), cell(&field.doc));
     }
     table

@@ -801,6 +801,19 @@ const SORTED: (&str, &str) = (
     "from ..tool_results import expect, read_tool_result\nfrom .sync_stream import SyncStream\n",
 );
 
+/// The options of requests whose input the caller gives: their parameters and meanings.
+const INPUT: [(&str, &str, &str); 3] = [
+    (
+        "manual_input",
+        "bool = False",
+        "Raise an InputRequiredError where the server needs input (2026-07-28), in the place of running handlers.",
+    ),
+    ("input_responses", "Mapping[str, Any] | None = None", "The answers to the requests of that error, by their keys."),
+    ("request_state", "str | None = None", "The `request_state` of that error."),
+];
+const INPUT_MEMBERS: &str =
+    ", manualInput=manual_input or None, inputResponses=jsonable(input_responses), requestState=request_state";
+
 /// The request and the notification of a client for what has no method of its own.
 const REQUEST: &str = r#"
     async def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
@@ -813,7 +826,7 @@ const REQUEST: &str = r#"
     async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
         return (await self._ask(None, json, on_progress))[1]
 
-    async def request(self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None, max_timeout: float | None = None, on_progress: OnProgress | None = None) -> Any:
+    async def request(self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None, max_timeout: float | None = None, on_progress: OnProgress | None = None, manual_input: bool = False, input_responses: Mapping[str, Any] | None = None, request_state: str | None = None) -> Any:
         """A request of the protocol that has no method of its own. Returns the result as JSON.
 
         Args:
@@ -822,6 +835,10 @@ const REQUEST: &str = r#"
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the place of running
+                handlers.
+            input_responses: The answers to the requests of that error, by their keys.
+            request_state: The `request_state` of that error.
 
         Raises:
             ProtocolError: The server answered with an error.
@@ -829,7 +846,7 @@ const REQUEST: &str = r#"
             ClosedError, TransportError: The connection ended before the answer.
         """
         given = None if params is None else dict(params)
-        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
+        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None, manualInput=manual_input or None, inputResponses=jsonable(input_responses), requestState=request_state)
         return await self._request(json, on_progress)
 
     def _note(self, json: dict[str, Any]) -> None:
@@ -913,6 +930,9 @@ fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
     if operation.progress {
         parameters.push("on_progress: OnProgress | None = None".into());
     }
+    if operation.input {
+        parameters.extend(INPUT.map(|(name, ty, _)| format!("{name}: {ty}")));
+    }
     parameters.push("meta: Mapping[str, Any] | None = None".into());
     let typed = operation.result.as_deref() == Some(TOOL_RESULT);
     let mut text = String::new();
@@ -940,6 +960,9 @@ fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
     }
     if all {
         options += ", all_pages=True";
+    }
+    if operation.input {
+        options += INPUT_MEMBERS;
     }
     let json = format!("request_json(\"{method}\", params, timeout, max_timeout{options})");
     let json = if typed { format!("expect({json}, result)") } else { json };
@@ -979,6 +1002,9 @@ fn method_doc(operation: &Operation, all: bool, page: bool) -> String {
         .push(("max_timeout".into(), "The most seconds for the answer, however often the timeout is renewed.".into()));
     if operation.progress {
         arguments.push(("on_progress".into(), "Called with (progress, total, message).".into()));
+    }
+    if operation.input {
+        arguments.extend(INPUT.map(|(name, _, doc)| (name.into(), doc.into())));
     }
     arguments.push(("meta".into(), "The `_meta` of the request.".into()));
     if operation.result.as_deref() == Some(TOOL_RESULT) {

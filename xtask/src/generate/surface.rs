@@ -182,6 +182,8 @@ pub(crate) struct Operation {
     pub(crate) until: Option<String>,
     /// `true` if progress is worth asking for.
     pub(crate) progress: bool,
+    /// `true` if a server may answer by requests for input.
+    pub(crate) input: bool,
 }
 
 /// A request of a server that the host of a client answers, or a function of the host for the

@@ -128,6 +128,28 @@ class InternalError(TrunklineError):
     kind = "internal"
 
 
+class InputRequiredError(TrunklineError):
+    """The server needs input before it has a result, and the options of the call say that the caller gives
+    it. The error has the requests: the call is made again with the answers.
+    """
+
+    kind = "inputRequired"
+
+    input_requests: Mapping[str, Any] | None
+    """The requests, `{"method", "params"}`, by the keys of their answers. None: the call is made again as
+    it is.
+    """
+
+    request_state: str | None
+    """The state of the server, which the next round gives back."""
+
+    def __init__(self, message: str, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        facts = data or {}
+        self.input_requests = facts.get("inputRequests")
+        self.request_state = facts.get("requestState")
+
+
 CLASSES: Final[dict[str, type[TrunklineError]]] = {
     cls.kind: cls
     for cls in (
@@ -142,6 +164,7 @@ CLASSES: Final[dict[str, type[TrunklineError]]] = {
         BlockingError,
         ForkedError,
         InternalError,
+        InputRequiredError,
     )
 }
 
@@ -151,6 +174,7 @@ __all__ = [
     "CancelledError",
     "ClosedError",
     "ForkedError",
+    "InputRequiredError",
     "InternalError",
     "InvalidArgumentError",
     "ProtocolError",

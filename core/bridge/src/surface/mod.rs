@@ -43,6 +43,9 @@ pub fn surface() -> Value {
         models.record(message::REQUEST_OPTIONS.0, message::REQUEST_OPTIONS.1, Request::OBJECT.fields, |field| {
             message::REQUEST_OPTIONS.2.contains(&field.json)
         }),
+        models.record(message::INPUT_OPTIONS.0, message::INPUT_OPTIONS.1, Request::OBJECT.fields, |field| {
+            message::INPUT_OPTIONS.2.contains(&field.json)
+        }),
         Models::built_by(
             "`Authorization::builder` and `JwtOptions`",
             models.record("AuthOptions", AuthConfig::OBJECT.doc, AuthConfig::OBJECT.fields, |_| true),
@@ -189,6 +192,7 @@ impl Models {
             "since": row.since().map(Revision::as_str),
             "until": row.until().map(Revision::as_str),
             "progress": row.progress,
+            "input": row.takes_input(),
         })
     }
 

@@ -74,6 +74,11 @@ impl Method {
         rows.filter(|method| method.kind == MessageKind::Request).map(|method| method.span)
     }
 
+    /// Returns whether a request of this method may be answered by requests for input (MRTR-01).
+    pub fn may_need_input(name: &str) -> bool {
+        METHODS.iter().any(|method| method.name == name && method.takes_input)
+    }
+
     /// The member that holds a page of the list that a method gives, if it gives one.
     pub fn list_member(name: &str) -> Option<&'static str> {
         METHODS.iter().find_map(|method| method.list_member.filter(|_| method.name == name))

@@ -55,6 +55,11 @@ impl Operation {
         self.spans().map(|(since, _)| since).min()
     }
 
+    /// Returns whether a server may answer it by requests for input.
+    pub fn takes_input(&self) -> bool {
+        Method::may_need_input(self.method)
+    }
+
     /// The last revision that has the method; `None`: every revision since.
     pub fn until(&self) -> Option<Revision> {
         // Where a server has no requests, it asks its client by the result of the call.

@@ -105,5 +105,6 @@ fn operation(surface: &Surface, row: &GroupOperation) -> Operation {
         since: None,
         until: None,
         progress: false,
+        input: false,
     }
 }

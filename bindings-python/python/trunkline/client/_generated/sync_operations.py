@@ -60,6 +60,9 @@ class SyncOperations:
         timeout: float | None = None,
         max_timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        manual_input: bool = False,
+        input_responses: Mapping[str, Any] | None = None,
+        request_state: str | None = None,
     ) -> Any:
         """A request of the protocol that has no method of its own. Returns the result as JSON.
 
@@ -69,6 +72,10 @@ class SyncOperations:
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the place of running
+                handlers.
+            input_responses: The answers to the requests of that error, by their keys.
+            request_state: The `request_state` of that error.
 
         Raises:
             ProtocolError: The server answered with an error.
@@ -76,7 +83,16 @@ class SyncOperations:
             ClosedError, TransportError: The connection ended before the answer.
         """
         given = None if params is None else dict(params)
-        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
+        json = request_json(
+            method,
+            given,
+            timeout,
+            max_timeout,
+            progress=on_progress is not None,
+            manualInput=manual_input or None,
+            inputResponses=jsonable(input_responses),
+            requestState=request_state,
+        )
         return self._request(json, on_progress)
 
     def _note(self, json: dict[str, Any]) -> None:
@@ -209,6 +225,9 @@ class SyncOperations:
         timeout: float | None = None,
         max_timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        manual_input: bool = False,
+        input_responses: Mapping[str, Any] | None = None,
+        request_state: str | None = None,
         meta: Mapping[str, Any] | None = None,
         result: type[T],
         raise_on_error: bool = False,
@@ -223,6 +242,9 @@ class SyncOperations:
         timeout: float | None = None,
         max_timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        manual_input: bool = False,
+        input_responses: Mapping[str, Any] | None = None,
+        request_state: str | None = None,
         meta: Mapping[str, Any] | None = None,
         result: None = None,
         raise_on_error: bool = False,
@@ -236,6 +258,9 @@ class SyncOperations:
         timeout: float | None = None,
         max_timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        manual_input: bool = False,
+        input_responses: Mapping[str, Any] | None = None,
+        request_state: str | None = None,
         meta: Mapping[str, Any] | None = None,
         result: Any = None,
         raise_on_error: bool = False,
@@ -248,6 +273,10 @@ class SyncOperations:
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the
+                place of running handlers.
+            input_responses: The answers to the requests of that error, by their keys.
+            request_state: The `request_state` of that error.
             meta: The `_meta` of the request.
             result: The type of the value to return: a dataclass, TypedDict or pydantic model made of
                 the structured content, or any other type with a JSON form for content that is `{"result":
@@ -261,7 +290,17 @@ class SyncOperations:
         """
         params = params_of({"name": name, "arguments": arguments, "_meta": meta})
         json = expect(
-            request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None), result
+            request_json(
+                "tools/call",
+                params,
+                timeout,
+                max_timeout,
+                progress=on_progress is not None,
+                manualInput=manual_input or None,
+                inputResponses=jsonable(input_responses),
+                requestState=request_state,
+            ),
+            result,
         )
         return read_tool_result(result, raise_on_error, self._request(json, on_progress))
 
@@ -364,6 +403,9 @@ class SyncOperations:
         timeout: float | None = None,
         max_timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        manual_input: bool = False,
+        input_responses: Mapping[str, Any] | None = None,
+        request_state: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> ReadResourceResult:
         """Reads a resource.
@@ -373,6 +415,10 @@ class SyncOperations:
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the
+                place of running handlers.
+            input_responses: The answers to the requests of that error, by their keys.
+            request_state: The `request_state` of that error.
             meta: The `_meta` of the request.
 
         Raises:
@@ -381,7 +427,16 @@ class SyncOperations:
             ClosedError, TransportError: The connection ended before the answer.
         """
         params = params_of({"uri": uri, "_meta": meta})
-        json = request_json("resources/read", params, timeout, max_timeout, progress=on_progress is not None)
+        json = request_json(
+            "resources/read",
+            params,
+            timeout,
+            max_timeout,
+            progress=on_progress is not None,
+            manualInput=manual_input or None,
+            inputResponses=jsonable(input_responses),
+            requestState=request_state,
+        )
         return read_answer("resources/read", ReadResourceResult.from_json, self._request(json, on_progress))
 
     def list_prompts(
@@ -436,6 +491,9 @@ class SyncOperations:
         timeout: float | None = None,
         max_timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        manual_input: bool = False,
+        input_responses: Mapping[str, Any] | None = None,
+        request_state: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> GetPromptResult:
         """Gets a prompt, filled in with its arguments.
@@ -446,6 +504,10 @@ class SyncOperations:
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the
+                place of running handlers.
+            input_responses: The answers to the requests of that error, by their keys.
+            request_state: The `request_state` of that error.
             meta: The `_meta` of the request.
 
         Raises:
@@ -454,7 +516,16 @@ class SyncOperations:
             ClosedError, TransportError: The connection ended before the answer.
         """
         params = params_of({"name": name, "arguments": arguments, "_meta": meta})
-        json = request_json("prompts/get", params, timeout, max_timeout, progress=on_progress is not None)
+        json = request_json(
+            "prompts/get",
+            params,
+            timeout,
+            max_timeout,
+            progress=on_progress is not None,
+            manualInput=manual_input or None,
+            inputResponses=jsonable(input_responses),
+            requestState=request_state,
+        )
         return read_answer("prompts/get", GetPromptResult.from_json, self._request(json, on_progress))
 
     def complete(

@@ -157,3 +157,46 @@ fn handlers_with_a_mistake_are_refused() {
     let roots = open(json!({"client": {"roots": [{"name": "no uri"}]}, "transport": transport}));
     assert!(roots.contains("uri"), "{roots}");
 }
+
+/// MRTR-16 and MRTR-17 hold for the caller as for the client: the state and the parameters come
+/// back as they were.
+#[test]
+fn a_caller_drives_the_rounds_of_input_itself() {
+    let mut host = Host::new();
+    let server = host.server();
+    let tool = json!({"name": "book", "inputSchema": {"type": "object"}});
+    host.tool_with(server, tool, |port, event| {
+        let call: Value = serde_json::from_slice(&port.describe(event.ticket).unwrap()).unwrap();
+        let answer = &call["inputResponses"]["who"]["content"]["name"];
+        if let Some(name) = answer.as_str() {
+            let text = format!("{name} {} {}", call["state"], body(event)["people"]);
+            port.complete(event.ticket, Shape::Text, text.into()).unwrap();
+            return;
+        }
+        let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+        let request = json!({"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": schema}});
+        let input = json!({"inputRequests": {"who": request}, "state": 1}).to_string();
+        port.complete(event.ticket, Shape::Input, input.into()).unwrap();
+    });
+    let transport = json!({"type": "memory", "server": server});
+    let client = json!({"revision": "2026-07-28"});
+    let (connection, _) =
+        host.opened(json!({"client": client, "handlers": {"elicit": "queue"}, "transport": transport}));
+    let params = json!({"name": "book", "arguments": {"people": 2}});
+    let first = json!({"method": "tools/call", "params": params, "manualInput": true});
+    let needed = host.failure(host.request(connection, first));
+    assert_eq!(
+        (&needed["kind"], &needed["data"]["inputRequests"]["who"]["params"]["message"]),
+        (&json!("inputRequired"), &json!("Who?"))
+    );
+    let responses = json!({"who": {"action": "accept", "content": {"name": "Ann"}}});
+    let second = json!({"method": "tools/call", "params": params, "inputResponses": responses,
+        "requestState": needed["data"]["requestState"]});
+    let reply = host.reply(host.request(connection, second));
+    assert_eq!(text(&body(&reply)), "Ann 1 2");
+
+    let start = json!({"method": "startTask", "params": {"name": "book"}, "manualInput": true});
+    let refused = host.port.request(connection, start.to_string().as_bytes()).unwrap_err();
+    assert_eq!(refused.message, "startTask: its input comes from the handlers of the client");
+    host.stop(1000);
+}

@@ -16,6 +16,7 @@ mod implementation;
 mod logging;
 mod notification;
 mod prompt;
+mod required_input;
 mod resource;
 mod root;
 mod sampling;
@@ -43,6 +44,7 @@ pub use implementation::{Icon, Implementation};
 pub use logging::{LogMessage, LoggingLevel};
 pub use notification::{ElicitationComplete, Progress, ResourceUpdated};
 pub use prompt::{GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
+pub use required_input::RequiredInput;
 pub use resource::{ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceTemplate};
 pub use root::{ListRootsResult, Root};
 pub use sampling::{
