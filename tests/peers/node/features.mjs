@@ -7,13 +7,17 @@ const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwA
 const wav = 'UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQgAAAAAAAAAAAAAAA==';
 const text = value => ({ content: [{ type: 'text', text: value }] });
 
+const form = { type: 'object', properties: { name: { type: 'string', default: 'John Doe' } } };
+
 /**
  * Registers everything. `shape` turns named fields into what this SDK takes as a schema; `notify`
  * sends a notification of a call, and `token` is its progress token, both from what this SDK gives
- * to a handler; `completable` and `Template` are of this SDK.
+ * to a handler; `ask` gives a function that asks the client, and passes the answer on;
+ * `completable` and `Template` are of this SDK.
  */
-export function addFeatures(server, { shape, notify, token, completable, Template }) {
+export function addFeatures(server, { shape, notify, token, ask, completable, Template }) {
   addTools(server, shape);
+  addAsking(server, shape, ask);
   server.registerTool('test_tool_with_progress', { description: 'Report progress three times.' }, async context => {
     for (const progress of [0, 50, 100]) {
       const params = { progressToken: token(context), progress, total: 100, message: `Completed step ${progress} of 100` };
@@ -58,6 +62,15 @@ function addTools(server, shape) {
   tool('test_error_handling', {}, () => {
     throw new Error('This tool intentionally returns an error for testing');
   });
+}
+
+function addAsking(server, shape, ask) {
+  const tool = (name, inputs, params, show) => server.registerTool(name, { description: name, inputSchema: shape(inputs) }, ask(params, show));
+
+  tool('test_elicitation_sep1034_defaults', {}, { elicit: { mode: 'form', message: 'Please review the defaults', requestedSchema: form } }, ({ action }) => text(`action: ${action}`));
+  const messages = [{ role: 'user', content: { type: 'text', text: 'How are you?' } }];
+  tool('test_sampling', { prompt: z.string() }, { createMessage: { messages, maxTokens: 100 } }, ({ content }) => text(`LLM response: ${content.text}`));
+  tool('test_roots', {}, { listRoots: undefined }, ({ roots }) => text(`roots: ${roots.map(root => root.uri).join(', ')}`));
 }
 
 function addContent(server, Template) {

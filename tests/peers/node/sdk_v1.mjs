@@ -8,14 +8,34 @@ import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mc
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
+import {
+  CreateMessageRequestSchema,
+  CreateMessageResultSchema,
+  ElicitRequestSchema,
+  ElicitResultSchema,
+  ListRootsRequestSchema,
+  ListRootsResultSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { addFeatures } from './features.mjs';
+import { host } from './host.mjs';
 import { commandOf, play } from './play.mjs';
 import { listen, usage } from './serve.mjs';
+
+const asked = {
+  elicit: ['elicitation/create', ElicitResultSchema],
+  createMessage: ['sampling/createMessage', CreateMessageResultSchema],
+  listRoots: ['roots/list', ListRootsResultSchema],
+};
 
 const make = () => addFeatures(new McpServer({ name: 'peer-ts-1', version: '1.0.0' }), {
   shape: fields => fields,
   notify: (extra, notification) => extra.sendNotification(notification),
   token: extra => extra._meta?.progressToken,
+  ask: (params, show) => async (_, extra) => {
+    const [[name, given]] = Object.entries(params);
+    const [method, schema] = asked[name];
+    return show(await extra.sendRequest({ method, params: given }, schema));
+  },
   completable,
   Template: ResourceTemplate,
 });
@@ -47,7 +67,10 @@ async function connect(target, asked) {
     if (message.method === 'initialize' && asked !== 'auto') message.params.protocolVersion = asked;
     return send(message, options);
   };
-  const client = new Client({ name: 'peer-ts-1', version: '1.0.0' });
+  const client = new Client({ name: 'peer-ts-1', version: '1.0.0' }, { capabilities: host.capabilities });
+  client.setRequestHandler(ElicitRequestSchema, host.elicit);
+  client.setRequestHandler(CreateMessageRequestSchema, host.sample);
+  client.setRequestHandler(ListRootsRequestSchema, host.roots);
   await client.connect(transport);
   return { client, revision: () => revision };
 }

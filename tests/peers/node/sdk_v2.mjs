@@ -5,10 +5,11 @@ import { createServer } from 'node:http';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
-import { McpServer, ResourceTemplate, completable, createMcpHandler } from '@modelcontextprotocol/server';
+import { McpServer, ResourceTemplate, completable, createMcpHandler, inputRequired } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 import { addFeatures } from './features.mjs';
+import { host } from './host.mjs';
 import { commandOf, play } from './play.mjs';
 import { listen, usage } from './serve.mjs';
 
@@ -16,6 +17,11 @@ const make = () => addFeatures(new McpServer({ name: 'peer-ts-2', version: '1.0.
   shape: z.object,
   notify: (context, notification) => context.mcpReq.notify(notification),
   token: context => context.mcpReq._meta?.progressToken,
+  ask: (params, show) => (...given) => {
+    const answer = given.at(-1).mcpReq.inputResponses?.asked;
+    const [[name, details]] = Object.entries(params);
+    return answer ? show(answer) : inputRequired({ inputRequests: { asked: inputRequired[name](details) } });
+  },
   completable,
   Template: ResourceTemplate,
 });
@@ -38,9 +44,13 @@ function serveSessions(port) {
 
 async function connect(target, revision) {
   const modern = revision === 'auto' ? 'auto' : { pin: revision };
+  const { capabilities } = host;
   const client = new Client({ name: 'peer-ts-2', version: '1.0.0' }, revision < '2026'
-    ? { supportedProtocolVersions: [revision] }
-    : { versionNegotiation: { mode: modern } });
+    ? { capabilities, supportedProtocolVersions: [revision] }
+    : { capabilities, versionNegotiation: { mode: modern } });
+  client.setRequestHandler('elicitation/create', host.elicit);
+  client.setRequestHandler('sampling/createMessage', host.sample);
+  client.setRequestHandler('roots/list', host.roots);
   const command = commandOf(target);
   await client.connect(command ? new StdioClientTransport(command) : new StreamableHTTPClientTransport(new URL(target[0])));
   return { client, revision: () => client.getNegotiatedProtocolVersion() };

@@ -16,6 +16,14 @@ class Weather(BaseModel):
     temperature: float
 
 
+class Defaults(BaseModel):
+    name: str = "John Doe"
+
+
+def roots(result: Any) -> str:
+    return f"roots: {', '.join(str(root.uri) for root in result.roots)}"
+
+
 def add(server: Any, types: Any, context: type, tool_error: type[Exception]) -> None:
     """`types` are the models of the SDK, `context` is the class of its contexts, `tool_error` that of failed tools."""
     add_tools(server, TypeAdapter(types.ContentBlock).validate_python, tool_error)

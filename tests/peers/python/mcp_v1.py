@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import features
+import host
 import mcp.types
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -21,7 +22,25 @@ from serve import USAGE, serve
 def make_server() -> FastMCP:
     server = FastMCP("peer-mcp-1", log_level="WARNING")
     features.add(server, mcp.types, Context, ToolError)
+    add_asking(server)
     return server
+
+
+def add_asking(server: FastMCP) -> None:
+    @server.tool()
+    async def test_elicitation_sep1034_defaults(ctx: Context) -> str:
+        return f"action: {(await ctx.elicit('Please review the defaults', features.Defaults)).action}"
+
+    @server.tool()
+    async def test_sampling(prompt: str, ctx: Context) -> str:
+        content = mcp.types.TextContent(type="text", text=prompt)
+        messages = [mcp.types.SamplingMessage(role="user", content=content)]
+        answer = await ctx.session.create_message(messages, max_tokens=100, related_request_id=ctx.request_id)
+        return f"LLM response: {answer.content.text}"
+
+    @server.tool()
+    async def test_roots(ctx: Context) -> str:
+        return features.roots(await ctx.session.list_roots())
 
 
 class Peer:
@@ -50,7 +69,7 @@ async def connect(target: list[str], revision: str) -> AsyncIterator[tuple[Clien
         mcp.types.LATEST_PROTOCOL_VERSION = revision
     parameters = StdioServerParameters(command=target[1], args=target[2:]) if target[0] == "--stdio" else None
     streams = stdio_client(parameters) if parameters else streamable_http_client(target[0])
-    async with streams as (read, write, *_), ClientSession(read, write) as session:
+    async with streams as (read, write, *_), ClientSession(read, write, **host.callbacks(mcp.types)) as session:
         yield session, (await session.initialize()).protocolVersion
 
 

@@ -213,7 +213,7 @@ impl Player<'_> {
         }
         let plays: Vec<Value> = plays
             .into_iter()
-            .map(|(connection, operations)| json!({"revision": self.wanted[connection].asked, "do": operations}))
+            .map(|(connection, operations)| json!({"revision": self.wanted[connection].asked, "host": true, "do": operations}))
             .collect();
         std::fs::write(&file, json!({"plays": plays}).to_string())?;
         Ok(file)

@@ -1,5 +1,6 @@
 //! The official Rust SDK, 3.x line. Usage: see ../README.md.
 
+mod asking;
 mod play;
 mod server;
 

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::model::*;
-use rmcp::service::{NotificationContext, PeerRequestOptions, RunningService, ServiceError};
+use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService, ServiceError};
 use rmcp::transport::{IntoTransport, StreamableHttpClientTransport, TokioChildProcess};
-use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient};
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,7 +15,8 @@ use tokio::time::timeout;
 
 use crate::Fallible;
 
-/// Keeps the latest progress, and the revision that the handshake offers.
+/// A user, a model and a folder. Keeps the latest progress, and the revision that the handshake
+/// offers.
 #[derive(Clone, Default)]
 struct Host {
     progress: Arc<Mutex<Option<f64>>>,
@@ -28,10 +29,34 @@ impl Host {
     }
 }
 
+#[expect(deprecated, reason = "sampling and roots are features of all revisions")]
 impl ClientHandler for Host {
     fn get_info(&self) -> ClientConfig {
         let info = Implementation::new("peer-rmcp", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), info).with_protocol_version(self.revision.clone())
+        let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
+        let capabilities: ClientCapabilities = serde_json::from_value(capabilities).unwrap_or_default();
+        ClientConfig::new(capabilities, info).with_protocol_version(self.revision.clone())
+    }
+
+    async fn create_elicitation(
+        &self,
+        _: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({})))
+    }
+
+    async fn create_message(
+        &self,
+        _: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        let message = SamplingMessage::assistant_text("Fine.");
+        Ok(CreateMessageResult::new(message, "fixture".to_owned()))
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        Ok(ListRootsResult::new(vec![Root::new("file:///work")]))
     }
 
     async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {

@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::sleep;
 
+use crate::asking;
+
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 const WAV: &str = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQgAAAAAAAAAAAAAAA==";
 const STATIC_TEXT: &str = "test://static-text";
@@ -61,7 +63,9 @@ pub(crate) struct Features {
 #[tool_router]
 impl Features {
     pub(crate) fn new() -> Self {
-        Self { tool_router: Self::tool_router(), prompt_router: Self::prompt_router() }
+        let mut tool_router = Self::tool_router();
+        asking::add(&mut tool_router);
+        Self { tool_router, prompt_router: Self::prompt_router() }
     }
 
     #[tool(description = "Give the message back.")]

@@ -37,20 +37,23 @@ pub fn complete_answer(
     if method == method::ELICITATION_CREATE {
         complete_content(params, &mut answer);
     }
-    if method == method::SAMPLING_CREATE_MESSAGE && revision < Revision::V2025_11_25 {
+    if method == method::SAMPLING_CREATE_MESSAGE {
         to_one_block(&mut answer, revision)?;
     }
     check_answer(method, params, &answer).map(|()| answer)
 }
 
-/// Before 2025-11-25 the content of a message is one block.
+/// Before 2025-11-25 the content of a message is one block. Since then it may be a list, but the
+/// official SDKs accept lists only where tools are offered, so one block is no list there either.
 fn to_one_block(answer: &mut Value, revision: Revision) -> Result<(), AnswerError> {
-    let Some(Value::Array(blocks)) = answer.get_mut("content") else { return Ok(()) };
-    if blocks.len() != 1 {
-        let text = format!("the content has {} blocks, and in {revision} a message has one", blocks.len());
-        return Err(AnswerError::Malformed(text));
+    match answer.get_mut("content") {
+        Some(Value::Array(blocks)) if blocks.len() == 1 => answer["content"] = blocks.remove(0),
+        Some(Value::Array(blocks)) if revision < Revision::V2025_11_25 => {
+            let text = format!("the content has {} blocks, and in {revision} a message has one", blocks.len());
+            return Err(AnswerError::Malformed(text));
+        }
+        _ => {}
     }
-    answer["content"] = blocks.remove(0);
     Ok(())
 }
 
@@ -192,7 +195,8 @@ mod tests {
                 .map(|answer| answer["content"].clone())
         };
         assert_eq!(complete(json!([block]), Revision::V2025_06_18), Ok(block.clone()));
-        assert_eq!(complete(json!([block]), Revision::V2025_11_25), Ok(json!([block])));
+        assert_eq!(complete(json!([block]), Revision::V2025_11_25), Ok(block.clone()), "alone, it is no list");
+        assert_eq!(complete(json!([block, block]), Revision::V2025_11_25), Ok(json!([block, block])));
         assert_eq!(complete(block.clone(), Revision::V2024_11_05), Ok(block.clone()));
         let error = complete(json!([block, block]), Revision::V2025_03_26).unwrap_err().to_string();
         assert!(error.contains("2 blocks") && error.contains("2025-03-26"), "{error}");
