@@ -506,8 +506,8 @@ typedef void (*trunkline_cancel_callback)(struct trunkline_str reason, void *use
  * its error. All of it is borrowed until the callback returns: answer the call, ask again, or keep
  * it with `trunkline_call_retain`.
  *
- * `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from
- * the top with the answer, as a new call. Free what you have and return; what this call is
+ * `TRUNKLINE_SUSPENDED` is not a failure: the client is being asked, and the handler runs again
+ * from the top with the answer, as a new call. Free what you have and return; what this call is
  * answered with, if at all, is dropped.
  */
 typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
@@ -846,11 +846,11 @@ void trunkline_server_free(struct trunkline_server *server);
  *   `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`;
  *   `{"ref", "argument": {"name", "value"}, "context"}`, answered with a value: an array of texts,
  *   or `{"values", "total", "hasMore"}`.
- * - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for things that
- *   are not registered; `{"list": {"cursor"}}`, answered with the value `{"items", "nextCursor"}`,
- *   or `{"get": {the request's params}}` for a name or URI that is not registered, answered as the
- *   thing would be; the value `null` says that there is none. Schemas and scopes of its tools are
- *   its own to check.
+ * - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for features
+ *   that are not registered; `{"list": {"cursor"}}`, answered with the value
+ *   `{"items", "nextCursor"}`, or `{"get": {the request's params}}` for a name or URI that is not
+ *   registered, answered as the feature would be; the value `null` says that there is none.
+ *   Schemas and scopes of its tools are its own to check.
  * - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
  *   `{"method", "params"}`, see `trunkline_call_next`; answered with a full result.
  * - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
@@ -862,8 +862,8 @@ void trunkline_server_free(struct trunkline_server *server);
  *
  * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
  * `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is wrong. `destructor` fires exactly
- * once: when the thing is removed or the server freed and no call uses `user_data` any more, or at
- * once if this function fails.
+ * once: when the feature is removed or the server freed and no call uses `user_data` any more, or
+ * at once if this function fails.
  */
 enum trunkline_result trunkline_server_add(struct trunkline_server *server,
                                            struct trunkline_str kind,
@@ -875,8 +875,8 @@ enum trunkline_result trunkline_server_add(struct trunkline_server *server,
                                            struct trunkline_error **error);
 
 /**
- * Removes what `trunkline_server_add` added. Connected clients are told; calls that run are not
- * disturbed. `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
+ * Removes what `trunkline_server_add` added. Connected clients are notified; calls that run are
+ * not disturbed. `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
  */
 enum trunkline_result trunkline_server_remove(struct trunkline_server *server,
                                               uint64_t registration,
@@ -965,15 +965,15 @@ void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
 struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call);
 
 /**
- * Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`,
- * `meta`, `progress` (whether the caller asked for it), `auth` (who the caller is, an object with
- * at least `principal`), `inputResponses` and `state` (what the round before brought:
+ * Information about the call as JSON: `method`, `name`, `revision`, `clientInfo`,
+ * `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it), `auth` (the
+ * caller, an object with at least `principal`), `inputResponses` and `state` (of the round before:
  * `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
  * `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
  */
-enum trunkline_result trunkline_call_facts(const struct trunkline_call *call,
-                                           struct trunkline_text **description,
-                                           struct trunkline_error **error);
+enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
+                                          struct trunkline_text **description,
+                                          struct trunkline_error **error);
 
 /**
  * The member of this description at a JSON pointer: "/auth/principal", "/state",
@@ -1156,7 +1156,7 @@ enum trunkline_result trunkline_client_connect_memory(struct trunkline_server *s
 
 /**
  * Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
- * ticket that is already answered is no error.
+ * ticket that is already answered is not an error.
  */
 enum trunkline_result trunkline_client_cancel(struct trunkline_client *client,
                                               uint64_t ticket,
@@ -1180,12 +1180,12 @@ enum trunkline_result trunkline_client_set_roots(struct trunkline_client *client
                                                  struct trunkline_error **error);
 
 /**
- * Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
- * `description` is yours: `trunkline_text_free`.
+ * Information about the connection as JSON: `revision`, `serverInfo`, `capabilities`,
+ * `instructions`. `description` is yours: `trunkline_text_free`.
  */
-enum trunkline_result trunkline_client_facts(const struct trunkline_client *client,
-                                             struct trunkline_text **description,
-                                             struct trunkline_error **error);
+enum trunkline_result trunkline_client_info(const struct trunkline_client *client,
+                                            struct trunkline_text **description,
+                                            struct trunkline_error **error);
 
 /**
  * The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
@@ -2567,8 +2567,8 @@ enum trunkline_result trunkline_request_options_new(struct trunkline_request_opt
                                                     struct trunkline_error **error);
 
 /**
- * Sets the name of the question that an answer of the client belongs to, in a request of a
- * handler. Without it, questions are counted by kind.
+ * Sets the name of the client request that an answer belongs to, in a request of a handler.
+ * Without it, client requests are counted by kind.
  */
 enum trunkline_result trunkline_request_options_set_key(struct trunkline_request_options *options,
                                                         struct trunkline_str key);
@@ -2765,7 +2765,7 @@ enum trunkline_result trunkline_client_subscribe(struct trunkline_client *client
                                                  struct trunkline_error **error);
 
 /**
- * Ends a subscription of this client. One that is over is no error.
+ * Ends a subscription of this client. One that is over is not an error.
  */
 enum trunkline_result trunkline_client_unsubscribe(struct trunkline_client *client,
                                                    uint64_t subscription,
@@ -2789,7 +2789,7 @@ enum trunkline_result trunkline_client_start_task(struct trunkline_client *clien
 
 /**
  * Ends the polling for a task of this client, and leaves the task alone. One that is closed is
- * no error.
+ * not an error.
  */
 enum trunkline_result trunkline_client_close_task(struct trunkline_client *client,
                                                   uint64_t task,
@@ -3005,10 +3005,10 @@ enum trunkline_result trunkline_client_options_on_request_headers(struct trunkli
                                                                   trunkline_destructor destructor);
 
 /**
- * Loads credentials from a store of the program's own. With `save_credentials` and
- * `remove_credentials`, in the place of the option `store`. `callback` gets CredentialsKey as
- * JSON, and answers with LoadedCredentials by `trunkline_call_return_result`. `destructor` fires
- * exactly once, when neither the options nor a client uses `user_data` any more.
+ * Loads credentials from a store of the program's own, in the place of the option `store`. Needs
+ * the functions that save and remove them, too. `callback` gets CredentialsKey as JSON, and
+ * answers with LoadedCredentials by `trunkline_call_return_result`. `destructor` fires exactly
+ * once, when neither the options nor a client uses `user_data` any more.
  */
 enum trunkline_result trunkline_client_options_on_load_credentials(struct trunkline_client_options *options,
                                                                    trunkline_call_callback callback,

@@ -23,8 +23,8 @@ use crate::requests::{OnComplete, PreparedRequest, ReplyArguments, trunkline_req
 /// its error. All of it is borrowed until the callback returns: answer the call, ask again, or keep
 /// it with `trunkline_call_retain`.
 ///
-/// `TRUNKLINE_SUSPENDED` is no failure: the client is being asked, and the handler runs again from
-/// the top with the answer, as a new call. Free what you have and return; what this call is
+/// `TRUNKLINE_SUSPENDED` is not a failure: the client is being asked, and the handler runs again
+/// from the top with the answer, as a new call. Free what you have and return; what this call is
 /// answered with, if at all, is dropped.
 pub type trunkline_answer_callback = Option<
     unsafe extern "C" fn(

@@ -111,7 +111,7 @@ impl ResponseReceiver {
     }
 }
 
-/// The target of a request. Bytes that are no text are replaced by a NUL byte, so that the core
+/// The target of a request. Bytes that are not text are replaced by a NUL byte, so that the core
 /// refuses the request.
 pub(crate) fn target_of(target: &[u8]) -> String {
     String::from_utf8_lossy(target).replace(char::REPLACEMENT_CHARACTER, "\0")

@@ -3,7 +3,7 @@
 //! One of them, the leader, sleeps on a descriptor that only the leader empties; the others sleep
 //! on a condition variable. A signal handler can only write to a descriptor, so without the leader
 //! nothing could wake the threads then. The descriptor that the host's event loop watches is
-//! another one: a dispatch on a third thread must not swallow the news of a sleeper.
+//! another one: a dispatch on a third thread must not take the byte that a sleeper needs.
 
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@ import { invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
 import type { ServersOf } from "./generated/group-servers.js";
 import type { JsonObject, Root } from "./generated/model.js";
-import { ClientOperations, notifications, type ConnectionFacts } from "./generated/operations.js";
+import { ClientOperations, notifications, type ConnectionDescription } from "./generated/operations.js";
 import { clientOptionsTimes, oauthOptionsTimes, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { isTransport } from "./generated/transport.js";
@@ -47,7 +47,7 @@ export type ClientEvents = {
 export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   readonly #connection: Connection;
   readonly #handlers: Handlers;
-  #opened: ConnectionFacts = { revision: "", capabilities: {} };
+  #opened: ConnectionDescription = { revision: "", capabilities: {} };
 
   /** @internal */
   protected static async open<C extends ConnectedClient>(make: (connection: Connection, handlers: Handlers) => C, target: ConnectTarget | ServersOf, options: ConnectOptions): Promise<C> {
@@ -62,7 +62,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     const client = make(connection, handlers);
     const settings = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined };
     const config = { client: settings, handlers: handlers.lanes, auth: authorization(auth) };
-    client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as ConnectionFacts;
+    client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as ConnectionDescription;
     return client;
   }
 
@@ -115,7 +115,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   }
 
   /** @internal */
-  protected override get facts(): ConnectionFacts {
+  protected override get described(): ConnectionDescription {
     if (!this.#opened.serverInfo) Object.assign(this.#opened, this.#connection.describe());
     return this.#opened;
   }

@@ -2,7 +2,7 @@
 import { form } from "./client-requests.js";
 import type { ElicitResult, FormContent } from "./client-requests.js";
 import { stringify, thrownBy } from "./errors.js";
-import { ClientRequests, elicit, type CallFacts, type ClientRequestSender } from "./generated/client-requests.js";
+import { ClientRequests, elicit, type CallDescription, type ClientRequestSender } from "./generated/client-requests.js";
 import { ClosedError, ProtocolError } from "./generated/errors.js";
 import type { JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
@@ -13,7 +13,7 @@ import type { Schema } from "./schema/convert.js";
 import { InvalidArguments, validated } from "./schema/validate.js";
 
 /** The facts about a call, and what the handler keeps for its later runs. */
-interface CallInfo extends CallFacts {
+interface CallInfo extends CallDescription {
   once: JsonObject;
 }
 
@@ -136,7 +136,7 @@ export class Context extends ClientRequests {
   }
 
   async #once<T>(name: string, work: () => T | Promise<T>): Promise<unknown> {
-    const { once } = this.facts;
+    const { once } = this.described;
     if (Object.hasOwn(once, name)) return once[name];
     try {
       const json = stringify({ once: { name, value: (await work()) ?? null } }, `the value of once(${JSON.stringify(name)})`);
@@ -165,7 +165,7 @@ export class Context extends ClientRequests {
   }
 
   /** @internal */
-  protected override get facts(): CallInfo {
+  protected override get described(): CallInfo {
     try {
       return (this.#info ??= JSON.parse(this.#port.describe(this.#ticket)) as CallInfo);
     } catch (error) {

@@ -47,9 +47,9 @@ function describe(error: unknown): string {
 
 function textOf(thrown: unknown): string {
   if (isError(thrown)) return typeof thrown.stack === "string" ? thrown.stack : `${thrown.name}: ${thrown.message}`;
-  if (typeof thrown !== "object" || thrown === null) return `${inspect(thrown)}, which is no Error`;
+  if (typeof thrown !== "object" || thrown === null) return `${inspect(thrown)}, which is not an Error`;
   const { message } = thrown as { message?: unknown };
-  return `an object that is no Error${typeof message === "string" ? `: ${message}` : ""}`;
+  return `an object that is not an Error${typeof message === "string" ? `: ${message}` : ""}`;
 }
 
 /** True also for errors of other realms of the process. */

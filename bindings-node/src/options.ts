@@ -8,9 +8,9 @@ import { inMilliseconds } from "./times.js";
 /** Name and version of the server. */
 export type ServerInfo = Implementation;
 
-/** Limits and habits of a server. All times are in milliseconds. */
+/** Limits and behaviour of a server. All times are in milliseconds. */
 export interface ServerOptions extends generated.ServerOptions {
-  /** How to use this server, for the model. */
+  /** Instructions for the model. */
   instructions?: string;
 }
 

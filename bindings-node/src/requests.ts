@@ -34,7 +34,7 @@ export interface ToolCallOptions<S extends Schema | undefined = undefined> exten
   raiseOnError?: boolean;
 }
 
-/** The result of a call; values that are no objects are `result` in the structured content. */
+/** The result of a call; values that are not objects are `result` in the structured content. */
 export type ToolResult<S> = S extends Schema ? Omit<CallToolResult, "structuredContent"> & { structuredContent: Structured<Arguments<S>> } : CallToolResult;
 
 type Structured<T> = T extends readonly unknown[] | string | number | boolean | null ? { result: T } : T;

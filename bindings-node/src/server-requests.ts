@@ -8,27 +8,17 @@ import { resultOf } from "./returns.js";
 /** All handlers of a client. */
 export type ServerHandlers = RequestHandlers & NotificationHandlers;
 
-type Listener = (params: unknown) => void;
-
 export class Handlers {
   readonly #callables = new Map<string, Callable>();
-  readonly #listeners = new Map<string, Listener>();
+  readonly #listeners = new Map<string, (params: unknown) => void>();
 
   /** Adds handlers in the place of those of the same name. */
   add(handlers: ServerHandlers): void {
-    for (const name of namesOf(operations)) {
-      const handler = handlers[name];
-      if (handler === undefined) continue;
-      checkHandler(handler, name);
+    for (const [name, handler] of given(handlers, operations)) {
       const run = (request: never, { signal }: ServerRequestContext): unknown => handler(request, { signal });
       this.#callables.set(operations[name], { run, answer: (result) => answerOf(result, name) });
     }
-    for (const name of namesOf(notified)) {
-      const handler = handlers[name];
-      if (handler === undefined) continue;
-      checkHandler(handler, name);
-      this.#listeners.set(notified[name], handler as Listener);
-    }
+    for (const [name, handler] of given(handlers, notified)) this.#listeners.set(notified[name], handler as (params: unknown) => void);
   }
 
   /** Adds the functions of a transport. */
@@ -61,6 +51,11 @@ function answerOf(result: unknown, name: keyof RequestHandlers): ReturnType<type
   throw new TypeError(`${name} returned ${String(result)}, which is not a result`);
 }
 
-function namesOf<K extends string>(record: Record<K, string>): K[] {
-  return Object.keys(record) as K[];
+/** The handlers of these names, as far as they are given. */
+function given<K extends keyof ServerHandlers>(handlers: ServerHandlers, names: Record<K, string>): [K, NonNullable<ServerHandlers[K]>][] {
+  return (Object.keys(names) as K[]).flatMap((name) => {
+    const handler = handlers[name];
+    if (handler !== undefined) checkHandler(handler, name);
+    return handler === undefined ? [] : [[name, handler]];
+  });
 }

@@ -3,11 +3,11 @@ import { ClosedError } from "./generated/errors.js";
 import { completionFeature, type CompletionHandler } from "./features/completion.js";
 import type { Feature, Registration } from "./features/feature.js";
 import { middlewareFeature, type Middleware } from "./features/middleware.js";
-import { promptFeature, type PromptConfig, type PromptHandler } from "./features/prompt.js";
+import { promptFeature, type PromptOptions, type PromptHandler } from "./features/prompt.js";
 import { providerFeature, type Provider } from "./features/provider.js";
-import { resourceFeature, type ResourceConfig, type ResourceHandler } from "./features/resource.js";
+import { resourceFeature, type ResourceOptions, type ResourceHandler } from "./features/resource.js";
 import { skillFeature, type SkillFiles, type SkillOptions } from "./features/skill.js";
-import { toolFeature, type Handler, type ToolConfig } from "./features/tool.js";
+import { toolFeature, type Handler, type ToolOptions } from "./features/tool.js";
 import { verifierFeature } from "./features/verifier.js";
 import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
 import { Mount } from "./http-mount/mount.js";
@@ -64,7 +64,7 @@ export class Server {
    */
   registerTool<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>(
     name: string,
-    config: ToolConfig<I, O>,
+    config: ToolOptions<I, O>,
     handler: Handler<I, O>,
   ): Registration {
     return this.#register(toolFeature(name, config, handler));
@@ -74,12 +74,12 @@ export class Server {
    * Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources
    * whose URI matches. An exact URI wins over templates.
    */
-  registerResource<const U extends string>(name: string, uri: U, config: ResourceConfig, handler: ResourceHandler<U>): Registration {
+  registerResource<const U extends string>(name: string, uri: U, config: ResourceOptions, handler: ResourceHandler<U>): Registration {
     return this.#register(resourceFeature(name, uri, config, handler));
   }
 
   /** Adds a prompt. */
-  registerPrompt<A extends StandardSchemaV1 | undefined = undefined>(name: string, config: PromptConfig<A>, handler: PromptHandler<A>): Registration {
+  registerPrompt<A extends StandardSchemaV1 | undefined = undefined>(name: string, config: PromptOptions<A>, handler: PromptHandler<A>): Registration {
     return this.#register(promptFeature(name, config, handler));
   }
 

@@ -23,7 +23,7 @@ test("a protocol error carries code and data", () => {
   assert.deepEqual([error.code, error.data], [-32602, { a: 1 }]);
 });
 
-test("what is no error object is internal and keeps its text", () => {
+test("what is not an error object is internal and keeps its text", () => {
   for (const [body, message] of [["panic: x", "panic: x"], ['{"kind":"constructor","message":"m"}', "m"]]) {
     assert.deepEqual([errorOf(body).kind, errorOf(body).message], ["internal", message]);
   }

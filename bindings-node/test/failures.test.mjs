@@ -42,10 +42,10 @@ test("everything that can be thrown can be logged, within bounds", async () => {
   circle.cause = circle;
   const unreadable = Object.defineProperty(new Error("x"), "stack", { get: () => { throw new Error("no stack"); } });
   for (const [error, expected] of [
-    ["a text", /'a text', which is no Error/],
-    [undefined, /undefined, which is no Error/],
-    [Symbol("s"), /Symbol\(s\), which is no Error/],
-    [{ message: "hm", secret: "secret" }, /an object that is no Error: hm/],
+    ["a text", /'a text', which is not an Error/],
+    [undefined, /undefined, which is not an Error/],
+    [Symbol("s"), /Symbol\(s\), which is not an Error/],
+    [{ message: "hm", secret: "secret" }, /an object that is not an Error: hm/],
     [circle, /circle/],
     [new AggregateError([new Error("one"), new Error("two")], "both"), /both[^]*caused by: Error: one[^]*caused by: Error: two/],
     [new Error("long".repeat(100_000)), /long.*…$/],
@@ -59,7 +59,7 @@ test("everything that can be thrown can be logged, within bounds", async () => {
   }
 });
 
-test("a protocol error whose data is no JSON still answers the call", async () => {
+test("a protocol error whose data is not JSON still answers the call", async () => {
   const circle = {};
   circle.self = circle;
   const { log } = await logOf(new ProtocolError("odd", { code: 7, data: circle }));

@@ -123,7 +123,7 @@ test("hooks that cannot be are refused, and say why", () => {
   assert.throws(() => server.use("tools/calls", () => ({})), { kind: "invalidArgument", message: /tools\/calls/ });
   assert.throws(() => server.use("initialize", () => ({})), { kind: "invalidArgument", message: /initialize/ });
   assert.throws(() => server.use("tools/call"), { kind: "invalidArgument", message: /handler of a middleware/ });
-  assert.throws(() => server.registerProvider("tool", { list: () => [] }), { kind: "invalidArgument", message: /"tool" is none of/ });
+  assert.throws(() => server.registerProvider("tool", { list: () => [] }), { kind: "invalidArgument", message: /"tool" is not one of/ });
   assert.throws(() => server.registerProvider("tools", {}), { kind: "invalidArgument", message: /function list/ });
   assert.throws(() => server.registerCompletion({ type: "ref/tool", name: "x" }, "a", () => []), { kind: "invalidArgument", message: /ref/ });
   assert.throws(() => server.registerResource("x", "no uri", {}, () => ""), { kind: "invalidArgument", message: /no uri/ });

@@ -98,7 +98,7 @@ test("an answer that is larger than the client takes is an error that names the 
   }
 });
 
-test("nobody there, a path that is no endpoint, and what is no URL", async () => {
+test("nobody there, a path that is not an endpoint, and what is not a URL", async () => {
   const gone = await server.listen({ port: 0 });
   await gone.close();
   await assert.rejects(Client.connect(gone.url), { kind: "transport", reason: "refused", httpStatus: undefined });

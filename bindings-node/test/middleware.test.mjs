@@ -101,7 +101,7 @@ test("what was read before is understood in request.body", async () => {
     });
     const client = await Client.connect(url, { revision: "2025-11-25" });
     assert.equal((await client.callTool("hello")).content[0].text, "hi");
-    await client.close(); // A DELETE, whose body was read before and is none.
+    await client.close(); // A DELETE, whose body was read before and is not one.
   }
 });
 

@@ -13,7 +13,7 @@ const rows = [
   ["a content block", block, Shape.Content, JSON.stringify(block)],
   ["content blocks", [block, block], Shape.Content, JSON.stringify([block, block])],
   ["an object", { a: 1 }, Shape.Object, '{"a":1}'],
-  ["an object with a type that is no content", { type: "text", n: 1 }, Shape.Object, '{"type":"text","n":1}'],
+  ["an object with a type that is not a content", { type: "text", n: 1 }, Shape.Object, '{"type":"text","n":1}'],
   ["a number", 1.5, Shape.Value, "1.5"],
   ["a boolean", false, Shape.Value, "false"],
   ["null", null, Shape.Value, "null"],

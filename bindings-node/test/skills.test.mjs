@@ -44,7 +44,7 @@ describe("skills", () => {
     assert.equal((await uris()).length, 2);
   });
 
-  test("SKL-08, SKL-11: what is no skill is refused, and the error says why", async () => {
+  test("SKL-08, SKL-11: what is not a skill is refused, and the error says why", async () => {
     const refused = JSON.parse(await peer.call("wrong"));
     const patterns = [/needs the file SKILL\.md/, /frontmatter/, /\.\.\/y/, /"SKILL\.md" of a skill must be a string or bytes, not number/, /must be a path or a file: URL/, /no\/such\/folder/, /must end with its name/];
     assert.equal(refused.length, patterns.length);

@@ -6,7 +6,7 @@ import { Client, InvalidArgumentError, Server } from "trunkline";
 
 const info = { name: "s", version: "1" };
 
-test("what is no time is refused with the name of the option", async () => {
+test("what is not a time is refused with the name of the option", async () => {
   const server = new Server(info);
   server.registerTool("t", {}, () => "hi");
   const client = await Client.connect(server);

@@ -89,7 +89,7 @@ test("what a handler returns becomes the result", async () => {
   );
 });
 
-test("an output schema gives structured content, wrapped where it is no object", async () => {
+test("an output schema gives structured content, wrapped where it is not an object", async () => {
   const city = z.object({ city: z.string(), unit: z.string().default("C") });
   await connected(
     (server) => {
@@ -464,7 +464,7 @@ test("a listener that throws is an uncaught exception, and the next event still 
     },
   ));
 
-test("what a schema describes is no whole result, however much it looks like one", () =>
+test("what a schema describes is not a whole result, however much it looks like one", () =>
   connected(
     (server) => {
       const outputSchema = z.object({ content: z.array(z.string()), n: z.number().default(5) });

@@ -1,4 +1,4 @@
-//! How failures of the bridge reach Python: one exception that carries the error object, mapped to
+//! Failures of the bridge in Python: one exception that carries the error object, mapped to
 //! classes in Python.
 
 use std::any::Any;

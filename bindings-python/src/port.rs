@@ -13,7 +13,7 @@ use crate::decode::decode;
 use crate::encode::encode;
 use crate::error::{contained, from_bridge, raise};
 
-/// How long a wait may go on without looking for signals (Ctrl-C).
+/// Longest wait without looking for signals (Ctrl-C).
 const SLICE: Duration = Duration::from_millis(100);
 
 /// The longest wait of one call; whoever wants longer calls again.

@@ -271,7 +271,7 @@ def test_what_has_an_effect_happens_once(asking: list[str], revision: str) -> No
         assert peer.call("booking") == f"77 Ada Ada after {3 if peer.modern else 1} runs"
         assert len(peer.rounds) == (2 if peer.modern else 0)
         assert peer.call("booking_in_thread") == "xAdax"
-    # Each tool had one effect, and a handler that runs again is no failure to be logged.
+    # Each tool had one effect, and a handler that runs again is not a failure to be logged.
     assert peer.errors == "effect\neffect\n"
 
 
@@ -477,5 +477,5 @@ def test_forms_are_not_kept_for_ever() -> None:
     gc.collect()
     assert sum(one() is not None for one in made) < 100
     nonsense: Any = [str]
-    with pytest.raises(InvalidArgumentError, match="no dataclass"):
+    with pytest.raises(InvalidArgumentError, match="not a dataclass"):
         elicit("Who?", nonsense)

@@ -410,9 +410,9 @@ def test_wrong_words_are_refused() -> None:
 
         async def get(self, params: Any, ctx: Context) -> Any: ...
 
-    with pytest.raises(InvalidArgumentError, match="none of tools"):
+    with pytest.raises(InvalidArgumentError, match="not one of tools"):
         server.list_changed(wrong)
-    with pytest.raises(InvalidArgumentError, match="none of tools"):
+    with pytest.raises(InvalidArgumentError, match="not one of tools"):
         server.add_provider(wrong, Fine())
     fine = Fine()
     server.add_provider("tools", fine)

@@ -385,7 +385,7 @@ def test_certificates_of_servers_and_clients(monkeypatch: pytest.MonkeyPatch) ->
             assert await outcome(port) == "tls"
             assert await outcome(port, ca=authority) == 500
             monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(TLS / "missing.pem"))
-            assert await outcome(port) == "tls", "a file that cannot be read is no reason to fail"
+            assert await outcome(port) == "tls", "a file that cannot be read is not a reason to fail"
             monkeypatch.delenv("NODE_EXTRA_CA_CERTS")
             for variable in ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
                 with monkeypatch.context() as changed:

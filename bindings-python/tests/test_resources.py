@@ -357,7 +357,7 @@ def positional(a: str, /) -> str:
 
 REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("add_resource", ("notes://x", functools.partial(nothing)), {}, "pass name="),
-    ("add_resource", ("notes://x", one), {}, "'a' is no variable of 'notes://x': there is none"),
+    ("add_resource", ("notes://x", one), {}, "'a' is not a variable of 'notes://x': there is none"),
     ("add_resource", ("notes://{b}", one), {}, "there are b"),
     ("add_resource", ("notes://{b}", nothing), {}, "no parameter takes the variable 'b'"),
     ("add_resource", ("notes://{b", nothing), {}, "uriTemplate"),

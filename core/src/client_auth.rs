@@ -12,7 +12,7 @@ pub trait ClientAuth: Send + Sync + 'static {
 
     /// A server has refused a request (401 or 403). `true`: the request is to be made once more,
     /// with new headers.
-    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> BoxedTask<Result<bool, AuthError>>;
+    fn refused(&self, request: &OutgoingRequest, refusal: CredentialsRefusal) -> BoxedTask<Result<bool, AuthError>>;
 
     /// A server has sent a nonce for the next proof of possession (RFC 9449 section 8.2).
     fn nonce(&self, request: &OutgoingRequest, nonce: &str) {
@@ -67,14 +67,14 @@ impl OutgoingRequest {
 /// The refusal of a request by a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Denial {
+pub struct CredentialsRefusal {
     /// The HTTP status: 401 or 403.
     pub status: u16,
     /// The values of `WWW-Authenticate`.
     pub challenges: Vec<String>,
     /// The headers that the request got from [`ClientAuth::headers`].
     pub headers: Vec<(String, String)>,
-    /// How often this request was refused before.
+    /// Number of earlier refusals of this request.
     pub round: usize,
     /// A person may be asked: somebody waits for the answer of this request.
     pub interactive: bool,

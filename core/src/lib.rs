@@ -49,9 +49,9 @@
 //! annotations, icons, scopes, tasks. They are added with [`ServerBuilder::add_tool`] and its like,
 //! and to a running server with [`Server::add_tool`].
 //!
-//! **Questions to the client** are calls of the context: [`Context::elicit`] asks the user,
-//! [`Context::sample`] the model, [`Context::roots`] for folders, and [`Context::progress`] and
-//! [`Context::log`] tell how far the call is. The same code serves every revision.
+//! **Client requests** are calls of the context: [`Context::elicit`] asks the user,
+//! [`Context::sample`] the model, [`Context::list_roots`] for folders, and [`Context::progress`]
+//! and [`Context::log`] report how far the call is. The same code serves every revision.
 //!
 //! ```
 //! use trunkline::prelude::*;
@@ -107,8 +107,8 @@
 #![forbid(unsafe_code)]
 // Only `transport` and tests may use what clippy.toml forbids.
 #![cfg_attr(test, allow(clippy::disallowed_types))]
-// Parts of a module that only another feature uses are no mistake; with all features on, they would
-// be.
+// Parts of a module that only another feature uses are not a mistake; with all features on, they
+// would be.
 #![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
 #[cfg(feature = "auth")]
@@ -119,6 +119,8 @@ pub mod bridge_support;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod client_auth;
+#[cfg(all(test, feature = "full"))]
+mod kept_log;
 pub mod prelude;
 #[cfg(any(feature = "client", feature = "child-process", feature = "http-client"))]
 mod printable;

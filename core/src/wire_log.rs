@@ -9,10 +9,10 @@ use crate::protocol::{
 /// Takes records.
 pub trait WireLog: Send + Sync + 'static {
     /// Takes the text of one message.
-    fn text(&self, exchange: &WireFacts<'_>, text: &[u8]);
+    fn text(&self, exchange: &MessageInfo<'_>, text: &[u8]);
 
     /// Takes a message that was read already.
-    fn message(&self, exchange: &WireFacts<'_>, message: &Message) {
+    fn message(&self, exchange: &MessageInfo<'_>, message: &Message) {
         let text = match message {
             Message::Request(request) => {
                 envelope::encode_request(&request.id, &request.method, request.params.as_ref().map(|p| p.as_bytes()))
@@ -30,14 +30,15 @@ pub trait WireLog: Send + Sync + 'static {
     }
 }
 
-/// Facts about a recorded message.
+/// Information about a recorded message.
 #[derive(Debug, Clone, Copy)]
-pub struct WireFacts<'a> {
+#[non_exhaustive]
+pub struct MessageInfo<'a> {
     /// Which side records.
     pub side: Side,
     /// Which way the message went, seen from that side.
     pub direction: Direction,
-    /// How it travelled.
+    /// Transport of the message.
     pub transport: Transport,
     /// The revision that governs it; `None` before one is settled.
     pub revision: Option<Revision>,
@@ -60,6 +61,7 @@ pub enum Side {
 
 /// The transport of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Transport {
     /// The standard streams of a process.
     Stdio,

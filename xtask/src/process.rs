@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use process_wrap::std::{ChildWrapper, CommandWrap};
 
-/// How long a process may take to stop after being asked, before it is killed.
+/// Time of a process to stop after being asked, before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(5);
-/// How much of stderr is kept for error messages.
+/// Bytes of stderr that are kept for error messages.
 const STDERR_LINES: usize = 40;
 
 pub(crate) struct Process {
@@ -44,7 +44,7 @@ impl Output {
         self.status.is_some_and(|status| status.success())
     }
 
-    /// How it ended, in words.
+    /// End of the process, in words.
     pub(crate) fn ending(&self) -> String {
         self.status.map_or_else(|| format!("no end after {:.0} s, killed", self.seconds), |status| status.to_string())
     }
@@ -141,7 +141,7 @@ impl Process {
         }
     }
 
-    /// How the process ended; `None` if it has not until the deadline.
+    /// End of the process; `None` if it has not ended by the deadline.
     pub(crate) fn wait(&mut self, until: Instant) -> Option<ExitStatus> {
         loop {
             match self.child.try_wait() {

@@ -13,13 +13,13 @@ pub unsafe extern "C" fn trunkline_call_arguments(call: *const trunkline_call) -
     value_or(trunkline_str::empty(), || Ok(handle!(call).arguments.lend()))
 }
 
-/// Facts about the call as JSON: `method`, `name`, `revision`, `clientInfo`, `clientCapabilities`,
-/// `meta`, `progress` (whether the caller asked for it), `auth` (who the caller is, an object with
-/// at least `principal`), `inputResponses` and `state` (what the round before brought:
+/// Information about the call as JSON: `method`, `name`, `revision`, `clientInfo`,
+/// `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it), `auth` (the
+/// caller, an object with at least `principal`), `inputResponses` and `state` (of the round before:
 /// `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
 /// `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_facts(
+pub unsafe extern "C" fn trunkline_call_info(
     call: *const trunkline_call,
     description: *mut *mut trunkline_text,
     error: *mut *mut trunkline_error,

@@ -77,7 +77,7 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
 }
 
 /// Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
-/// ticket that is already answered is no error.
+/// ticket that is already answered is not an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_cancel(
     client: *mut trunkline_client,
@@ -123,10 +123,10 @@ pub unsafe extern "C" fn trunkline_client_set_roots(
     })
 }
 
-/// Facts about the connection as JSON: `revision`, `serverInfo`, `capabilities`, `instructions`.
-/// `description` is yours: `trunkline_text_free`.
+/// Information about the connection as JSON: `revision`, `serverInfo`, `capabilities`,
+/// `instructions`. `description` is yours: `trunkline_text_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_facts(
+pub unsafe extern "C" fn trunkline_client_info(
     client: *const trunkline_client,
     description: *mut *mut trunkline_text,
     error: *mut *mut trunkline_error,

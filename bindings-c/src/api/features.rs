@@ -23,11 +23,11 @@ use crate::server::trunkline_server;
 ///   `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`;
 ///   `{"ref", "argument": {"name", "value"}, "context"}`, answered with a value: an array of texts,
 ///   or `{"values", "total", "hasMore"}`.
-/// - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for things that
-///   are not registered; `{"list": {"cursor"}}`, answered with the value `{"items", "nextCursor"}`,
-///   or `{"get": {the request's params}}` for a name or URI that is not registered, answered as the
-///   thing would be; the value `null` says that there is none. Schemas and scopes of its tools are
-///   its own to check.
+/// - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for features
+///   that are not registered; `{"list": {"cursor"}}`, answered with the value
+///   `{"items", "nextCursor"}`, or `{"get": {the request's params}}` for a name or URI that is not
+///   registered, answered as the feature would be; the value `null` says that there is none.
+///   Schemas and scopes of its tools are its own to check.
 /// - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
 ///   `{"method", "params"}`, see `trunkline_call_next`; answered with a full result.
 /// - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
@@ -39,8 +39,8 @@ use crate::server::trunkline_server;
 ///
 /// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
 /// `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is wrong. `destructor` fires exactly
-/// once: when the thing is removed or the server freed and no call uses `user_data` any more, or at
-/// once if this function fails.
+/// once: when the feature is removed or the server freed and no call uses `user_data` any more, or
+/// at once if this function fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add(
     server: *mut trunkline_server,
@@ -61,8 +61,8 @@ pub unsafe extern "C" fn trunkline_server_add(
     })
 }
 
-/// Removes what `trunkline_server_add` added. Connected clients are told; calls that run are not
-/// disturbed. `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
+/// Removes what `trunkline_server_add` added. Connected clients are notified; calls that run are
+/// not disturbed. `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_remove(
     server: *mut trunkline_server,

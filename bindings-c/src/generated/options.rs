@@ -859,8 +859,8 @@ impl OptionsHandle for trunkline_request_options {
     }
 }
 
-/// Sets the name of the question that an answer of the client belongs to, in a request of a
-/// handler. Without it, questions are counted by kind.
+/// Sets the name of the client request that an answer belongs to, in a request of a handler.
+/// Without it, client requests are counted by kind.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_key(
     options: *mut trunkline_request_options,

@@ -219,10 +219,10 @@ pub unsafe extern "C" fn trunkline_client_options_on_request_headers(
     set!(options, options.handlers.put("request_headers", CallCallback::required(callback, user_data)?))
 }
 
-/// Loads credentials from a store of the program's own. With `save_credentials` and
-/// `remove_credentials`, in the place of the option `store`. `callback` gets CredentialsKey as
-/// JSON, and answers with LoadedCredentials by `trunkline_call_return_result`. `destructor` fires
-/// exactly once, when neither the options nor a client uses `user_data` any more.
+/// Loads credentials from a store of the program's own, in the place of the option `store`. Needs
+/// the functions that save and remove them, too. `callback` gets CredentialsKey as JSON, and
+/// answers with LoadedCredentials by `trunkline_call_return_result`. `destructor` fires exactly
+/// once, when neither the options nor a client uses `user_data` any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_load_credentials(
     options: *mut trunkline_client_options,

@@ -219,13 +219,13 @@ static void memory_call(void) {
     CHECK(trunkline_client_options_set_info(options, S("suite-client"), S("9")) == TRUNKLINE_OK);
     OK(trunkline_client_connect_memory(server, options, &client, &error));
     trunkline_client_options_free(options);
-    OK(trunkline_client_facts(client, &text, &error));
+    OK(trunkline_client_info(client, &text, &error));
     check_text(text, "/revision", revisions[index]);
     /* DISC-02: a pinned 2026-07-28 has no probe, and the server's name comes a moment later. */
     for (pings = 0; pings < 1000 && !contains(trunkline_text_str(text), "serverInfo"); ++pings) {
       trunkline_text_free(text);
       OK(trunkline_client_ping(client, NULL, &error));
-      OK(trunkline_client_facts(client, &text, &error));
+      OK(trunkline_client_info(client, &text, &error));
     }
     check_text(text, "/serverInfo/name", "suite");
     trunkline_text_free(text);
@@ -983,7 +983,7 @@ static void mounted(void) {
   CHECK(seen.length > 1000000 && seen.chunks > 10);
   trunkline_http_exchange_free(exchange);
 
-  /* Another host, and what is no request. */
+  /* Another host, and what is not a request. */
   exchange = post(listener, &seen, "", "mcp.example", OPENING);
   answered(server, &seen);
   CHECK(seen.status == 403 && strstr(seen.body, "allowedHosts") != NULL);
@@ -1170,7 +1170,7 @@ static void options(void) {
   CHECK(!trunkline_client_options_set_inherit_env(client_options, true));
   CHECK(!trunkline_client_options_set_cwd(client_options, S(".")));
   OK(trunkline_client_connect_http(trunkline_listener_url(listener), client_options, &client, &error));
-  OK(trunkline_client_facts(client, &text, &error));
+  OK(trunkline_client_info(client, &text, &error));
   check_text(text, "/serverInfo/title", "The Suite");
   check_text(text, "/serverInfo/description", "Tests.");
   check_text(text, "/serverInfo/websiteUrl", "https://example.org/");

@@ -152,7 +152,7 @@ static void removed_and_told(void) {
   OK(trunkline_server_resource_updated(server, S("notes://one"), &error));
   OK(trunkline_server_list_changed(server, S("tools"), &error));
   OK(trunkline_server_elicitation_complete(server, S("nobody's"), &error));
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "none of tools",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "not one of tools",
         trunkline_server_list_changed(server, S("sessions"), &error));
   FAILS(TRUNKLINE_NOT_FOUND, "registration", trunkline_server_remove(other, registration, &error));
   OK(trunkline_server_remove(server, registration, &error));

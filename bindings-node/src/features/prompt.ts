@@ -10,7 +10,7 @@ import { validated } from "../schema/validate.js";
 import { checkHandler, type Feature } from "./feature.js";
 
 /** The definition of a prompt. */
-export interface PromptConfig<A extends StandardSchemaV1 | undefined = undefined> extends Omit<Prompt, "name" | "arguments"> {
+export interface PromptOptions<A extends StandardSchemaV1 | undefined = undefined> extends Omit<Prompt, "name" | "arguments"> {
   /**
    * A Standard Schema of an object, whose properties are the arguments. Arguments are strings;
    * other types are converted from them (`z.coerce.number()`).
@@ -37,7 +37,7 @@ export const promptParts: Parts = {
   beside: new Set(["description", ...resultMembers]),
 };
 
-export function promptFeature(name: string, config: PromptConfig<StandardSchemaV1 | undefined>, handler: (args: never, context: Context) => unknown): Feature {
+export function promptFeature(name: string, config: PromptOptions<StandardSchemaV1 | undefined>, handler: (args: never, context: Context) => unknown): Feature {
   const { argsSchema, arguments: given, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `prompt ${quoted}`);

@@ -7,7 +7,7 @@ import { milliseconds } from "../times.js";
 import { checkHandler, type Callable, type Feature } from "./feature.js";
 
 /** The definition of a resource or resource template. */
-export interface ResourceConfig extends Omit<Resource, "uri" | "name"> {
+export interface ResourceOptions extends Omit<Resource, "uri" | "name"> {
   /** Milliseconds that clients may cache the contents. Default: 0. */
   ttl?: number;
   /** Scope of the caches. Default: `private`. */
@@ -49,7 +49,7 @@ type Flat<T> = { [K in keyof T]: T[K] };
 /** Contents of resources, in `contents`. */
 export const resourceParts: Parts = { part: contentsOf, member: "contents", beside: new Set(["ttlMs", "cacheScope", ...resultMembers]) };
 
-export function resourceFeature(name: string, uri: string, config: ResourceConfig, handler: (uri: string, ...rest: never[]) => unknown): Feature {
+export function resourceFeature(name: string, uri: string, config: ResourceOptions, handler: (uri: string, ...rest: never[]) => unknown): Feature {
   const { ttl, cacheScope, ...rest } = config;
   checkHandler(handler, `resource ${JSON.stringify(name)}`);
   const call = handler as (uri: string, ...rest: unknown[]) => unknown;

@@ -10,7 +10,7 @@ import { isPromise, validated } from "../schema/validate.js";
 import { checkHandler, type Feature } from "./feature.js";
 
 /** The definition of a tool. */
-export interface ToolConfig<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>
+export interface ToolOptions<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>
   extends Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution"> {
   /** A JSON Schema or a Standard Schema. Without one the tool takes no arguments. */
   inputSchema?: I;
@@ -46,7 +46,7 @@ export const toolParts: Parts = {
   beside: new Set(["structuredContent", "isError", ...resultMembers]),
 };
 
-export function toolFeature(name: string, config: ToolConfig<Schema | undefined, Schema | undefined>, handler: (args: never, context: Context) => unknown): Feature {
+export function toolFeature(name: string, config: ToolOptions<Schema | undefined, Schema | undefined>, handler: (args: never, context: Context) => unknown): Feature {
   const { inputSchema, outputSchema, requires, scopes, task, deferTask, ui, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `tool ${quoted}`);

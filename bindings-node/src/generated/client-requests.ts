@@ -62,46 +62,46 @@ export abstract class ClientRequests {
   }
 
   /** @internal */
-  protected abstract get facts(): CallFacts;
+  protected abstract get described(): CallDescription;
 
   /** The method of the request, such as `tools/call`. */
   get method(): string {
-    return this.facts.method;
+    return this.described.method;
   }
 
   /** The name of the called tool or prompt, the URI of the read resource, otherwise the method. */
   get name(): string {
-    return this.facts.name;
+    return this.described.name;
   }
 
   /** The protocol revision of the caller. */
   get revision(): string {
-    return this.facts.revision;
+    return this.described.revision;
   }
 
   /** The name and version of the caller, if it gave them. */
   get clientInfo(): Implementation | undefined {
-    return this.facts.clientInfo;
+    return this.described.clientInfo;
   }
 
   /** The capabilities of the caller. */
   get clientCapabilities(): JsonObject {
-    return this.facts.clientCapabilities;
+    return this.described.clientCapabilities;
   }
 
   /** The `_meta` of the request. */
   get meta(): JsonObject {
-    return this.facts.meta;
+    return this.described.meta;
   }
 
   /** The identity of the caller, if its access token was verified. */
   get auth(): Identity | undefined {
-    return this.facts.auth;
+    return this.described.auth;
   }
 
   /** The caller asked for progress; otherwise none is sent. */
   get wantsProgress(): boolean {
-    return this.facts.progress;
+    return this.described.progress;
   }
 
   /**
@@ -109,12 +109,12 @@ export abstract class ClientRequests {
    * an answer are missing.
    */
   get inputResponses(): Readonly<Record<string, JsonObject>> {
-    return this.facts.inputResponses;
+    return this.described.inputResponses;
   }
 
   /** The state that the previous run left with its requests for input. */
   get state(): unknown {
-    return this.facts.state;
+    return this.described.state;
   }
 
   /**
@@ -180,7 +180,7 @@ export abstract class ClientRequests {
 }
 
 /** The call that a handler answers. As the core gives it. */
-export interface CallFacts {
+export interface CallDescription {
   method: string;
   name: string;
   revision: string;

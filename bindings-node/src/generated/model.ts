@@ -64,10 +64,10 @@ export interface Root {
  * - `2025-11-25`: This revision, without a probe.
  * - `2026-07-28`: This revision, without a probe.
  */
-export type Revision = "auto" | "legacy" | "modern" | "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28";
+export type RevisionChoice = "auto" | "legacy" | "modern" | "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28";
 
 /**
- * How severe a log message is, least first (RFC 5424).
+ * Severity of a log message, least first (RFC 5424).
  *
  * - `debug`: For finding faults.
  * - `info`: For general information.
@@ -645,7 +645,7 @@ export interface GetSkillResult {
 }
 
 /**
- * How far a task is.
+ * State of a task.
  *
  * - `working`: It runs.
  * - `input_required`: It waits for the client.
@@ -667,7 +667,7 @@ export interface Task {
   createdAt: string;
   /** The time of the last change (ISO 8601). */
   lastUpdatedAt: string;
-  /** How long it is kept after it was made, in milliseconds; without it, forever. */
+  /** Time that it is kept after it was made, in milliseconds; without it, forever. */
   ttlMs?: number;
   /** The pause between two polls, in milliseconds. */
   pollIntervalMs?: number;
@@ -955,7 +955,7 @@ export interface Change {
 
 /** The progress of a request. */
 export interface Progress {
-  /** How far it is; rises with each notification. */
+  /** Progress so far; rises with each notification. */
   progress: number;
   /** The value at the end, if it is known. */
   total?: number;

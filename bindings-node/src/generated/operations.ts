@@ -107,26 +107,26 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 
   /** @internal */
-  protected abstract get facts(): ConnectionFacts;
+  protected abstract get described(): ConnectionDescription;
 
   /** The protocol revision that is spoken. */
   get revision(): string {
-    return this.facts.revision;
+    return this.described.revision;
   }
 
   /** The name and version of the server, if it gave them. */
   get serverInfo(): Implementation | undefined {
-    return this.facts.serverInfo;
+    return this.described.serverInfo;
   }
 
   /** The capabilities of the server. */
   get capabilities(): JsonObject {
-    return this.facts.capabilities;
+    return this.described.capabilities;
   }
 
   /** The instructions of the server for the model. */
   get instructions(): string | undefined {
-    return this.facts.instructions;
+    return this.described.instructions;
   }
 
   /** Sends a request of the protocol that has no method of its own; gives its result. */
@@ -359,7 +359,7 @@ export interface InputRequest {
  * The server of a connection. Where the revision 2026-07-28 was pinned, everything but the revision
  * is known a moment after the connection was opened. As the core gives it.
  */
-export interface ConnectionFacts {
+export interface ConnectionDescription {
   revision: string;
   serverInfo?: Implementation;
   capabilities: JsonObject;

@@ -32,8 +32,8 @@ export interface RequestHandlers {
    */
   onRequestHeaders?: (request: HeadersRequest, context: ServerRequestContext) => GivenHeaders | Promise<GivenHeaders>;
   /**
-   * Loads credentials from a store of the program's own. With `save_credentials` and
-   * `remove_credentials`, in the place of the option `store`.
+   * Loads credentials from a store of the program's own, in the place of the option `store`. Needs
+   * the functions that save and remove them, too.
    */
   onLoadCredentials?: (request: CredentialsKey, context: ServerRequestContext) => LoadedCredentials | Promise<LoadedCredentials>;
   /** Saves credentials in a store of the program's own. They are secrets. */

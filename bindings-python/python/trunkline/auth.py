@@ -44,7 +44,7 @@ class Auth:
 
 
 class InvalidToken(Exception):
-    """Raised by a verifier: the token is no good. The caller gets 401 and this text."""
+    """Raised by a verifier: the token is not valid. The caller gets 401 and this text."""
 
 
 class InsufficientScope(Exception):

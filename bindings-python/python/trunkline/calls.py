@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
-from ._generated.facts import CallFacts
+from ._generated.facts import CallDescription
 from .errors import CancelledError, from_object, reraise
 from .requests import request_json
 from .schema.jsonable import jsonable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _WAIT_MS: Final = 60_000
 
 
-class Call(CallFacts):
+class Call(CallDescription):
     """The common part of both contexts. The core describes the call on demand."""
 
     __slots__ = ("_info", "_port", "_ticket")
@@ -66,7 +66,7 @@ class Call(CallFacts):
         self._notify({"log": said if logger is None else {**said, "logger": logger}})
 
     def _kept(self, name: str) -> tuple[bool, Any]:
-        """Tells if a value was kept under that name, and returns it."""
+        """Returns whether a value was kept under that name, and the value."""
         kept: dict[str, Any] = self._fact("once") or {}
         return name in kept, kept.get(name)
 

@@ -38,8 +38,6 @@ def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineErro
         return Suspended(message)
     if kind == ProtocolError.kind:
         return ProtocolError(message, data=data) if code is None else ProtocolError(message, code, data)
-    if kind == TransportError.kind:
-        return TransportError(message, data)
-    if kind == InputRequiredError.kind:
-        return InputRequiredError(message, data)
+    if kind in (TransportError.kind, InputRequiredError.kind):
+        return (TransportError if kind == TransportError.kind else InputRequiredError)(message, data)
     return CLASSES.get(kind, InternalError)(message)

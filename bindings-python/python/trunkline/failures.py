@@ -39,7 +39,7 @@ def failure_of(error: BaseException) -> dict[str, Any]:
 
 
 def is_suspension(error: BaseException) -> bool:
-    """Tells if the handler has ended because the client is asked first; a task group wraps that."""
+    """Returns whether the handler has ended because the client is asked first; a task group wraps that."""
     if isinstance(error, Suspended):
         return True
     inner = getattr(error, "exceptions", ())

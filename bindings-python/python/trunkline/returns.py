@@ -20,7 +20,7 @@ Answer: TypeAlias = tuple[int, Any]
 
 
 class Returns:
-    """How the results of one tool are shaped; decided by its return annotation, or else by each value."""
+    """Shape of the results of one tool; decided by its return annotation, or else by each value."""
 
     __slots__ = ("_plain", "_shape", "schema", "wrap")
 

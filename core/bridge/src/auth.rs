@@ -159,7 +159,7 @@ fn algorithms(option: &str, names: Option<Vec<String>>) -> Result<Vec<Algorithm>
     let known = |name: &String| {
         Algorithm::parse(name).ok_or_else(|| {
             let known: Vec<_> = Algorithm::ALL.iter().map(|algorithm| algorithm.as_str()).collect();
-            invalid(&format!("{option} has {name:?}, which is none of {}", known.join(", ")))
+            invalid(&format!("{option} has {name:?}, which is not one of {}", known.join(", ")))
         })
     };
     names.iter().map(known).collect()

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trunkline::bridge_support::Mutex;
 
-/// How many may wait.
+/// Most records that wait.
 const MAX_COUNT: usize = 10_000;
-/// How many bytes they may have, names and bodies.
+/// Most bytes of them, names and bodies.
 const MAX_BYTES: usize = 4 << 20;
 
 /// The notifications that wait. A peer that sends them faster than the host takes them loses the

@@ -66,8 +66,8 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     HostFunctionRow {
         name: LOAD,
         doc: &[
-            " Loads credentials from a store of the program's own. With `save_credentials` and `remove_credentials`, in the",
-            " place of the option `store`.",
+            " Loads credentials from a store of the program's own, in the place of the option `store`. Needs the functions",
+            " that save and remove them, too.",
         ],
         params: Some(CredentialsKey::TYPE),
         result: Some(LoadedCredentials::TYPE),

@@ -25,7 +25,7 @@ pub(super) fn close_port(state: &Arc<PortState>, deadline: Duration) {
     });
 }
 
-/// Closes a listener or a connection. One that is closed is no error.
+/// Closes a listener or a connection. One that is closed is not an error.
 pub(super) fn close_one(state: &Arc<PortState>, handle: u64, deadline: Duration) {
     let Some(process) = state.started_process() else { return };
     let state = Arc::clone(state);

@@ -41,7 +41,7 @@ pub(super) fn read_member<T: DeserializeOwned>(what: &str, member: &str, value: 
 /// The lists of a server by their names.
 pub(super) fn category(name: &str) -> Result<Category, BridgeError> {
     Category::parse(name).ok_or_else(|| {
-        BridgeError::invalid(format!("{name:?} is none of tools, resources, resourceTemplates and prompts"))
+        BridgeError::invalid(format!("{name:?} is not one of tools, resources, resourceTemplates and prompts"))
     })
 }
 

@@ -24,8 +24,8 @@ pub(super) fn connector(
             let entry = ServerEntry::from_value(&server).map_err(|error| BridgeError::invalid(error.to_string()))?;
             of_entry(state, entry, options, handoff)
         }
-        Connecting::Channel => Err(BridgeError::invalid("open: a channel is no server of a group")),
-        Connecting::Group(_) => Err(BridgeError::invalid("open: a group is no server of another group")),
+        Connecting::Channel => Err(BridgeError::invalid("open: a channel is not a server of a group")),
+        Connecting::Group(_) => Err(BridgeError::invalid("open: a group is not a server of another group")),
         Connecting::Memory(Memory { server }) => {
             Ok(Arc::new(MemoryConnector::new(state.server(server)?, state.runtime()?)))
         }
@@ -33,13 +33,10 @@ pub(super) fn connector(
             if command.is_empty() {
                 return Err(BridgeError::invalid("open: transport.command is empty"));
             }
-            let command = ChildCommand {
-                command,
-                env: env.into_iter().collect(),
-                inherit_env: inherit_env.unwrap_or(false),
-                cwd: cwd.map(Into::into),
-                ..ChildCommand::default()
-            };
+            let command = ChildCommand::new(command)
+                .with_env(env.into_iter().collect::<Vec<_>>())
+                .with_inherit_env(inherit_env.unwrap_or(false))
+                .with_cwd(cwd.map(Into::into));
             Ok(Arc::new(ChildConnector::new(command, options.limits(), handoff)))
         }
         Connecting::Http(Endpoint { url, headers, ca, client_certificate, client_key, proxy }) => {

@@ -39,7 +39,7 @@ pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
 described! {
     /// The call that a handler answers.
     #[derive(Serialize)]
-    pub struct CallFacts {
+    pub struct CallDescription {
         /// The method of the request, such as `tools/call`.
         required method: String = "method",
         /// The name of the called tool or prompt, the URI of the read resource, otherwise the
@@ -69,7 +69,7 @@ described! {
     /// The server of a connection. Where the revision 2026-07-28 was pinned, everything but the
     /// revision is known a moment after the connection was opened.
     #[derive(Serialize)]
-    pub struct ConnectionFacts {
+    pub struct ConnectionDescription {
         /// The protocol revision that is spoken.
         required revision: &'static str = "revision" as String,
         /// The name and version of the server, if it gave them.
@@ -84,7 +84,7 @@ described! {
 /// A call, with what the host keeps for its later runs.
 fn of_call(call: &CallInfo) -> Value {
     let scope = call.request_info();
-    let facts = CallFacts {
+    let facts = CallDescription {
         method: call.method().to_owned(),
         name: call.name().to_owned(),
         revision: scope.revision.as_str(),
@@ -126,7 +126,7 @@ fn of_server(server: &Server) -> Value {
 
 /// The description of the server of an open connection.
 pub(super) fn server_description(server: &ServerDescription) -> Value {
-    without_nulls(json!(ConnectionFacts {
+    without_nulls(json!(ConnectionDescription {
         revision: server.revision.as_str(),
         server_info: server.info.as_ref().map(value),
         capabilities: value(&server.capabilities),

@@ -183,11 +183,11 @@ impl From<ClientError> for BridgeError {
 
 /// The `data` of [`ErrorKind::InputRequired`]: a [`RequiredInput`].
 fn required_input(required: &client::InputRequired) -> Value {
-    let request = |(key, request): (&String, &client::InputRequest)| {
+    let request = |(key, request): (&str, &client::InputRequest)| {
         let params: Value = request.params.parse().unwrap_or_default();
-        (key.clone(), json!({"method": request.method, "params": params}))
+        (key.to_owned(), json!({"method": request.method, "params": params}))
     };
-    let mut data = json!({"inputRequests": required.requests.iter().map(request).collect::<Map<_, _>>()});
+    let mut data = json!({"inputRequests": required.requests().map(request).collect::<Map<_, _>>()});
     if let Some(state) = required.request_state() {
         data["requestState"] = state.into();
     }

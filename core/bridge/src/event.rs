@@ -11,7 +11,7 @@ pub struct Event {
     pub kind: EventKind,
     /// The call to answer, or the request that is answered; 0 if none.
     pub ticket: u64,
-    /// The registered thing, the listener or the connection; 0 if none.
+    /// The registered feature, the listener or the connection; 0 if none.
     pub handle: u64,
     /// The method of a `Notification`, and the operation of a `Call` that is a request of a server;
     /// empty otherwise.
@@ -57,14 +57,14 @@ macro_rules! event_kinds {
         }
     };
     (@doc ticket) => { &[" The call to answer, the request that is answered, or the exchange; 0 if none."] };
-    (@doc handle) => { &[" The registered thing, the listener or the connection."] };
+    (@doc handle) => { &[" The registered feature, the listener or the connection."] };
     (@doc ok) => { &[" `false`: the body is an error object."] };
     (@doc name) => { &[" The method, or the operation."] };
     (@doc body) => { &[" The body, as the event says."] };
 }
 
 event_kinds! {
-    /// A call of the registered thing `handle`. The body is the arguments object as JSON, already
+    /// A call of the registered feature `handle`. The body is the arguments object as JSON, already
     /// valid against the schema. Of a connection, a request of its server: `name` is the operation,
     /// the body its params. Answer with `complete` or `fail`, once.
     Call = 0 { ticket: Integer, handle: Integer, name: String, body: Json }
@@ -94,7 +94,7 @@ event_kinds! {
     /// A pipe is handed over to the host, which may read it on its own loop. Only after an `open`
     /// with `hostDrivenReads`.
     Handoff = 10 { handle: Integer }
-    /// The thing that was registered as `handle` is not called any more: it was taken away, by
+    /// The feature that was registered as `handle` is not called any more: it was taken away, by
     /// itself or with its server, and its last call is over. The host can forget its function.
     /// Calls that were let in before may come until then; a host that does not know the handle
     /// ignores the event.
@@ -111,7 +111,7 @@ impl Default for EventKind {
 /// Declares the shapes: one table makes the enum and its description.
 macro_rules! shapes {
     ($($(#[doc = $doc:literal])+ $shape:ident = $number:literal,)+) => {
-        /// How the bytes given to `complete` are to be read.
+        /// Form of the bytes given to `complete`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Shape {

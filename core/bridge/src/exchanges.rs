@@ -59,7 +59,7 @@ pub(super) fn credit(state: &PortState, ticket: u64, bytes: usize) {
     }
 }
 
-/// Stops the answering. One that is over is no error.
+/// Stops the answering. One that is over is not an error.
 pub(super) fn cancel(state: &PortState, ticket: u64) {
     if let Some(exchange) = find(state, ticket) {
         exchange.cancel();
@@ -135,8 +135,8 @@ impl Drop for ResponseEvents {
     }
 }
 
-/// The request of a head; the error says why it is none. One that went wrong on its way through a
-/// framework is the client's business, so it is answered and not thrown at the host.
+/// The request of a head; the error says why it is not one. One that went wrong on its way through
+/// a framework is the client's business, so it is answered and not thrown at the host.
 fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String> {
     let target = match head.query.as_deref() {
         None | Some("") => head.path.clone(),
@@ -144,8 +144,8 @@ fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String
     };
     let mut request = Request::new(body);
     *request.method_mut() =
-        Method::from_bytes(head.method.as_bytes()).map_err(|_| format!("{:?} is no method", head.method))?;
-    *request.uri_mut() = Uri::try_from(&target).map_err(|error| format!("{target:?} is no target: {error}"))?;
+        Method::from_bytes(head.method.as_bytes()).map_err(|_| format!("{:?} is not a method", head.method))?;
+    *request.uri_mut() = Uri::try_from(&target).map_err(|error| format!("{target:?} is not a target: {error}"))?;
     let headers = request.headers_mut();
     for (name, value) in &head.headers {
         let parsed = HeaderName::from_bytes(name.as_bytes()).ok().zip(value_of(value));

@@ -48,7 +48,7 @@ pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration
         "verifier" => Registration::Verifier(given.read(kind)?),
         other => {
             return Err(BridgeError::invalid(format!(
-                "register: {other:?} is no kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, provider, middleware and verifier"
+                "register: {other:?} is not a kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, provider, middleware and verifier"
             )));
         }
     })
@@ -150,7 +150,7 @@ fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> 
             "open: a client reaches a server over stdio as a child process: use transport type child",
         )),
         other => Err(BridgeError::invalid(format!(
-            "open: transport.type: {other:?} is none of channel, child, config, group, http and memory"
+            "open: transport.type: {other:?} is not one of channel, child, config, group, http and memory"
         ))),
     }
 }

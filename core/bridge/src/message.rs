@@ -242,10 +242,10 @@ message! {
 }
 
 message! {
-    /// A provider of things that are not registered, such as rows of a database: registered as
+    /// A provider of features that are not registered, such as rows of a database: registered as
     /// `provider`. Its `Call` has the body `{"list": {"cursor"}}`, answered by a value
     /// `{"items", "nextCursor"}`, or `{"get": {params}}`, answered as the category's handlers do;
-    /// the value `null` says that there is no such thing. Only registered tools have schemas and
+    /// the value `null` says that there is no such feature. Only registered tools have schemas and
     /// scopes that are checked before their handler runs: a provider judges both itself.
     pub struct RegisterProvider {
         /// The server.
@@ -285,7 +285,7 @@ message! {
     }
 }
 
-/// A thing to register.
+/// A feature to register.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the types say it")]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
@@ -304,7 +304,7 @@ pub enum Registration {
 
 message! {
     /// A listener or a connection to open: either `server` or `client` is given. The reply of a
-    /// listener is a BoundAddress object, that of a connection a ConnectionFacts object.
+    /// listener is a BoundAddress object, that of a connection a ConnectionDescription object.
     pub struct OpenMessage {
         /// Of a listener: `{"type": "stdio"}`, or HttpOptions with `"type": "http"`, and with
         /// `"mounted": true` for an endpoint without a socket. Of a connection: Child, Endpoint,
@@ -523,7 +523,7 @@ message! {
         idp_client_id: Option<String> = "idpClientId",
         /// The secret of that client.
         idp_client_secret: Option<String> = "idpClientSecret",
-        /// The type of the token that the program gives, if it is no ID token.
+        /// The type of the token that the program gives, if it is not an ID token.
         idp_token_type: Option<String> = "idpTokenType",
     }
 }
@@ -600,8 +600,8 @@ message! {
         ;
         /// The parameters. `_meta`, tokens, ids and headers are the core's business.
         params: Option<RawJson> = "params",
-        /// Name of the question that an answer of the client belongs to, in a request of a handler.
-        /// Without it, questions are counted by kind.
+        /// Name of the client request that an answer belongs to, in a request of a handler. Without
+        /// it, client requests are counted by kind.
         key: Option<String> = "key",
         /// All pages of a list as one.
         all: bool = "all",

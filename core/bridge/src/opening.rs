@@ -333,7 +333,7 @@ impl<T: Openable> Drop for PendingOpen<T> {
     }
 }
 
-/// How a server listens by itself.
+/// Way of a server to listen by itself.
 enum How {
     Stdio,
     Http(Box<HttpOptions>),

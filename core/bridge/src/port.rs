@@ -94,7 +94,7 @@ impl Port {
         register::register(state, given::registration(kind, given)?)
     }
 
-    /// Takes a registered thing away.
+    /// Takes a registered feature away.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the handle names nothing that was registered.
@@ -153,7 +153,7 @@ impl Port {
     /// notification on a connection.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`]; a call that is done already is no error.
+    /// [`crate::ErrorKind::InvalidArgument`]; a call that is done already is not an error.
     pub fn notify(&self, target: u64, json: &[u8]) -> Result<(), BridgeError> {
         self.notify_given(target, GivenNotification::Json(json))
     }
@@ -172,7 +172,7 @@ impl Port {
     }
 
     /// Cancels a request, or the answering of one that a web framework brought. One that is done
-    /// already is no error.
+    /// already is not an error.
     ///
     /// # Errors
     /// Only if the port is another process's.
@@ -205,7 +205,7 @@ impl Port {
     /// Answers a call with a failure. `false`: it was done already.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is no failure; the call can still be
+    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a failure; the call can still be
     /// answered.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
         self.fail_message(ticket, config::read("fail", json)?)
@@ -255,7 +255,7 @@ impl Port {
         Ok(exchanges::body(self.state()?, exchange, bytes, end))
     }
 
-    /// Lets so many more bytes of a response come. One that is over is no error.
+    /// Lets so many more bytes of a response come. One that is over is not an error.
     ///
     /// # Errors
     /// Only if the port is another process's.
@@ -413,6 +413,6 @@ impl Port {
         let state = self.state()?;
         let Some(handoff) = state.handoffs.get(handle) else { return Ok(false) };
         let _scope = self.log_scope();
-        Ok(state.queue.quietly(|| handoff.read_ready()))
+        Ok(state.queue.without_bell(|| handoff.read_ready()))
     }
 }

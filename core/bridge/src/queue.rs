@@ -74,7 +74,7 @@ thread_local! {
 }
 
 const MAX_LOGS: usize = 1000;
-/// How soon a host takes log records.
+/// Time within which a host takes log records.
 const ATTENTIVE: Duration = Duration::from_secs(5);
 
 impl EventQueue {
@@ -177,7 +177,7 @@ impl EventQueue {
 
     /// Does something whose events the caller drains next: for what this thread adds meanwhile the
     /// bell is not rung.
-    pub(super) fn quietly<T>(&self, action: impl FnOnce() -> T) -> T {
+    pub(super) fn without_bell<T>(&self, action: impl FnOnce() -> T) -> T {
         struct Loud(usize);
         impl Drop for Loud {
             fn drop(&mut self) {

@@ -51,12 +51,12 @@ fn skill_entry(given: RegisterSkill) -> Result<SkillDefinition, BridgeError> {
     })
 }
 
-/// The text that names a thing in its descriptor.
+/// The text that names a feature in its descriptor.
 fn key(descriptor: &Value, member: &str) -> String {
     descriptor[member].as_str().unwrap_or_default().to_owned()
 }
 
-/// Puts something into a server's catalog; what gives its registration is known then at the latest.
+/// Adds a feature or hook to the registry of a server, which gives its registration.
 type PendingAddition = Box<dyn FnOnce(&Server, HostHandler) -> Result<Registered, RegisterError>>;
 
 fn addition(given: Registration) -> Result<PendingAddition, BridgeError> {
@@ -160,7 +160,7 @@ fn register_feature(
 ) -> Result<u64, BridgeError> {
     let add = addition(given)?;
     let target = HostTarget::new(&state.queue, lane);
-    // The number first: a call may arrive as soon as the thing is there.
+    // The number first: a call may arrive as soon as the feature is there.
     let feature = RegisteredFeature { server: server.clone(), registration: None };
     let handle = state.tables.lock().features.insert(feature).ok_or_else(full)?;
     target.set_handle(handle);
@@ -179,7 +179,7 @@ fn register_feature(
     }
 }
 
-/// Takes a registered thing away.
+/// Takes a registered feature away.
 pub(super) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeError> {
     let stale = || BridgeError::stale("something registered", handle);
     match HandleKind::of(handle) {

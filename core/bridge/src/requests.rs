@@ -179,7 +179,7 @@ pub(super) fn send_waiting(state: &Arc<PortState>, connection: &Connection, hand
     }
 }
 
-/// Cancels a request, or closes a stream. One that is done already is no error.
+/// Cancels a request, or closes a stream. One that is done already is not an error.
 pub(super) fn cancel(state: &PortState, ticket: u64, reason: &str) {
     let sent = match state.tables.lock().requests.get_mut(ticket) {
         Some(HostRequest::Running { sent, .. }) => Some(sent.take()),

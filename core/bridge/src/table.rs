@@ -126,7 +126,7 @@ impl<T> HandleTable<T> {
             .filter_map(|(index, slot)| slot.item.as_ref().map(|item| (self.number(index, slot.generation), item)))
     }
 
-    /// How many things there are.
+    /// Number of entries.
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -102,7 +102,7 @@ impl Authorization {
                     let text = "Only tokens that are bound to a key are accepted here (scheme DPoP)";
                     refused(Refusal::InvalidToken(text.into()), Some(scheme))
                 }
-                // A scheme that is not known here is no scheme.
+                // A scheme that is not known here does not count.
                 Scheme::Dpop => refused(Refusal::Missing, None),
             });
         }

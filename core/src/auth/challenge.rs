@@ -35,9 +35,11 @@ impl Challenger<'_> {
             parameters.push(("error_description", printable(refusal.description())));
         }
         let scopes = match refusal {
-            Refusal::InsufficientScope { scopes, .. } if !scopes.is_empty() => scopes,
+            Refusal::InsufficientScope { scopes, .. } if !scopes.is_empty() => scopes.as_slice(),
             _ => self.scopes,
         };
+        // AUS-13: refresh tokens are the client's business with its authorization server.
+        let scopes: Vec<_> = scopes.iter().map(String::as_str).filter(|scope| *scope != "offline_access").collect();
         if !scopes.is_empty() {
             parameters.push(("scope", scopes.join(" ")));
         }
@@ -101,6 +103,16 @@ mod tests {
                 r#"Bearer error="insufficient_scope", error_description="Writing needs 'more'??Set-Cookie: a=b ?", scope="read write", {METADATA}"#
             )]
         );
+    }
+
+    #[test]
+    fn aus_13_offline_access_of_a_verifier_is_not_asked_for() {
+        for (scopes, scope) in [(&["write", "offline_access"][..], r#"scope="write", "#), (&["offline_access"], "")] {
+            let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+            let refusal = Refusal::InsufficientScope { scopes, description: Some("More".into()) };
+            let expected = format!(r#"Bearer error="insufficient_scope", error_description="More", {scope}{METADATA}"#);
+            assert_eq!(challenges(&[Scheme::Bearer], &refusal, Some(Scheme::Bearer)), [expected]);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{Identity, resource};
 use serde_json::{Map, Value};
 
-/// How far the clocks of the issuer and of this server may differ.
+/// Largest difference between the clocks of the issuer and of this server.
 pub(crate) const LEEWAY: u64 = 60;
 
 /// The claims that a token must have.
@@ -71,7 +71,7 @@ fn date(claims: &Map<String, Value>, name: &str) -> Result<Option<f64>, &'static
         None | Some(Value::Null) => Ok(None),
         Some(value) => match value.as_f64().filter(|date| date.is_finite()) {
             Some(date) => Ok(Some(date)),
-            None => Err("The access token has a date that is no number"),
+            None => Err("The access token has a date that is not a number"),
         },
     }
 }

@@ -121,7 +121,7 @@ impl AuthorizationBuilder {
         self
     }
 
-    /// How proofs may be signed. Default: every algorithm with public keys.
+    /// Algorithms of proofs. Default: every algorithm with public keys.
     pub fn dpop_algorithms(mut self, algorithms: impl Into<Vec<Algorithm>>) -> Self {
         self.dpop_algorithms = algorithms.into();
         self
@@ -181,7 +181,7 @@ impl AuthorizationBuilder {
         }
         for server in &self.authorization_servers {
             if !Url::parse(server).is_ok_and(|url| is_safe(&url)) {
-                let problem = format!("has {server:?}, which is no https URL (http is for this machine only)");
+                let problem = format!("has {server:?}, which is not an https URL (http is for this machine only)");
                 return Err(AuthOptionError::new("authorizationServers", problem));
             }
         }
@@ -262,7 +262,7 @@ fn check_scopes<'a>(option: &'static str, scopes: impl IntoIterator<Item = &'a S
         if !is_scope(scope) {
             return Err(AuthOptionError::new(
                 option,
-                format!("has {scope:?}, which is no scope (RFC 6749 section 3.3)"),
+                format!("has {scope:?}, which is not a scope (RFC 6749 section 3.3)"),
             ));
         }
         // AUS-13: refresh tokens are the client's business with its authorization server.

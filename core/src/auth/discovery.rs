@@ -5,8 +5,8 @@ use super::resource::is_safe;
 use serde_json::Value;
 use url::Url;
 
-/// Where an issuer's metadata may be, in the order in which to ask. Empty if the issuer is no URL
-/// that is safe to ask.
+/// Where an issuer's metadata may be, in the order in which to ask. Empty if the issuer is not a
+/// URL that is safe to ask.
 pub(super) fn places(issuer: &str) -> Vec<Url> {
     let Some(url) = Url::parse(issuer).ok().filter(is_safe) else { return Vec::new() };
     let path = url.path().trim_end_matches('/').to_owned();

@@ -9,6 +9,12 @@ trunkline_proto::described! {
     /// The identity that a verified token stands for. The token itself is not part of it: it was
     /// issued for this server and must not travel further (AUS-09). A subject, a client or a
     /// principal is required.
+    ///
+    /// ```
+    /// use trunkline::auth::Identity;
+    ///
+    /// let identity = Identity::default().with_subject("alice").with_scopes(vec!["notes".into()]);
+    /// ```
     #[derive(Default, PartialEq, Serialize, Deserialize)]
     pub struct Identity {
         /// The user, or the client where it acts for itself (`sub`).

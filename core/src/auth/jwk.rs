@@ -8,7 +8,7 @@ use aws_lc_rs::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-/// More keys than that are no set of signing keys.
+/// More keys than that are not a set of signing keys.
 const MAX_KEYS: usize = 256;
 /// Members that only private or symmetric keys have (RFC 7518 sections 6.2.2, 6.3.2, 6.4.1).
 const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
@@ -146,7 +146,7 @@ impl KeySet {
     /// Reads a set. Keys that are not for verifying signatures, or of kinds that are not known
     /// here, are passed over.
     pub(super) fn of_json(set: &Value) -> Result<Self, &'static str> {
-        let keys = set.get("keys").and_then(Value::as_array).ok_or("is no set of keys: it lacks the array keys")?;
+        let keys = set.get("keys").and_then(Value::as_array).ok_or("is not a set of keys: it lacks the array keys")?;
         let verifies = |jwk: &&Value| {
             let used = jwk.get("use").is_none_or(|usage| usage == "sig");
             let operations = jwk.get("key_ops").and_then(Value::as_array);

@@ -29,11 +29,11 @@ impl<'a> Jws<'a> {
     /// Takes a token apart. The error says what is wrong, without quoting from it.
     pub(super) fn parse(token: &'a str) -> Result<Self, &'static str> {
         let parts: Vec<&str> = token.splitn(4, '.').collect();
-        let &[header, claims, signature] = parts.as_slice() else { return Err("is no signed JWT") };
+        let &[header, claims, signature] = parts.as_slice() else { return Err("is not a signed JWT") };
         let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| "is not encoded as a JWT is");
         let signature = decode(signature)?;
         let header: Header =
-            serde_json::from_slice(&decode(header)?).map_err(|_| "has a header that is no JWT header")?;
+            serde_json::from_slice(&decode(header)?).map_err(|_| "has a header that is not a JWT header")?;
         let claims = serde_json::from_slice(&decode(claims)?).map_err(|_| "holds no claims")?;
         if header.crit.is_some() {
             // RFC 7515 section 4.1.11: what must be understood and is not makes the token invalid.

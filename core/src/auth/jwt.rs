@@ -26,7 +26,7 @@ use std::{
 };
 use url::Url;
 
-/// How long finding an issuer's keys may take.
+/// Longest time to find an issuer's keys.
 const DEADLINE: Duration = Duration::from_secs(10);
 /// Tokens that may wait for keys.
 const MAX_WAITING: usize = 1024;
@@ -66,7 +66,7 @@ pub struct JwtOptions {
     pub keys: KeySource,
     /// Accepted `aud` values. Empty (the default): the resource identifier of the server.
     pub audiences: Vec<String>,
-    /// How tokens may be signed. Default: every algorithm with public keys.
+    /// Algorithms of tokens. Default: every algorithm with public keys.
     pub algorithms: Vec<Algorithm>,
     /// Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers write
     /// `JWT`, or no type, into their access tokens as into their ID tokens; those tell themselves
@@ -176,14 +176,14 @@ impl Issuer {
     fn new(name: String, keys: &KeySource) -> Result<Self, AuthOptionError> {
         let place = match keys {
             KeySource::Discovered if discovery::places(&name).is_empty() => {
-                let text = format!("{name:?} is no https URL (http is for this machine only)");
+                let text = format!("{name:?} is not an https URL (http is for this machine only)");
                 return Err(AuthOptionError::new("issuer", text));
             }
             KeySource::Discovered => KeyOrigin::Discovered,
             KeySource::At(url) => match Url::parse(url).ok().filter(is_safe) {
                 Some(url) => KeyOrigin::At(url),
                 None => {
-                    let text = format!("{url:?} is no https URL (http is for this machine only)");
+                    let text = format!("{url:?} is not an https URL (http is for this machine only)");
                     return Err(AuthOptionError::new("jwksUri", text));
                 }
             },
@@ -230,7 +230,7 @@ impl Policy {
             Err(error) => return invalid(&format!("The access token {error}")),
         };
         if !self.is_access_token(jws.header.typ.as_deref()) {
-            return invalid("The JWT is no access token: its type is another");
+            return invalid("The JWT is not an access token: its type is another");
         }
         let Some(algorithm) = jws.algorithm(&self.algorithms) else {
             return invalid("The access token is signed with an algorithm that is not accepted here");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Keys are fetched anew after this time.
 const FRESH: Duration = Duration::from_secs(600);
-/// How long keys stay in use while they cannot be fetched anew.
+/// Time that keys stay in use while they cannot be fetched anew.
 const STALE: Duration = Duration::from_secs(6 * 3600);
 /// The pause between the end of a fetch and the next one, whoever asks: tokens with invented key
 /// ids must not make us a nuisance.

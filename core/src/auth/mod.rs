@@ -40,7 +40,8 @@ pub use algorithm::Algorithm;
 pub use authorization::Authorization;
 pub use client::{
     AccessToken, AssertionRequest, AuthNetwork, AuthorizationHandler, Authorizing, EnterpriseManaged, HeadersRequest,
-    MemoryStore, OAuth, Reach, RedirectHandler, RequestHeaders, SigningKey, StoreLock, TokenRequest, TokenStore,
+    MemoryStore, NetworkAccess, OAuth, RedirectHandler, RequestHeaders, SigningKey, StoreLock, TokenRequest,
+    TokenStore,
 };
 pub use config::{AuthOptionError, AuthorizationBuilder, DpopPolicy};
 pub use fetch::{Fetch, FetchError};

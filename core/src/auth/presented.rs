@@ -1,4 +1,4 @@
-//! How credentials are presented (RFC 6750 section 2, RFC 9449 section 7.1).
+//! Credentials of a request (RFC 6750 section 2, RFC 9449 section 7.1).
 
 use super::Refusal;
 use http::{HeaderMap, header};
@@ -6,8 +6,9 @@ use http::{HeaderMap, header};
 /// Longer tokens are refused unread.
 const MAX_TOKEN: usize = 8 * 1024;
 
-/// How a token is presented.
+/// Scheme of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scheme {
     /// Any holder of the token may use it.
     Bearer,

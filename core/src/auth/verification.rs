@@ -16,6 +16,23 @@ use std::{
 /// A verifier says for whom a token was issued and whether it is good *here*: it must refuse tokens
 /// of another audience (AUS-08, SEC-07). Expiry ([`Identity::expires_at`]), scopes and the binding
 /// to a key (`cnf.jkt` among the [`Identity::claims`]) are judged afterwards, from what it answers.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trunkline::auth::{Authorization, Identity, Refusal, Verification};
+///
+/// let verifier = |verification: Verification| {
+///     let verdict = match verification.token() {
+///         "secret" => Ok(Identity::default().with_subject("alice").with_scopes(vec!["notes".into()])),
+///         _ => Err(Refusal::InvalidToken("This token is unknown".into())),
+///     };
+///     verification.complete(verdict);
+/// };
+/// let authorization = Authorization::builder("https://mcp.example/mcp", Arc::new(verifier))
+///     .authorization_server("https://login.example")
+///     .build()?;
+/// # Ok::<(), trunkline::auth::AuthOptionError>(())
+/// ```
 pub trait TokenVerifier: Send + Sync + 'static {
     /// Takes a token to judge. Must not block.
     fn verify(&self, verification: Verification);
@@ -34,7 +51,7 @@ pub struct Verification {
     answer: Arc<PendingVerdict>,
 }
 
-/// ProtectedRequest about the request that presents a token.
+/// The request that presents a token.
 pub(crate) struct ProtectedRequest {
     pub(crate) token: String,
     pub(crate) scheme: Scheme,
@@ -51,7 +68,7 @@ impl Verification {
         &self.request.token
     }
 
-    /// How it is presented.
+    /// Scheme of the token.
     pub fn scheme(&self) -> Scheme {
         self.request.scheme
     }

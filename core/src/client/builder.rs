@@ -6,7 +6,7 @@ use super::{
     handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, SampleRequest},
     options::ClientOptions,
 };
-use crate::protocol::model::{CreateMessageResult, ElicitResult, LogMessage, Root, Task};
+use crate::protocol::model::{CreateMessageResult, ElicitResult, ElicitationComplete, LogMessage, Root, Task};
 use std::future::Future;
 
 /// A client before it connects: its options, and its handlers for what servers ask and report.
@@ -105,10 +105,27 @@ impl ClientBuilder {
         self.with(|handlers| handlers.on_log(handler))
     }
 
-    /// As [`ClientHandlers::on_list_changed`]; servers of the modern era are asked for these
-    /// notifications.
-    pub fn on_list_changed(self, handler: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
-        Self { listen: true, ..self.with(|handlers| handlers.on_list_changed(handler)) }
+    /// As [`ClientHandlers::on_tools_changed`]; servers of the modern era are asked
+    /// for the changes of lists.
+    pub fn on_tools_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { listen: true, ..self.with(|handlers| handlers.on_tools_changed(handler)) }
+    }
+
+    /// As [`ClientHandlers::on_resources_changed`]; servers of the modern era are asked
+    /// for the changes of lists.
+    pub fn on_resources_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { listen: true, ..self.with(|handlers| handlers.on_resources_changed(handler)) }
+    }
+
+    /// As [`ClientHandlers::on_prompts_changed`]; servers of the modern era are asked
+    /// for the changes of lists.
+    pub fn on_prompts_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { listen: true, ..self.with(|handlers| handlers.on_prompts_changed(handler)) }
+    }
+
+    /// As [`ClientHandlers::on_elicitation_complete`].
+    pub fn on_elicitation_complete(self, handler: impl Fn(ElicitationComplete) + Send + Sync + 'static) -> Self {
+        self.with(|handlers| handlers.on_elicitation_complete(handler))
     }
 
     /// As [`ClientHandlers::on_task_status`].

@@ -7,7 +7,7 @@ use super::{
     flight::{Flight, InFlight},
     link::LinkMessage,
     options::RequestOptions,
-    recall::Recall,
+    repeat_on_mismatch::RepeatOnMismatch,
     reply::{ReplyTo, Waiter},
     rounds::{ClientRounds, RepeatedCall},
 };
@@ -118,7 +118,7 @@ impl Client {
         if method != method::TOOLS_CALL || !self.inner.mirrors(revision) {
             return self.send_noting(flight, &method, params.as_ref(), &options, with_progress, reply, again);
         }
-        let recall = Recall {
+        let repeat = RepeatOnMismatch {
             client: Arc::downgrade(&self.inner),
             params: params.clone(),
             options: options.clone(),
@@ -126,7 +126,7 @@ impl Client {
             reply,
             flight: flight.clone(),
         };
-        self.send_noting(flight, &method, params.as_ref(), &options, with_progress, Arc::new(recall), again)
+        self.send_noting(flight, &method, params.as_ref(), &options, with_progress, Arc::new(repeat), again)
     }
 
     /// Sends a request and notes its id, so that the flight can be cancelled. `again`: not if it

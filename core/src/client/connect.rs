@@ -89,7 +89,7 @@ impl ClientInner {
     /// The error text for a silent peer: its name, the time, and a likely reason.
     pub(super) fn silence(&self) -> String {
         let (who, words) = match self.link() {
-            Some(link) => (link.peer(), link.last_words()),
+            Some(link) => (link.peer(), link.diagnostics()),
             None => ("The server".to_owned(), String::new()),
         };
         format!("{who} did not answer within {:?}, the time for connecting{words}", self.options.connect_timeout)

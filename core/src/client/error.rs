@@ -13,14 +13,28 @@ use std::time::Duration;
 
 /// Why a client's call failed. Failures on this side are never mixed with errors that the server
 /// sent (RPC-29).
+///
+/// ```no_run
+/// use trunkline::{Client, client::ErrorKind};
+///
+/// # async fn run(client: Client) {
+/// if let Err(error) = client.list_tools().await {
+///     match error.kind() {
+///         ErrorKind::Timeout => eprintln!("the server is slow: {error}"),
+///         ErrorKind::Transport => eprintln!("{error}: {:?}", error.connection()),
+///         _ => eprintln!("{error}"),
+///     }
+/// }
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
     /// The server answered with a JSON-RPC error.
     #[error("{0}")]
     Protocol(RpcError),
-    /// No answer in time; a server that got the request was told to cancel. The text says what took
-    /// how long.
+    /// No answer in time; a server that got the request was asked to cancel it. The text names the
+    /// request and the time.
     #[error("{0}")]
     Timeout(String),
     /// Cancelled by the caller.
@@ -97,14 +111,12 @@ impl ClientError {
             Self::Cancelled | Self::TaskCancelled(_) => ErrorKind::Cancelled,
             Self::Closed | Self::Link(LinkFailure::Closed) => ErrorKind::Closed,
             Self::Busy(_) | Self::Link(LinkFailure::Congested(_)) => ErrorKind::Busy,
+            Self::Negotiation(NegotiationError::NoCommonRevision { .. }) => ErrorKind::Version,
             Self::Link(_)
             | Self::NotOpened { .. }
             | Self::InvalidResponse(_)
             | Self::TooManyRounds(_)
-            | Self::Negotiation(NegotiationError::Transport(_) | NegotiationError::InvalidResponse(_)) => {
-                ErrorKind::Transport
-            }
-            Self::Negotiation(NegotiationError::NoCommonRevision { .. }) => ErrorKind::Version,
+            | Self::Negotiation(_) => ErrorKind::Transport,
             Self::InputRequired(_) => ErrorKind::InputRequired,
             Self::Invalid(_) | Self::NoInput(_) => ErrorKind::InvalidArgument,
         }
@@ -124,7 +136,7 @@ impl ClientError {
     pub fn connection(&self) -> Option<ConnectionFailure> {
         match self {
             _ if self.kind() != ErrorKind::Transport => None,
-            Self::Link(failure) | Self::NotOpened { failure, .. } => Some(failure.facts()),
+            Self::Link(failure) | Self::NotOpened { failure, .. } => Some(failure.info()),
             Self::InvalidResponse(_) | Self::Negotiation(NegotiationError::InvalidResponse(_)) => {
                 let reason = Some(FailureReason::InvalidResponse);
                 Some(ConnectionFailure { reason, ..ConnectionFailure::default() })

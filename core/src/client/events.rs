@@ -5,6 +5,23 @@ use crate::protocol::RawJson;
 
 /// Takes the notifications of a server and the end of the connection. Its methods must not block;
 /// by default they do nothing.
+///
+/// ```no_run
+/// use trunkline::{Client, ClientError, ClientEvents, ClientOptions};
+///
+/// struct Log;
+///
+/// impl ClientEvents for Log {
+///     fn closed(&self, error: Option<&ClientError>) {
+///         eprintln!("closed: {error:?}");
+///     }
+/// }
+///
+/// # async fn run(server: &trunkline::Server) -> Result<(), ClientError> {
+/// let client = Client::connect_with(server, ClientOptions::default(), Log).await?;
+/// # Ok(())
+/// # }
+/// ```
 pub trait ClientEvents: Send + Sync + 'static {
     /// A notification arrived.
     fn notification(&self, method: &str, params: Option<&RawJson>) {

@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkFailure {
-    /// An HTTP status whose body is no JSON-RPC message.
+    /// An HTTP status whose body is not a JSON-RPC message.
     #[error("The server answered HTTP {status}{}", if text.is_empty() { String::new() } else { format!(": {text}") })]
     Status {
         /// The status.
@@ -87,23 +87,23 @@ impl fmt::Display for ProcessEnd {
 }
 
 impl LinkFailure {
-    /// The facts as data; the text is that of the error.
-    pub fn facts(&self) -> ConnectionFailure {
-        let mut facts = ConnectionFailure { reason: Some(self.reason()), ..ConnectionFailure::default() };
+    /// The members of the error, as data; the text is that of the error.
+    pub fn info(&self) -> ConnectionFailure {
+        let mut info = ConnectionFailure { reason: Some(self.reason()), ..ConnectionFailure::default() };
         match self {
             Self::Status { status, challenges, .. } => {
-                facts.http_status = Some(*status);
-                facts.challenges = Some(challenges.clone()).filter(|challenges| !challenges.is_empty());
+                info.http_status = Some(*status);
+                info.challenges = Some(challenges.clone()).filter(|challenges| !challenges.is_empty());
             }
-            Self::Redirected { status, .. } => facts.http_status = Some(*status),
+            Self::Redirected { status, .. } => info.http_status = Some(*status),
             Self::Exited(end) => {
-                facts.exit_code = end.exit_code.map(i64::from);
-                facts.signal = end.signal.map(i64::from);
-                facts.stderr = Some(end.stderr.clone());
+                info.exit_code = end.exit_code.map(i64::from);
+                info.signal = end.signal.map(i64::from);
+                info.stderr = Some(end.stderr.clone());
             }
             _ => {}
         }
-        facts
+        info
     }
 
     fn reason(&self) -> FailureReason {

@@ -6,7 +6,7 @@ use crate::{
         RawJson, RpcError, method,
         model::{
             ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult,
-            ElicitUrlParams, Implementation, LogMessage, Task as TaskOfServer,
+            ElicitUrlParams, ElicitationComplete, Implementation, LogMessage, Task as TaskOfServer,
         },
         operation::HostOperation,
     },
@@ -121,14 +121,31 @@ impl ClientHandlers {
         })
     }
 
-    /// Takes the notification that a list of the server has changed: the method of the list, such
-    /// as `tools/list`. Must not block.
-    pub fn on_list_changed(self, handler: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
-        self.on_notification(move |method, _| match method {
-            method::TOOLS_LIST_CHANGED => handler(method::TOOLS_LIST),
-            method::RESOURCES_LIST_CHANGED => handler(method::RESOURCES_LIST),
-            method::PROMPTS_LIST_CHANGED => handler(method::PROMPTS_LIST),
-            _ => {}
+    /// Takes the notification that the tools of the server have changed. Must not block.
+    pub fn on_tools_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_change(method::TOOLS_LIST_CHANGED, handler)
+    }
+
+    /// Takes the notification that the resources or resource templates of the server have changed.
+    /// Must not block.
+    pub fn on_resources_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_change(method::RESOURCES_LIST_CHANGED, handler)
+    }
+
+    /// Takes the notification that the prompts of the server have changed. Must not block.
+    pub fn on_prompts_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_change(method::PROMPTS_LIST_CHANGED, handler)
+    }
+
+    /// Takes the notification that an elicitation by URL is complete (2025-11-25). Its id may be
+    /// unknown here. Must not block.
+    pub fn on_elicitation_complete(self, handler: impl Fn(ElicitationComplete) + Send + Sync + 'static) -> Self {
+        self.on_notification(move |method, params| {
+            if method == method::ELICITATION_COMPLETE
+                && let Some(complete) = read_notification(method, params)
+            {
+                handler(complete);
+            }
         })
     }
 
@@ -146,6 +163,14 @@ impl ClientHandlers {
                 None => {
                     tracing::warn!(target: "trunkline", "{method} of the server makes no sense: there are no params")
                 }
+            }
+        })
+    }
+
+    fn on_change(self, wanted: &'static str, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_notification(move |method, _| {
+            if method == wanted {
+                handler();
             }
         })
     }

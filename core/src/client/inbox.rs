@@ -11,7 +11,7 @@ use crate::{
         envelope::{Beginning, Frame, FrameBounds, Message},
         method::{self, MessageKind, Method, Sender},
     },
-    wire_log::{Direction, Side, WireFacts},
+    wire_log::{Direction, MessageInfo, Side},
 };
 use bytes::Bytes;
 use std::{
@@ -111,7 +111,7 @@ impl ClientInner {
             match element {
                 Ok(message) => self.message(message),
                 Err(malformed) => {
-                    tracing::warn!(target: "trunkline", "the server sent what is no message: {}", malformed.error);
+                    tracing::warn!(target: "trunkline", "the server sent what is not a message: {}", malformed.error);
                 }
             }
         }
@@ -119,9 +119,10 @@ impl ClientInner {
 
     fn message(self: &Arc<Self>, message: Message) {
         let copy = self.runtime.wire_log().map(|_| message.clone());
-        let (received, revision) = {
+        let (received, revision, declared) = {
             let mut conversation = self.conversation.lock();
-            (conversation.receive(self.runtime.now(), message), conversation.revision())
+            let received = conversation.receive(self.runtime.now(), message);
+            (received, conversation.revision(), copy.as_ref().map(|_| conversation.declared().clone()))
         };
         if let (Some(log), Some(copy)) = (self.runtime.wire_log(), copy) {
             let method = match &received {
@@ -131,9 +132,9 @@ impl ClientInner {
                 _ => None,
             };
             let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
-            let client_capabilities = Some(&self.capabilities);
+            let client_capabilities = declared.as_ref();
             log.message(
-                &WireFacts { side, direction, transport, revision, client_capabilities, method, refused: false },
+                &MessageInfo { side, direction, transport, revision, client_capabilities, method, refused: false },
                 &copy,
             );
         }

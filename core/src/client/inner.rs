@@ -26,7 +26,7 @@ use crate::{
     },
     runtime::Runtime,
     sync::Mutex,
-    wire_log::{Direction, Side, Transport, WireFacts},
+    wire_log::{Direction, MessageInfo, Side, Transport},
 };
 use bytes::Bytes;
 use serde::Serialize;
@@ -258,7 +258,7 @@ impl ClientInner {
             let (side, transport) = (Side::Client, self.transport);
             let (method, client_capabilities) = (Some(method), Some(&self.capabilities));
             log.text(
-                &WireFacts { side, direction, transport, revision, client_capabilities, method, refused: false },
+                &MessageInfo { side, direction, transport, revision, client_capabilities, method, refused: false },
                 text,
             );
         }

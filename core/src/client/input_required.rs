@@ -13,11 +13,34 @@ const MAX_REQUESTS: usize = 64;
 
 /// The input that a server needs before it has a result. [`InputRequired::answer`] makes the next
 /// round of it.
+///
+/// ```
+/// use serde_json::json;
+/// use trunkline::{
+///     Client, ClientError, RequestOptions,
+///     client::InputMode,
+///     protocol::{RawJson, model::CallToolResult},
+/// };
+///
+/// # async fn greet(client: &Client) -> Result<CallToolResult, Box<dyn std::error::Error>> {
+/// let mut options = RequestOptions::default().with_input(InputMode::Manual);
+/// loop {
+///     match client.call_tool_with("greet", json!({}), &options).await {
+///         Err(ClientError::InputRequired(required)) => {
+///             let name = RawJson::from_value(&json!({"action": "accept", "content": {"name": "Ann"}}))?;
+///             let keys: Vec<String> = required.requests().map(|(key, _)| key.to_owned()).collect();
+///             let answers = required.answer(keys.into_iter().map(|key| (key, name.clone())));
+///             options = options.with_input_responses(answers);
+///         }
+///         result => return Ok(result?),
+///     }
+/// }
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequired {
-    /// The requests by their keys. None: the call is to be made again as it is.
-    pub requests: IndexMap<String, InputRequest>,
+    pub(super) requests: IndexMap<String, InputRequest>,
     /// The state of the server, a JSON string that only it can read (MRTR-16).
     state: Option<RawJson>,
 }
@@ -88,6 +111,12 @@ impl InputRequired {
     /// ([`InputResponses::with_request_state`]).
     pub fn request_state(&self) -> Option<String> {
         self.state.as_ref()?.parse().ok()
+    }
+
+    /// The requests by their keys, in the server's order. Without any, the call is to be made again
+    /// as it is.
+    pub fn requests(&self) -> impl ExactSizeIterator<Item = (&str, &InputRequest)> {
+        self.requests.iter().map(|(key, request)| (key.as_str(), request))
     }
 
     /// The answers to the requests, by their keys, with the state of the server.

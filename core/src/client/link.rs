@@ -50,7 +50,7 @@ pub trait Link: Send + Sync + 'static {
         "The server".to_owned()
     }
     /// Diagnostic suffix for error messages, for example the last lines of the child's stderr.
-    fn last_words(&self) -> String {
+    fn diagnostics(&self) -> String {
         String::new()
     }
     /// Ends the connection: politely until the deadline, given as the time that is left, then by
@@ -61,6 +61,7 @@ pub trait Link: Send + Sync + 'static {
 
 /// A message on its way to the server.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LinkMessage {
     /// The message.
     pub bytes: Bytes,
@@ -72,6 +73,7 @@ pub struct LinkMessage {
 
 /// The parts of a request that HTTP mirrors in headers.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RequestHead {
     /// The id.
     pub id: RequestId,

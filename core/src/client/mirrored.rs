@@ -80,3 +80,21 @@ impl MirroredTools {
         Ok(headers)
     }
 }
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    use super::*;
+    use crate::kept_log::KeptLog;
+    use serde_json::json;
+
+    #[test]
+    fn h26_31_a_tool_that_is_left_out_is_logged_with_the_reason() {
+        let of = |name: &str, header: &str| json!({"name": name, "inputSchema": {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": header}}}});
+        let list = RawJson::from_value(&json!({"tools": [of("good", "A"), of("bad", "A B")]})).unwrap();
+        let log = KeptLog::default();
+        let read = tracing::subscriber::with_default(log.clone(), || MirroredTools::default().read_list(list));
+        assert_eq!(read.parse::<Value>().unwrap()["tools"].as_array().unwrap().len(), 1);
+        let texts = log.take();
+        assert!(texts.len() == 1 && texts[0].contains("\"bad\"") && texts[0].contains("A B"), "{texts:?}");
+    }
+}

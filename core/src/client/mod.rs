@@ -29,9 +29,9 @@ mod options;
 mod pages;
 mod pauses;
 mod race;
-mod recall;
 mod reconnect;
 mod reconnecting;
+mod repeat_on_mismatch;
 pub(crate) mod reply;
 mod response_cache;
 mod roots;
@@ -46,6 +46,7 @@ mod terminal;
 mod timer;
 mod tools;
 
+pub use crate::engine::NegotiationError;
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use config::{ConfigError, ServerEntry, ServersConfig};

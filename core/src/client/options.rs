@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
 trunkline_proto::options! {
-    /// Limits and habits of a client.
+    /// Limits and behaviour of a client.
     ///
     /// ```
     /// use std::time::Duration;

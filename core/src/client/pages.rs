@@ -131,8 +131,9 @@ impl WholeList {
 
     /// Takes a page; gives the cursor of the next one.
     fn take(&mut self, page: &RawJson) -> Result<Option<String>, ClientError> {
-        let mut members: Members<'_> =
-            page.parse().map_err(|error| nonsense(&self.method, &format!("has a page that is no object: {error}")))?;
+        let mut members: Members<'_> = page
+            .parse()
+            .map_err(|error| nonsense(&self.method, &format!("has a page that is not an object: {error}")))?;
         let items = members.shift_remove(self.member).map(|items| items.get()).and_then(array_inside);
         let Some(items) = items else {
             return Err(nonsense(&self.method, &format!("has a page without the array {:?}", self.member)));
@@ -140,7 +141,7 @@ impl WholeList {
         let cursor = match members.shift_remove(NEXT_CURSOR).map(|cursor| serde_json::from_str(cursor.get())) {
             None => None,
             Some(Ok(cursor)) => cursor,
-            Some(Err(_)) => return Err(nonsense(&self.method, "has a cursor that is no string")),
+            Some(Err(_)) => return Err(nonsense(&self.method, "has a cursor that is not a string")),
         };
         self.bytes = self.bytes.saturating_add(items.len() + cursor.as_ref().map_or(0, String::len));
         // One page alone is bounded as every message is.
@@ -209,6 +210,7 @@ mod tests {
         RawJson::from_value(value).unwrap()
     }
 
+    /// PAG-01: pages of any size.
     #[test]
     fn pag_04_pages_become_one_list_with_what_the_first_says() {
         let mut list = WholeList::of("tools/list").unwrap();
@@ -220,6 +222,7 @@ mod tests {
         assert_eq!(list.finish(last).unwrap().parse::<Value>().unwrap(), json!({"tools": [1, 2, 3], "ttlMs": 5}));
     }
 
+    /// PAG-02: a cursor is sent as it came.
     #[test]
     fn members_beside_the_items_keep_their_order() {
         let mut list = WholeList::of("tools/list").unwrap();
@@ -248,7 +251,7 @@ mod tests {
         for (pages, text) in [
             (vec![json!({"resources": []})], "\"tools\""),
             (vec![json!({"tools": {}})], "\"tools\""),
-            (vec![json!({"tools": [], "nextCursor": 5})], "no string"),
+            (vec![json!({"tools": [], "nextCursor": 5})], "not a string"),
             (vec![json!({"tools": [], "nextCursor": "a"}), json!({"tools": [], "nextCursor": "a"})], "twice"),
         ] {
             let mut list = WholeList::of("tools/list").unwrap();

@@ -9,7 +9,7 @@ pub(super) struct Pauses(Mutex<PauseState>);
 
 #[derive(Default)]
 struct PauseState {
-    /// How many there are now, and since when.
+    /// Number of pauses now, and their beginning.
     now: usize,
     since: Option<Instant>,
     before: Duration,

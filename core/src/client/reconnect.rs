@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many messages may wait for a connection before notifications are dropped. Requests have a
+/// Messages that wait for a connection before notifications are dropped. Requests have a
 /// bound of their own.
 const MAX_WAITING: usize = 1_000;
 

@@ -25,7 +25,7 @@ pub(super) struct Reconnecting {
     since: Option<Instant>,
     /// Since when there is none.
     lost_at: Option<Instant>,
-    /// How many connections in a row were not made, or did not last.
+    /// Number of connections in a row that were not made, or did not last.
     bad: u32,
 }
 

@@ -59,7 +59,7 @@ struct ResultHints {
     scope: Value,
 }
 
-/// A result without a `ttlMs` that is no time: it counts as none (CCH-03).
+/// A result without a `ttlMs` that is not a time: it counts as none (CCH-03).
 pub(super) fn with_valid_time(result: RawJson) -> RawJson {
     let hints: ResultHints = result.read().unwrap_or_default();
     if hints.ttl.is_null() || hints.ttl.is_u64() {
@@ -100,7 +100,7 @@ impl ResponseCache {
         max_bytes: usize,
     ) {
         let hints: ResultHints = result.read().unwrap_or_default();
-        // CCH-03: what is no positive integer is stale at once.
+        // CCH-03: what is not a positive integer is stale at once.
         let ttl = Duration::from_millis(hints.ttl.as_u64().unwrap_or(0));
         let context = match hints.scope.as_str() {
             Some("public") => None,

@@ -29,7 +29,7 @@ pub(super) struct ClientRounds {
     pub(super) call: Arc<RepeatedCall>,
     pub(super) reply: Arc<dyn ReplyTo>,
     pub(super) flight: InFlight,
-    /// How many rounds came before.
+    /// Number of rounds before.
     pub(super) round: usize,
     /// The time that the server has taken for them.
     pub(super) spent: Duration,

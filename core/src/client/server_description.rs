@@ -15,7 +15,7 @@ pub struct ServerDescription {
     pub info: Option<RawJson>,
     /// Its capabilities object; `{}` as long as it is not known.
     pub capabilities: RawJson,
-    /// How to use it, for the model.
+    /// Instructions for the model.
     pub instructions: Option<String>,
 }
 

@@ -105,7 +105,7 @@ impl Client {
             _ => None,
         });
         let bytes = bytes.ok_or_else(|| refused(uri, "the server gave something else"))?;
-        let bytes = bytes.map_err(|_| refused(uri, "its blob is no Base64"))?;
+        let bytes = bytes.map_err(|_| refused(uri, "its blob is not Base64"))?;
         let Some(listed) = listed else { return Ok(bytes) };
         if bytes.len() as u64 != listed.size {
             return Err(refused(uri, &format!("it has {} bytes, and its entry {}", bytes.len(), listed.size)));

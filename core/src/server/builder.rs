@@ -11,7 +11,7 @@ use std::future::Future;
 
 /// Builds a [`Server`]. `S` is the state that handlers get as [`super::State`].
 ///
-/// A short form such as [`Self::tool`] takes what a thing needs, and a full form such as
+/// A short form such as [`Self::tool`] takes what a feature needs, and a full form such as
 /// [`Self::add_tool`] a definition with everything that can be said of it. [`Server`] has the same
 /// full forms, for what is added while it runs.
 ///
@@ -71,7 +71,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Limits and habits.
+    /// Limits and behaviour.
     pub fn options(mut self, options: ServerOptions) -> Self {
         self.options = options;
         self

@@ -26,6 +26,15 @@ use std::{collections::BTreeSet, sync::Arc};
 /// server.
 ///
 /// The same server answers every revision, on every transport it is given to, at the same time.
+///
+/// ```
+/// use trunkline::{Server, Tool};
+///
+/// let server = Server::builder("clock", "1.0.0").build();
+/// server.add_tool(Tool::new("noon", "The time of lunch.", async || "12:00".to_owned()))?;
+/// assert!(server.remove_tool("noon"));
+/// # Ok::<(), trunkline::server::RegisterError>(())
+/// ```
 #[derive(Clone)]
 pub struct Server {
     inner: Arc<ServerInner>,

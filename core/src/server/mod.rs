@@ -16,6 +16,7 @@ pub(crate) mod typed;
 #[cfg(test)]
 mod tests;
 
+pub use crate::engine::RequestInfo;
 pub use builder::ServerBuilder;
 pub use facade::Server;
 pub use handlers::{
@@ -30,7 +31,7 @@ pub use registry::{
 pub use registry::{SkillDefinition, SkillFile};
 pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
-pub use session::{ErrorFacts, Outbound, OutgoingMessage};
+pub use session::{ErrorInfo, Outbound, OutgoingMessage};
 pub use typed::{
     AsyncHandler, CallError, Context, FromContext, FromRef, IntoCompletionResult, IntoDefinition, IntoPromptResult,
     IntoResourceResult, IntoResultOf, IntoToolResult, Json, ListItem, Next, OutputSchema, Page, Params, Prompt,

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 trunkline_proto::options! {
-    /// Limits and habits of a server.
+    /// Limits and behaviour of a server.
     ///
     /// ```
     /// use trunkline::ServerOptions;

@@ -17,7 +17,7 @@ pub(crate) struct Frontmatter {
 /// A missing or invalid member.
 pub(crate) fn read(text: &str) -> Result<Frontmatter, String> {
     let yaml = block(text).ok_or("SKILL.md must begin with YAML frontmatter between two lines of ---")?;
-    let fields = parse(yaml).map_err(|error| format!("the frontmatter of SKILL.md is no YAML: {error}"))?;
+    let fields = parse(yaml).map_err(|error| format!("the frontmatter of SKILL.md is not YAML: {error}"))?;
     let Value::Object(fields) = fields else { return Err("the frontmatter of SKILL.md must be a mapping".into()) };
     let text_of = |field: &str| {
         let text = fields.get(field).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
@@ -89,7 +89,7 @@ mod tests {
             ("# no frontmatter", "begin with"),
             ("---\nname: a\ndescription: b\n", "begin with"),
             ("---\n- a\n---\n", "mapping"),
-            ("---\nname: [\n---\n", "no YAML"),
+            ("---\nname: [\n---\n", "not YAML"),
             ("---\nname: a\n---\n", "description"),
             ("---\ndescription: a\n---\n", "name"),
             ("---\nname: 5\ndescription: a\n---\n", "name"),

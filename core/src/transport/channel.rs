@@ -70,7 +70,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// }
 ///
 /// # async fn run(open: fn() -> Queues) -> Result<(), trunkline::ClientError> {
-/// let client = Client::connect(ChannelConnector::new(async move || Ok(open()))).await?;
+/// let client = Client::connect(ChannelConnector::new(move || async move { Ok(open()) })).await?;
 /// # client.close().await;
 /// # Ok(())
 /// # }

@@ -151,8 +151,8 @@ impl Link for ChildLink {
         format!("The server process \"{}\"", self.process.program())
     }
 
-    fn last_words(&self) -> String {
-        self.process.last_words()
+    fn diagnostics(&self) -> String {
+        self.process.diagnostics()
     }
 
     fn close(&self, timeout: Duration) -> BoxedTask {

@@ -10,7 +10,7 @@ impl ClientGroup {
     /// tokio runtime.
     ///
     /// # Errors
-    /// If two servers have the same name. A server that cannot be connected to is no error.
+    /// If two servers have the same name. A server that cannot be connected to is not an error.
     pub async fn connect<N: Into<String>, T: Into<Target>>(
         servers: impl IntoIterator<Item = (N, T)>,
     ) -> Result<Self, ClientError> {

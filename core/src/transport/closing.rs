@@ -66,7 +66,7 @@ impl Drop for Over {
 }
 
 impl Deadline {
-    /// How long it is until then.
+    /// Time until then.
     pub fn left(&self) -> Duration {
         let deadline = *self.0.borrow();
         deadline.map_or(Duration::ZERO, |deadline| deadline.saturating_duration_since(Instant::now()))

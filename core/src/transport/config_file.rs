@@ -14,8 +14,8 @@ impl ServersConfig {
     /// while it is read.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not a configuration. An entry with an error is no error
-    /// here.
+    /// If the file cannot be read, or is not a configuration. An entry with an error is not an
+    /// error here.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         Self::read(&json_file(path)?, &path.display().to_string(), &variable)
@@ -24,7 +24,7 @@ impl ServersConfig {
     /// Reads a configuration, with the environment of this process.
     ///
     /// # Errors
-    /// If it is not one. An entry with an error is no error here.
+    /// If it is not one. An entry with an error is not an error here.
     pub fn from_value(config: &Value) -> Result<Self, ConfigError> {
         Self::read(config, CONFIGURATION, &variable)
     }

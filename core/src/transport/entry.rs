@@ -142,7 +142,7 @@ impl ClientBuilder {
     /// Connects to a server, as [`Client::connect`].
     ///
     /// # Errors
-    /// As for [`Client::connect`]; [`ClientError::Invalid`] if a root is no `file://` URI.
+    /// As for [`Client::connect`]; [`ClientError::Invalid`] if a root is not a `file://` URI.
     pub async fn connect(self, target: impl Into<Target>) -> Result<Client, ClientError> {
         Client::connect_with(target, self.into_options(), ()).await
     }

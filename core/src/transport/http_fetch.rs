@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// How long one document may take.
+/// Longest time for one document.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 /// The largest document.
 const MAX_BYTES: usize = 512 * 1024;

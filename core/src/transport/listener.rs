@@ -15,6 +15,16 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::runtime::Handle;
 
 /// A running listener. Dropping it does not end it.
+///
+/// ```no_run
+/// # #[cfg(feature = "http-server")]
+/// # async fn run(server: trunkline::Server) -> std::io::Result<()> {
+/// let listener = server.listen("127.0.0.1:8000").await?;
+/// println!("{}", listener.url().unwrap_or_default());
+/// listener.ended().await;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Listener {
     kind: Arc<ListenerKind>,
     closing: Closing,

@@ -31,6 +31,20 @@ use std::{
 /// | `"mcp.json"`, `Path::new("mcp.json")`, `json!({"mcpServers": {…}})` | a configuration with one server |
 /// | [`ChannelConnector`](super::ChannelConnector) | a transport of one's own: see [`Channel`](super::Channel) |
 /// | `Arc<dyn Connector>` | a transport that needs to know of requests or revisions: see [`Connector`] |
+///
+/// ```no_run
+/// use std::path::Path;
+/// use trunkline::{Client, transport::Target};
+///
+/// # async fn run() -> Result<(), trunkline::ClientError> {
+/// let targets = [Target::from("https://example.com/mcp"), Target::from(Path::new("mcp.json"))];
+/// for target in targets {
+///     let client = Client::connect(target).await?;
+///     client.close().await;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Target {

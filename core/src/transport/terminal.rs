@@ -97,7 +97,7 @@ mod device {
         sync::atomic::{AtomicBool, Ordering},
     };
 
-    /// How soon a stop is noticed.
+    /// Time until a stop is noticed.
     const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
     /// Longest line.

@@ -3,7 +3,7 @@
 
 use crate::{
     protocol::RawJson,
-    wire_log::{Direction, Side, WireFacts, WireLog},
+    wire_log::{Direction, MessageInfo, Side, WireLog},
 };
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
@@ -70,7 +70,7 @@ fn declared(capabilities: &RawJson) -> Vec<String> {
 }
 
 impl WireLog for WireFile {
-    fn text(&self, exchange: &WireFacts<'_>, text: &[u8]) {
+    fn text(&self, exchange: &MessageInfo<'_>, text: &[u8]) {
         let Ok(message) = serde_json::from_slice(text) else { return };
         let sent = exchange.direction == Direction::Sent;
         let record = WireRecord {

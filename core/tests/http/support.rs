@@ -38,7 +38,7 @@ pub struct Wait {
     pub milliseconds: u64,
 }
 
-/// How the calls of `wait` ended.
+/// Ends of the calls of `wait`.
 #[derive(Clone, Default)]
 pub struct Ends {
     pub finished: Arc<AtomicUsize>,

@@ -94,7 +94,7 @@ async fn what_a_dead_server_left_is_replaced_and_nothing_else() {
 
     std::fs::write(&path, "precious").unwrap();
     let error = listen(&path).await.err().unwrap();
-    assert!(error.to_string().contains("no socket"), "{error}");
+    assert!(error.to_string().contains("not a socket"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
     let error = listen(&directory.0.join("no/such/it.sock")).await.err().unwrap();
     assert!(error.to_string().contains("no/such/it.sock"), "{error}");

@@ -34,7 +34,7 @@ const METADATA: &str = "https://mcp.example/.well-known/oauth-protected-resource
 struct Issuer {
     url: String,
     key: EcdsaKeyPair,
-    /// How often its keys were asked for.
+    /// Number of requests for its keys.
     asked: Arc<AtomicUsize>,
 }
 
@@ -235,13 +235,13 @@ async fn aus_02_aus_04_and_aus_05_without_a_token_the_challenge_says_what_is_nee
         (Method::GET, "/sse"),
         (Method::POST, "/messages?sessionId=x"),
     ] {
-        // SEC-02: a session id is no authentication.
+        // SEC-02: a session id does not authenticate.
         let answer = fixture.send(method.clone(), path, &[("mcp-session-id", "x")], None).await;
         // AUS-06
         assert_eq!(answer.status(), 401, "{method} {path}");
         assert_eq!(challenges(&answer), std::slice::from_ref(&challenge));
     }
-    // SEC-01, DISC-29: also what opens nothing, and what is no message.
+    // SEC-01, DISC-29: also what opens nothing, and what is not a message.
     let answer = fixture.send(Method::POST, "/mcp", &[], Some(&json!("nonsense"))).await;
     assert_eq!(answer.status(), 401);
     // Browsers ask before they send, and have no token then.

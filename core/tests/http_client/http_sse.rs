@@ -205,7 +205,7 @@ async fn sse_11_an_endpoint_on_another_origin_gets_nothing() {
     let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let stranger = format!("http://{}/messages", other.local_addr().unwrap());
     for (endpoint, why) in
-        [(stranger.as_str(), "another origin"), ("//[::1]:1/messages", "another origin"), ("http://[", "no URL")]
+        [(stranger.as_str(), "another origin"), ("//[::1]:1/messages", "another origin"), ("http://[", "not a URL")]
     {
         let server = Old::new(endpoint, |_| http(405, "", ""), |_| accepted(None)).await;
         let error = server.connect(RevisionChoice::Auto).await.err().unwrap();

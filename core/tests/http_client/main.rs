@@ -27,7 +27,7 @@ use trunkline::{
     RevisionChoice,
     auth::RequestHeaders,
     client::{Client, ClientError, ClientEvents, ClientOptions, ErrorKind, RequestOptions},
-    client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
+    client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     protocol::{
         RawJson, Revision,
         model::{ChangeKind, FailureReason},
@@ -372,6 +372,30 @@ async fn h26_23_annotated_parameters_travel_in_headers() {
 }
 
 #[tokio::test]
+async fn h26_39_parameters_are_mirrored_as_the_newest_list_says() {
+    let lists = AtomicUsize::new(0);
+    let server = Scripted::new(move |request| {
+        let header = if lists.fetch_add(usize::from(request.rpc() == "tools/list"), Ordering::Relaxed) == 0 {
+            "Region"
+        } else {
+            "Area"
+        };
+        let list = json!({"tools": [annotated("route", "string", header)], "ttlMs": 0, "cacheScope": "private",
+            "resultType": "complete", "content": []});
+        (0, json_answer(200, &result(request, list)))
+    })
+    .await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::LATEST)).await.unwrap();
+    for (used, other) in [("mcp-param-region", "mcp-param-area"), ("mcp-param-area", "mcp-param-region")] {
+        client.list_tools().await.unwrap();
+        call(&client, "route", json!({"region": "eu"}), &RequestOptions::default()).await.unwrap();
+        let seen = server.seen.lock().unwrap().last().unwrap().clone();
+        assert_eq!((seen.header(used), seen.header(other)), (Some("eu"), None));
+    }
+    client.close().await;
+}
+
+#[tokio::test]
 async fn h26_30_tools_whose_annotation_breaks_the_rules_are_left_out() {
     let tools = json!([annotated("good", "string", "Region"), annotated("bad", "number", "Region"),
         annotated("worse", "string", "a b"), {"name": "plain", "inputSchema": {"type": "object"}}]);
@@ -428,6 +452,45 @@ async fn h26_01_to_03_modern_requests_are_mirrored_in_headers() {
     assert_eq!(seen.header("content-type"), Some("application/json"));
     assert_eq!(seen.header("mcp-session-id"), None);
     client.close().await;
+}
+
+#[tokio::test]
+async fn tkx_23_the_methods_of_tasks_name_the_task_in_a_header() {
+    let server =
+        Scripted::new(|request| (0, json_answer(200, &result(request, json!({"resultType": "complete"}))))).await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
+    let task = json!({"taskId": "t-1"});
+    let update = json!({"taskId": "t-1", "inputResponses": {}});
+    for (method, params) in [("tasks/get", &task), ("tasks/update", &update), ("tasks/cancel", &task)] {
+        let params = RawJson::from_value(params).unwrap();
+        let _ = client.request(method, Some(&params), &RequestOptions::default()).await;
+        assert_eq!(server.seen(method).header("mcp-name"), Some("t-1"), "{method}");
+    }
+    client.close().await;
+}
+
+#[tokio::test]
+async fn http_07_http_13_to_15_and_rpc_17_every_message_is_a_post_of_its_own() {
+    for revision in [Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+        let server = Scripted::new(move |request| match request.rpc() {
+            "initialize" => (0, json_answer(200, &initialized(request, revision.as_str()))),
+            "notifications/initialized" => (0, http(202, "", "")),
+            "tools/list" => (0, json_answer(200, &result(request, json!({"tools": [], "resultType": "complete"})))),
+            _ => (0, http(405, "", "")),
+        })
+        .await;
+        let client = connect(&server, RevisionChoice::Pinned(revision)).await.unwrap();
+        let (one, two) = tokio::join!(client.list_tools(), client.list_tools());
+        assert_eq!((one.unwrap().len(), two.unwrap().len()), (0, 0));
+        client.close().await;
+        let seen = server.seen.lock().unwrap().clone();
+        let posts: Vec<_> = seen.iter().filter(|seen| seen.method == "POST").map(|seen| seen.body.clone()).collect();
+        assert!(posts.iter().all(|body| body.is_object() && body["method"].is_string()), "{posts:?}");
+        let opening = if revision == Revision::LATEST { 0 } else { 2 };
+        // The description of the server may be asked for meanwhile (DISC-02).
+        let posts = posts.iter().filter(|body| body["method"] != "server/discover").count();
+        assert_eq!(posts, opening + 2, "{revision}");
+    }
 }
 
 #[tokio::test]
@@ -940,8 +1003,8 @@ impl ClientAuth for SlowAuth {
         Box::pin(async move { Ok(if given == 0 { Vec::new() } else { vec![header] }) })
     }
 
-    fn refused(&self, _: &OutgoingRequest, denial: Denial) -> BoxedTask<Result<bool, AuthError>> {
-        assert_eq!((denial.status, denial.challenges), (401, vec![r#"Bearer scope="a""#.to_owned()]));
+    fn refused(&self, _: &OutgoingRequest, refusal: CredentialsRefusal) -> BoxedTask<Result<bool, AuthError>> {
+        assert_eq!((refusal.status, refusal.challenges), (401, vec![r#"Bearer scope="a""#.to_owned()]));
         self.given.fetch_add(1, Ordering::SeqCst);
         let (pause, accepts) = (self.pause, self.accepts);
         Box::pin(async move {

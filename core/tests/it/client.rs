@@ -68,7 +68,7 @@ impl Clock {
         settle().await;
     }
 
-    /// How many tasks wait for time to pass.
+    /// Number of tasks that wait for time to pass.
     async fn sleepers(&self) -> usize {
         self.advance(Duration::ZERO).await;
         self.state.lock().unwrap().sleepers.len()

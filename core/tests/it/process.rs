@@ -29,12 +29,9 @@ pub(crate) fn command(role: &str, file: &File) -> Command {
 /// The same for a client of ours.
 pub(crate) fn child(role: &str, file: &File) -> ChildCommand {
     let program = std::env::current_exe().unwrap().to_str().unwrap().to_owned();
-    ChildCommand {
-        command: [program].into_iter().chain(ARGUMENTS.map(str::to_owned)).collect(),
-        env: vec![(ROLE.into(), role.into()), (FILE.into(), file.0.to_str().unwrap().into())],
-        stderr: ChildStderr::Keep,
-        ..ChildCommand::default()
-    }
+    ChildCommand::new([program].into_iter().chain(ARGUMENTS.map(str::to_owned)))
+        .with_env([(ROLE.into(), role.into()), (FILE.into(), file.0.to_str().unwrap().into())])
+        .with_stderr(ChildStderr::Keep)
 }
 
 /// Plays the role that the environment names, if it names one; does not come back then. `serve`

@@ -79,7 +79,7 @@ fn server(role: &str) -> Server {
             trunkline::Ok(ctx.sample_with_key("said", params).await?.joined_text())
         })
         .tool("roots", "Asks for the roots", |ctx: Context| async move {
-            let roots: Vec<_> = ctx.roots().await?.into_iter().map(|root| root.uri).collect();
+            let roots: Vec<_> = ctx.list_roots().await?.into_iter().map(|root| root.uri).collect();
             trunkline::Ok(roots.join(" "))
         })
         .tool("endless", "Is never done", |ctx: Context| async move {

@@ -84,7 +84,7 @@ fn malformed_input_of_every_kind_gets_its_error_and_ends_no_other_call() {
             None => assert!(answer["id"] == "survivor" || answer.get("id").is_none(), "{text}: {answer}"),
         }
     }
-    // RPC-02, and bytes that are no text at all.
+    // RPC-02, and bytes that are not text at all.
     for bytes in [&b"\xff\xfe\n"[..], b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"\xff\"}\n", b"\0\n"] {
         wire.try_send(bytes).unwrap();
         assert_eq!(code(&wire.receive()), -32700);

@@ -57,7 +57,7 @@ impl Checker {
         match &record.message {
             Value::Object(message) => check.message(&record.message, message),
             Value::Array(messages) => check.batch(messages),
-            other => check.no_message("", format!("{other} is no JSON-RPC message")),
+            other => check.no_message("", format!("{other} is not a JSON-RPC message")),
         }
         condense(check.found)
     }
@@ -89,7 +89,7 @@ impl Check<'_> {
                     self.no_message("", "initialize is never part of a batch");
                 }
                 Value::Object(message) => self.message(value, message),
-                other => self.no_message("", format!("{other} is no JSON-RPC message")),
+                other => self.no_message("", format!("{other} is not a JSON-RPC message")),
             }
             let inner = std::mem::replace(&mut self.found, outer);
             self.found.extend(inner.into_iter().map(|violation| violation.below(&format!("/{index}"))));
@@ -100,7 +100,7 @@ impl Check<'_> {
         match (message.get("method"), message.get("result"), message.get("error")) {
             (Some(Value::String(method)), ..) if message.contains_key("id") => self.request(value, method),
             (Some(Value::String(method)), ..) => self.notification(value, method),
-            (Some(other), ..) => self.no_message("/method", format!("{other} is no method")),
+            (Some(other), ..) => self.no_message("/method", format!("{other} is not a method")),
             (None, Some(result), _) => self.result(value, message, result),
             (None, None, Some(_)) => self.error(value, message),
             (None, None, None) => self.no_message("", "neither a request, a notification nor a response"),

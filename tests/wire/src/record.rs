@@ -51,7 +51,7 @@ struct Line<'a> {
 /// A line, understood.
 #[derive(Debug)]
 pub struct Entry {
-    /// How the message travelled: `stdio`, `http`, `memory`, `child`.
+    /// Transport of the message: `stdio`, `http`, `memory`, `child`.
     pub transport: String,
     /// The writer of the message.
     pub flow: Flow,
@@ -59,7 +59,7 @@ pub struct Entry {
     pub record: Option<Record>,
 }
 
-/// A line that is no record.
+/// A line that is not a record.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
     /// Not JSON, or without the fields of a record.

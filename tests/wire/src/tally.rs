@@ -24,19 +24,19 @@ const PRINTED_VIOLATIONS: usize = 50;
 /// The contents of the checked files.
 #[derive(Debug, Default, Serialize)]
 pub struct Tally {
-    /// How many files were read.
+    /// Number of files that were read.
     pub files: usize,
-    /// How many messages were checked; a batch counts as one.
+    /// Number of messages that were checked; a batch counts as one.
     pub checked: usize,
-    /// How many records hold input that was refused, and so was not checked.
+    /// Number of records of input that was refused, and so was not checked.
     pub malformed: usize,
-    /// How many files end inside a line, which is not checked: their writer was killed.
+    /// Number of files that end inside a line, which is not checked: their writer was killed.
     pub truncated: usize,
     /// Checked messages by revision, then transport.
     pub messages: BTreeMap<String, BTreeMap<String, Count>>,
-    /// How many violations were found.
+    /// Number of violations.
     pub violation_count: usize,
-    /// How many of them are in messages that the peer wrote.
+    /// Number of violations in messages that the peer wrote.
     pub by_peers: usize,
     /// The first of them.
     pub violations: Vec<Finding>,
@@ -46,7 +46,7 @@ pub struct Tally {
     clean: HashSet<String>,
 }
 
-/// How many messages were checked, by who wrote them.
+/// Number of messages that were checked, by their writers.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Count {
     /// Written by us.
@@ -82,7 +82,7 @@ pub struct Origin {
     pub direction: crate::Direction,
     /// Its method, or that of the request it answers.
     pub method: Option<String>,
-    /// How it travelled.
+    /// Transport of the message.
     pub transport: String,
     /// The writer.
     pub flow: Flow,

@@ -20,7 +20,7 @@ pub struct Tolerance {
     #[serde(default)]
     at: Vec<String>,
     why: String,
-    /// How many violations this was true of.
+    /// Number of violations that this was true of.
     #[serde(skip_deserializing)]
     count: usize,
 }

@@ -20,7 +20,7 @@ pub enum ViolationKind {
     UnknownMethod,
     /// A value that the schema of the message's type rejects.
     Schema,
-    /// Something that is no message of this revision at all, such as a batch where there are none.
+    /// Not a message of this revision at all, such as a batch where none may be.
     NoMessage,
 }
 
@@ -200,7 +200,7 @@ impl Walk<'_> {
                 members.for_each(|member| names.push(&self.schema.node(member).name));
                 names.dedup();
                 let problem = format!(
-                    "{} is none of {} in {}",
+                    "{} is not one of {} in {}",
                     excerpt(&value.to_string(), 200),
                     names.join(", "),
                     self.catalog.revision
@@ -267,7 +267,7 @@ impl Walk<'_> {
     }
 }
 
-/// How badly a value at `pointer` fits a type, by what is wrong with it as that: first by its own
+/// Misfit of a value at `pointer` and a type, by its faults as that type: first by its own
 /// fields, then by all that is in them.
 fn misfit(wrong: &[Violation], pointer: &str) -> (usize, usize) {
     let concerns_the_value_itself = |violation: &&Violation| match violation.kind {

@@ -74,7 +74,7 @@ fn kinds_of_content_of_a_later_revision() {
     }
     let violation = call_result(V2025_03_26, json!({"type": "resource_link"})).check().remove(0);
     assert!(
-        violation.problem.contains("none of TextContent, ImageContent, AudioContent, EmbeddedResource"),
+        violation.problem.contains("not one of TextContent, ImageContent, AudioContent, EmbeddedResource"),
         "{violation}"
     );
 }

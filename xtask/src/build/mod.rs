@@ -16,7 +16,7 @@ use crate::console::{Colour, Console};
 use crate::language::Language;
 use crate::workspace::Workspace;
 
-/// How long one step of building may take on a slow machine with a slow network.
+/// Longest time of one step of building on a slow machine with a slow network.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(1800);
 
 /// Builds the parts that the fixtures of these languages need.

@@ -72,7 +72,7 @@ fn judge(suite: &Suite, workspace: &Workspace, language: Language, url: Result<&
     scenarios.collect()
 }
 
-/// How the runner ended, in words. That it found something wrong is in its results.
+/// End of the runner, in words. Faults that it found are in its results.
 fn run_suite(suite: &Suite, workspace: &Workspace, url: &str, results: &Path) -> Result<String> {
     if results.exists() {
         std::fs::remove_dir_all(results).with_context(|| format!("cannot empty {}", results.display()))?;

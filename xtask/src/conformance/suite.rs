@@ -23,7 +23,7 @@ pub(super) struct Suite {
     pub(super) taken: Taken,
 }
 
-/// How the runner is told what to run.
+/// Selection of the runs, as arguments of the runner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     /// As the requirement set of its revision.

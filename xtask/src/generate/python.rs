@@ -102,7 +102,7 @@ const OPTIONS: [(&str, &str, &[&str]); 7] = [
 const SERVER_OPTIONS: (&str, &str, &[&str]) = ("ServerOptions", "ServerOptions", &[]);
 
 /// Options of a feature that is added to a server: their name, the descriptor, the registration,
-/// and the members of the descriptor that are no options, because they are required or because
+/// and the members of the descriptor that are not options, because they are required or because
 /// functions give them.
 const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
     ("PromptOptions", "Prompt", "RegisterPrompt", &["arguments"]),

@@ -79,7 +79,7 @@ pub(crate) struct Record {
     pub(crate) direction: Option<String>,
     /// Of an event.
     pub(crate) number: Option<u8>,
-    /// Of options: the builder in Rust, where that is no struct with these members.
+    /// Of options: the builder in Rust, where that is not a struct with these members.
     pub(crate) rust_builder: Option<String>,
 }
 

@@ -27,12 +27,11 @@ const GROUP: &str = "bindings-node/src/client-group/generated/client-group.ts";
 const WIDTH: usize = 100;
 
 /// Names of this package that differ from the core's.
-const RENAMED: [(&str, &str); 7] = [
+const RENAMED: [(&str, &str); 6] = [
     ("CreateMessageParams", "SampleRequest"),
     ("ElicitFormParams", "ElicitRequest"),
     ("ElicitUrlParams", "ElicitUrlRequest"),
     ("Reference", "CompletionReference"),
-    ("RevisionChoice", "Revision"),
     ("SamplingBlock", "SamplingContent"),
     ("SampleParams", "SamplingParams"),
 ];
@@ -367,7 +366,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 ",
     );
-    let connection = facts::facts(facts, "ConnectionFacts");
+    let connection = facts::facts(facts, "ConnectionDescription");
     body.push_str(&connection.map(facts::getters).unwrap_or_default());
     body.push_str(
         "

@@ -49,7 +49,7 @@ impl Absences {
             };
             let suits = |name: &str| PEERS.iter().any(|peer| name.starts_with(Party::Peer(peer).name()));
             if !suits(peer) {
-                bail!("absent.json: {peer:?} is no peer; only a peer may lack a feature");
+                bail!("absent.json: {peer:?} is not a peer; only a peer may lack a feature");
             }
             if row.reason.is_empty() || row.features.is_empty() {
                 bail!("absent.json: a row of {peer:?} without a reason or without features");
@@ -59,7 +59,7 @@ impl Absences {
             }
             let unknown = |revision: &&String| !REVISIONS.contains(&revision.as_str());
             if let Some(revision) = row.revisions.iter().flatten().find(unknown) {
-                bail!("absent.json: {revision:?} is no revision (row of {peer:?})");
+                bail!("absent.json: {revision:?} is not a revision (row of {peer:?})");
             }
         }
         Ok(())

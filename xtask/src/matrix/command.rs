@@ -13,7 +13,7 @@ use crate::report;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-/// How many failures are shown with their reasons; the report has all.
+/// Number of failures that are shown with their reasons; the report has all.
 const SHOWN: usize = 25;
 
 /// The selection of the command line.

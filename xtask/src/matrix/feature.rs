@@ -48,7 +48,7 @@ impl Features {
             }
             for revision in [&feature.since, &feature.before].into_iter().flatten() {
                 if !REVISIONS.contains(&revision.as_str()) {
-                    bail!("the feature {:?} names {revision:?}, which is no revision", feature.name);
+                    bail!("the feature {:?} names {revision:?}, which is not a revision", feature.name);
                 }
             }
             names.push(&feature.name);

@@ -25,7 +25,7 @@ const LINE: Duration = Duration::from_secs(15);
 const END: Duration = Duration::from_secs(15);
 /// For everything of a pairing.
 const PAIRING: Duration = Duration::from_secs(150);
-/// How much of a line is shown in a reason.
+/// Characters of a line that are shown in a reason.
 const SHOWN: usize = 400;
 
 pub(super) struct Played {

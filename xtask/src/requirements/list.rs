@@ -9,9 +9,6 @@ use crate::requirements::scan::Mentions;
 use crate::workspace::Workspace;
 
 const FILE: &str = "tests/requirements/requirements.json";
-/// The groups that are for clients alone.
-const CLIENT_GROUPS: [&str; 1] = ["AUC"];
-
 pub(super) struct List {
     pub(super) groups: Vec<Group>,
 }
@@ -30,7 +27,7 @@ pub(super) struct Requirement {
     pub(super) versions: String,
     pub(super) text: String,
     pub(super) source: String,
-    /// Why no test of a server library can prove it.
+    /// Why no test of this library can prove it.
     pub(super) reason: Option<String>,
 }
 
@@ -107,14 +104,9 @@ impl List {
         self.all().filter(|one| !mentions.has(&one.id) && one.reason.is_some()).count()
     }
 
-    /// Requirements on a server that are neither named by a test nor explained.
+    /// Requirements that are neither named by a test nor explained.
     pub(super) fn open(&self, mentions: &Mentions) -> Vec<&str> {
-        let server = self.groups.iter().filter(|group| !CLIENT_GROUPS.contains(&group.prefix.as_str()));
-        server
-            .flat_map(|group| &group.requirements)
-            .filter(|one| one.side != "client" && one.reason.is_none() && !mentions.has(&one.id))
-            .map(|one| one.id.as_str())
-            .collect()
+        self.all().filter(|one| one.reason.is_none() && !mentions.has(&one.id)).map(|one| one.id.as_str()).collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &Requirement> {
@@ -131,7 +123,7 @@ impl Requirement {
         }
         let side = word(row, "side")?;
         if !["client", "server", "both"].contains(&side.as_str()) {
-            bail!("{id}: the side {side:?} is none of client, server, both");
+            bail!("{id}: the side {side:?} is not one of client, server, both");
         }
         let reason =
             row["reason"].as_str().map(|reason| reasons.get(reason).cloned().unwrap_or_else(|| reason.to_owned()));

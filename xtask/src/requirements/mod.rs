@@ -35,7 +35,7 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
 }
 
 /// Checks that the page is current, that every id that a test names exists, and that no requirement
-/// on a server is open.
+/// is open.
 pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let (list, mentions) = read(workspace)?;
     let mut count = judge(&list, &mentions);
@@ -59,18 +59,14 @@ fn judge(list: &List, mentions: &Mentions) -> Count {
     let unknown: Vec<String> = mentions
         .named()
         .filter(|(id, _)| !list.has(id))
-        .map(|(id, place)| format!("{place} names {id}, which is no requirement"))
+        .map(|(id, place)| format!("{place} names {id}, which is not a requirement"))
         .collect();
     let open = list.open(mentions);
     let wrong = [unknown, list.crossing(mentions), list.other_side(mentions)].concat();
     let mut count = Count { passed: 0, failed: wrong.len(), said: wrong.join("\n"), note: String::new() };
     count.passed += usize::from(wrong.is_empty());
     let (named, explained) = (list.named(mentions), list.explained(mentions));
-    count.note = format!(
-        "{named} of {} named by a test, {explained} explained, {} on the server's side open",
-        list.len(),
-        open.len()
-    );
+    count.note = format!("{named} of {} named by a test, {explained} explained, {} open", list.len(), open.len());
     if !open.is_empty() {
         let listed = format!("open: {}", open.join(" "));
         count.failed += 1;

@@ -9,7 +9,7 @@ const HEAD: &str = "\
 <!-- Written by `cargo xtask requirements` out of tests/requirements/requirements.json and what the tests name. -->
 
 What the five revisions of the specification and its extensions demand of a client or a server, each with the tests that name it, or the reason why no
-test of a server library can. The texts are ours; the named page of the specification decides. A test names a requirement in its own name
+test of this library can. The texts are ours; the named page of the specification decides. A test names a requirement in its own name
 (`http_07_…`) or in a comment in or above it (`HTTP-07`), a wire vector in its field `requirements`: that it also proves it is for its reader to judge.
 The column \"under test\" says whether the named tests have a server or a client under test, or both: messages without a conversation, or both ends of one.
 ";

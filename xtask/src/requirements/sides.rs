@@ -12,7 +12,7 @@ pub(super) enum Side {
 
 /// Parts of paths and the side that their files test. The first one that fits decides; any other
 /// file tests a server.
-const SIDES: [(&str, Side); 27] = {
+const SIDES: [(&str, Side); 37] = {
     use Side::{Both, Client, Server};
     [
         ("tests/vectors/client/", Client),
@@ -27,10 +27,16 @@ const SIDES: [(&str, Side); 27] = {
         ("core/proto/src/engine/params", Client),
         ("core/proto/src/http/mirror", Both),
         ("core/proto/src/http/event_stream", Both),
+        // A server's requests to its client.
+        ("core/src/server/", Server),
         ("core/src/client/", Client),
         ("core/src/verdicts", Client),
         ("core/src/transport/http_client/", Client),
+        ("core/src/transport/http_fetch", Client),
+        ("core/src/transport/http_server/", Server),
         ("core/src/transport/child", Client),
+        ("core/src/transport/oauth/", Client),
+        ("core/src/transport/stdio/standard_streams", Server),
         ("core/src/transport/", Both),
         ("core/tests/it/client", Client),
         ("core/tests/it/memory", Both),
@@ -38,13 +44,19 @@ const SIDES: [(&str, Side); 27] = {
         ("core/tests/http_client", Client),
         ("core/tests/typed", Both),
         ("core/bridge/", Both),
+        // Servers that ask their clients, and both ends in one program.
+        ("bindings-c/tests/client_requests", Server),
+        ("bindings-c/tests/c/suite_client_requests", Server),
+        ("bindings-c/tests/c/suite_features", Server),
+        ("bindings-c/tests/c/suite_client", Client),
+        ("bindings-c/tests/c/suite_host", Both),
+        ("bindings-c/tests/c/suite", Both),
         // The clients of the bindings.
         ("client", Client),
         ("group.", Client),
         ("test_connecting", Client),
         ("test_lifecycle", Both),
         ("host.", Both),
-        ("bindings-c/", Both),
     ]
 };
 
@@ -70,5 +82,26 @@ impl fmt::Display for Side {
             Self::Client => "client",
             Self::Both => "both",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_part_that_fits_decides() {
+        for (file, side) in [
+            ("core/src/server/request/client_request/tests.rs", Side::Server),
+            ("core/src/transport/http_server/listener.rs", Side::Server),
+            ("core/src/transport/http_client/heads.rs", Side::Client),
+            ("core/src/transport/stdio/lines.rs", Side::Both),
+            ("bindings-c/tests/client_requests.rs", Side::Server),
+            ("bindings-c/tests/c/suite_client.c", Side::Client),
+            ("bindings-node/test/client.test.mjs", Side::Client),
+            ("bindings-node/test/tools.test.mjs", Side::Server),
+        ] {
+            assert_eq!(Side::of_file(file), side, "{file}");
+        }
     }
 }

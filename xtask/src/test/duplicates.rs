@@ -63,7 +63,7 @@ fn faults(tree: &str, deny: &str) -> Vec<String> {
             .split_once('@')
             .and_then(|(name, version)| Some(versions.get(name)?.len() > 1 && versions[name].contains(&version)));
         if several != Some(true) {
-            faults.push(format!("deny.toml skips {one}, which is no duplicate any more"));
+            faults.push(format!("deny.toml skips {one}, which is not a duplicate any more"));
         }
     }
     faults

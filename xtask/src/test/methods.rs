@@ -86,7 +86,7 @@ fn is_comment(line: &str) -> bool {
     ["//", "/*", "* ", "*/"].iter().any(|start| line.trim_start().starts_with(start))
 }
 
-/// A line without what stands behind `//`, and between backquotes where they are no quotes.
+/// A line without what stands behind `//`, and between backquotes where they are not quotes.
 fn without_examples(line: &str, quotes: &str) -> String {
     let code = line.split(" // ").next().unwrap_or_default();
     if quotes.contains('`') { code.to_owned() } else { code.split('`').step_by(2).collect() }

@@ -29,7 +29,7 @@ use crate::requirements;
 use crate::workers;
 use crate::workspace::Workspace;
 
-/// How much of a failed step's output is shown; all of it is in `target/reports/logs`.
+/// Lines of a failed step's output that are shown; all of it is in `target/reports/logs`.
 const SHOWN_LINES: usize = 60;
 
 /// The findings of a step.

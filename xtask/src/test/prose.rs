@@ -12,11 +12,14 @@ use crate::workspace::Workspace;
 const DEADLINE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// A sentence that begins so has no noun to be about.
-const QUESTION_WORDS: [&str; 6] = ["What", "Whatever", "Who", "Whom", "Whoever", "Whether"];
+const QUESTION_WORDS: [&str; 8] = ["How", "What", "Whatever", "Who", "Whom", "Whoever", "Whose", "Whether"];
 
 /// Phrases with their better form.
 const PHRASES: [(&str, &str); 3] =
     [("belongs into", "belongs in"), ("handshake era", "legacy era"), ("nobody shall", "nobody may")];
+
+/// Denials that are not English, but after "there".
+const DENIALS: [&str; 4] = ["is no", "is none", "are no", "are none"];
 
 /// Columns of a line of prose, in Markdown and in the comments of Rust, C and TypeScript; tables,
 /// code, directives and lines that are one long link are free.
@@ -60,8 +63,8 @@ enum Language {
     Rust,
     /// C and TypeScript: `//`, `///`, `/* */`.
     Slashes,
-    /// `#` and docstrings. Its linter bounds the lines.
-    Python,
+    /// Python, TOML and YAML: `#` and docstrings. The linter of Python bounds the lines.
+    Hash,
     Markdown,
 }
 
@@ -70,7 +73,7 @@ impl Language {
         match file.extension()?.to_str()? {
             "rs" => Some(Self::Rust),
             "c" | "h" | "hpp" | "ts" | "mts" | "cts" | "js" | "mjs" | "cjs" => Some(Self::Slashes),
-            "py" | "pyi" => Some(Self::Python),
+            "py" | "pyi" | "toml" | "yml" | "yaml" => Some(Self::Hash),
             "md" => Some(Self::Markdown),
             _ => None,
         }
@@ -111,7 +114,7 @@ fn faults(language: Language, text: &str) -> Vec<(usize, String)> {
                 }
                 comment
             }
-            Language::Python => comment_of_python(line, &mut docstring),
+            Language::Hash => comment_of_hash(line, &mut docstring),
             Language::Markdown => {
                 let fence = line.trim_start().starts_with("```");
                 fenced ^= fence;
@@ -122,6 +125,11 @@ fn faults(language: Language, text: &str) -> Vec<(usize, String)> {
                 (!free).then_some(line)
             }
         };
+        // Errors are prose, too.
+        let with_code = if language == Language::Markdown { prose } else { Some(line) };
+        if let Some(phrase) = with_code.and_then(denied) {
+            found.push((number, format!("{phrase:?}: write \"is not a\" or \"are not\"")));
+        }
         let Some(prose) = prose else { continue };
         if let Some(word) = question_word(language, prose) {
             found.push((number, format!("a sentence that begins with {word:?}: begin with a noun or an imperative")));
@@ -149,7 +157,7 @@ fn comment_of_slashes(line: &str) -> Option<&str> {
     at_start.map(|rest| rest.trim().trim_end_matches("*/").trim())
 }
 
-fn comment_of_python<'a>(line: &'a str, docstring: &mut bool) -> Option<&'a str> {
+fn comment_of_hash<'a>(line: &'a str, docstring: &mut bool) -> Option<&'a str> {
     let trimmed = line.trim();
     if let Some(rest) = trimmed.strip_prefix("# ") {
         return (!*docstring).then_some(rest);
@@ -181,6 +189,19 @@ fn question_word(language: Language, prose: &str) -> Option<&'static str> {
         .filter(|_| language != Language::Markdown || !prose.ends_with('?'))
 }
 
+/// A denial as in "X … no Y", where "X is not a Y" is English; after "there", and before "longer",
+/// it is.
+fn denied(text: &str) -> Option<&'static str> {
+    let is_denial = |at: usize, phrase: &str| {
+        let (before, after) = (&text[..at], &text[at + phrase.len()..]);
+        !before.ends_with(char::is_alphanumeric)
+            && !before.to_ascii_lowercase().ends_with("there ")
+            && after.starts_with([' ', ',', '.', ';', ':', ')'])
+            && !after.starts_with(" longer")
+    };
+    DENIALS.into_iter().find(|phrase| text.match_indices(phrase).any(|(at, _)| is_denial(at, phrase)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +218,13 @@ mod tests {
     }
 
     #[test]
+    fn denials_are_english() {
+        let code =
+            "// A path IS URL.\n// There IS URL; it IS longer there.\n//! Others ARE.\nlet a = \"IS b\";\n// this now";
+        assert_eq!(lines(Language::Rust, &code.replace("IS", "is no").replace("ARE", "are none")), [1, 3, 4]);
+    }
+
+    #[test]
     fn comments_are_bounded_but_for_directives() {
         let long = "word ".repeat(30);
         assert_eq!(lines(Language::Slashes, &format!("// {long}\n// eslint {long}\nconst a = 1;\n * {long}")), [1, 4]);
@@ -206,7 +234,7 @@ mod tests {
     fn docstrings_are_prose_and_code_is_not() {
         let code =
             "\"\"\"What it is.\"\"\"\n# Who calls.\nWhat = 1\n\"\"\"A noun.\n\nWhether it is so.\n\"\"\"\nWho = 2";
-        assert_eq!(lines(Language::Python, code), [1, 2, 6]);
+        assert_eq!(lines(Language::Hash, code), [1, 2, 6]);
     }
 
     #[test]

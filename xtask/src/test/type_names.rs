@@ -12,7 +12,7 @@ const SOURCES: [&str; 6] =
     ["core/src", "core/proto/src", "core/bridge/src", "bindings-c/src", "bindings-node/native", "bindings-python/src"];
 
 /// Names that several modules define for one and the same thing, with the reason.
-const SHARED: [(&str, &str); 14] = [
+const SHARED: [(&str, &str); 27] = [
     ("AccessControl", "one without the feature `auth`"),
     ("Authorization", "one without the feature `auth`"),
     ("Caller", "one without the feature `auth`"),
@@ -20,6 +20,19 @@ const SHARED: [(&str, &str); 14] = [
     ("Descriptor", "the protocol's, and the system's of an alarm on each platform"),
     ("InputRequest", "as a server makes it, as a client receives it, and as it crosses the waist"),
     ("InputRequired", "as a server makes it, as a client receives it, and as it crosses the waist"),
+    ("AccessToken", CROSSES),
+    ("AssertionRequest", CROSSES),
+    ("GroupServer", CROSSES),
+    ("HeadersRequest", CROSSES),
+    ("LogMessage", CROSSES),
+    ("Request", CROSSES),
+    ("SkillFile", CROSSES),
+    ("TokenRequest", CROSSES),
+    ("Tool", DEFINITION),
+    ("Resource", DEFINITION),
+    ("ResourceTemplate", DEFINITION),
+    ("Prompt", DEFINITION),
+    ("Task", "the model of the protocol, and the task of a server that it describes"),
     ("Bell", "the trait and its implementation for Node.js"),
     ("Port", "the core's, and its owner in each binding"),
     ("Server", "the core's, and its owner in C"),
@@ -28,6 +41,8 @@ const SHARED: [(&str, &str); 14] = [
     ("Notification", "a message, and those that cross the waist"),
     ("Result", "the idiom: a result with the error type of its module"),
 ];
+const CROSSES: &str = "the core's, and as it crosses the waist";
+const DEFINITION: &str = "the model of the protocol, and its definition with a handler, from which the model is made";
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -55,10 +70,16 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(count)
 }
 
-/// The types that a module defines: those without indentation. Types within a function or a test
-/// are nobody else's.
+/// The types that a module defines: those without indentation, and those that a macro such as
+/// `json_object!` makes. Types within a function or a test are nobody else's.
 fn defined_in(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().filter_map(|(index, line)| {
+    let mut in_macro = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        if line.starts_with(|letter: char| !letter.is_whitespace()) {
+            in_macro = line.ends_with("! {");
+        }
+        let is_public = |line: &&str| line.starts_with("pub");
+        let line = line.strip_prefix("    ").filter(|_| in_macro).filter(is_public).unwrap_or(line);
         let line = match line.strip_prefix("pub") {
             Some(rest) => rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(rest, |(_, rest)| rest),
             None => line,
@@ -77,8 +98,8 @@ mod tests {
 
     #[test]
     fn types_of_a_module_are_found_and_those_within_functions_are_not() {
-        let text = "pub struct One;\nenum Two<T> {}\npub(super) trait Three: Send {}\npub(crate) type Four = u8;\n    struct Five;\nstructural";
+        let text = "pub struct One;\nenum Two<T> {}\npub(super) trait Three: Send {}\npub(crate) type Four = u8;\n    struct Five;\nstructural\njson_object! {\n    /// A.\n    pub struct Six {\n        pub enum Seven\n    }\n}\nfn f() {\n    pub struct Eight;\n}";
         let names: Vec<_> = defined_in(text).map(|(_, name)| name).collect();
-        assert_eq!(names, ["One", "Two", "Three", "Four"]);
+        assert_eq!(names, ["One", "Two", "Three", "Four", "Six"]);
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
     Ok(count)
 }
 
-/// How many messages of all revisions were checked.
+/// Number of messages of all revisions that were checked.
 fn messages_over(report: &Value, transport: &str) -> u64 {
     let revisions = report["messages"].as_object().into_iter().flatten();
     let counts = revisions.map(|(_, transports)| &transports[transport]);

@@ -9,7 +9,7 @@ from typing import Any
 from .models import Identity
 
 
-class CallFacts:
+class CallDescription:
     """The call that a handler answers."""
 
     __slots__ = ()
@@ -71,7 +71,7 @@ class CallFacts:
         return self._fact("state")
 
 
-class ConnectionFacts:
+class ConnectionDescription:
     """The server of a connection. Where the revision 2026-07-28 was pinned, everything but the revision is
     known a moment after the connection was opened.
     """

@@ -85,7 +85,7 @@ class Root(Model):
 
 
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
-"""How severe a log message is, least first (RFC 5424)."""
+"""Severity of a log message, least first (RFC 5424)."""
 
 DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
 """The binding of tokens to keys (RFC 9449)."""
@@ -1762,7 +1762,7 @@ class GetSkillResult(Model):
 
 
 TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
-"""How far a task is."""
+"""State of a task."""
 
 
 class Task(Model):
@@ -1797,7 +1797,7 @@ class Task(Model):
     """The time of the last change (ISO 8601)."""
 
     ttl: float | None
-    """How long it is kept after it was made, in seconds; without it, forever."""
+    """Time that it is kept after it was made, in seconds; without it, forever."""
 
     poll_interval: float | None
     """The pause between two polls, in seconds."""
@@ -2293,7 +2293,7 @@ class Progress(Model):
     )
 
     progress: float
-    """How far it is; rises with each notification."""
+    """Progress so far; rises with each notification."""
 
     total: float | None
     """The value at the end, if it is known."""

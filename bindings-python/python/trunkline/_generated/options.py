@@ -101,7 +101,7 @@ class ChildOptions(TypedDict, total=False):
 
 
 class ClientOptions(TypedDict, total=False):
-    """Limits and habits of a client."""
+    """Limits and behaviour of a client."""
 
     roots: Sequence[Root] | None
     """The directories and files that servers may work in: their URIs begin with `file://`. Without this
@@ -371,7 +371,7 @@ class OAuth(TypedDict, total=False):
     """The secret of that client."""
 
     idp_token_type: str | None
-    """The type of the token that the program gives, if it is no ID token."""
+    """The type of the token that the program gives, if it is not an ID token."""
 
 
 class MountOptions(TypedDict, total=False):
@@ -455,7 +455,7 @@ class MountOptions(TypedDict, total=False):
 
 
 class ServerOptions(TypedDict, total=False):
-    """Limits and habits of a server."""
+    """Limits and behaviour of a server."""
 
     page_size: int | None
     """Items on one page of a list. Default: 1000."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from .. import _native
 from .._generated import methods
-from .._generated.facts import ConnectionFacts
+from .._generated.facts import ConnectionDescription
 from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS, OAUTH
 from ..errors import ClosedError, InvalidArgumentError
 from ..options import camel_case, encoded
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         """Options of `Client` and `SyncClient`. Times are in seconds."""
 
         name: str
-        """How the client introduces itself, together with `version`."""
+        """Name with which the client introduces itself, together with `version`."""
 
         version: str
         """The version of the program that uses the client."""
@@ -190,7 +190,7 @@ def _only(transport: dict[str, Any], allowed: dict[str, Any], *others: dict[str,
     return {**transport, **allowed}
 
 
-class Connected(HostHandlers, ConnectionFacts):
+class Connected(HostHandlers, ConnectionDescription):
     """A client with a connection."""
 
     _connection: Connection

@@ -54,4 +54,4 @@ class ServerRequestHandler(Handler):
             return RESULT, {}
         if isinstance(result, (Model, Mapping)):
             return RESULT, jsonable(result)
-        raise TypeError(f"the handler of on_{self.key} returned {type(result).__qualname__}, which is no result")
+        raise TypeError(f"the handler of on_{self.key} returned {type(result).__qualname__}, which is not a result")

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from ..server.server import Server
     from .connection import ConnectOptions
 
-# How often a waiting call looks for log records of the core (every request has a timeout there) ...
+# Interval at which a waiting call looks for log records of the core (every request has a timeout there) ...
 _WAIT_MS: Final = 1000
 # ... and for what is told to a callback.
 _CALLBACK_MS: Final = 20
 # Events taken at once, and how often in a row: more than there can be before a reply.
 _BATCH: Final = 256
 _BATCHES: Final = 200
-# How long it waits for the loop of a server of this process to hand over what came before a reply.
+# Time that it waits for the loop of a server of this process to hand over what came before a reply.
 _FLUSH_SECONDS: Final = 1.0
 
 

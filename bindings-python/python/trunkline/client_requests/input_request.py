@@ -17,7 +17,7 @@ Messages: TypeAlias = "str | Message | Sequence[Message | str | Mapping[str, Any
 
 
 class InputRequest(Generic[T]):
-    """One question to the client, made by `elicit`, `elicit_url`, `sample` or `list_roots`."""
+    """One request to the client, made by `elicit`, `elicit_url`, `sample` or `list_roots`."""
 
     __slots__ = ("method", "params", "read")
 
@@ -28,7 +28,7 @@ class InputRequest(Generic[T]):
         self.read = read
 
     def to_json(self) -> dict[str, Any]:
-        """The question in the form that the protocol uses."""
+        """The request in the form that the protocol uses."""
         return {"method": self.method} if self.params is None else {"method": self.method, "params": self.params}
 
     def __repr__(self) -> str:
@@ -42,7 +42,7 @@ class InputRequired:
     Handlers that would rather write one line after the other use `ctx.elicit` and its like.
 
     Args:
-        requests: the questions, each under a key of your choice.
+        requests: the client requests, each under a key of your choice.
         state: any JSON value. It travels sealed: the client can neither read nor change it.
     """
 

@@ -1,4 +1,4 @@
-"""How a call is answered: with what its handler gives, or with why it failed."""
+"""Answers of calls: the value of the handler, or its failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Handler:
-    """One registered thing. Classes of kinds say how its function is called and what becomes of the value."""
+    """One registered feature. Classes of kinds say how its function is called and what becomes of the value."""
 
     __slots__ = ("in_thread", "key", "registration")
 
@@ -24,7 +24,7 @@ class Handler:
     kind: ClassVar[str]
 
     def __init__(self, key: Hashable, registration: dict[str, Any], *, in_thread: bool) -> None:
-        # Unique among the things of its kind on one server.
+        # Unique among the features of its kind on one server.
         self.key = key
         # The registration message, without the server.
         self.registration = {"lane": "pool" if in_thread else "queue", **registration}

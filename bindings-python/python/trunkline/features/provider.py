@@ -1,4 +1,4 @@
-"""Providers: lists and things that are not registered."""
+"""Providers: lists and features that are not registered."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ProviderHandler(Handler):
 
     def _render(self, value: Any) -> Answer:
         if value is None:
-            return VALUE, None  # there is no such thing
+            return VALUE, None  # there is no such feature
         if self._category == "tools":
             return _UNDECLARED.render(value)
         return render_messages(value) if self._category == "prompts" else render_contents(value)
@@ -101,12 +101,12 @@ class Providers(Registry):
         return decorate
 
     def add_provider(self, category: Category, provider: Any) -> None:
-        """Adds a source of things that are not registered, such as rows of a database.
+        """Adds a source of features that are not registered, such as rows of a database.
 
         The provider has two methods, both `async def` or both `def`. `list(cursor, ctx)` returns descriptors as the
         protocol has them, or a tuple of those and the cursor of the next page; `cursor` is None on the first page.
         `get(params, ctx)` is called with the params of a request for a name or URI that is not registered, and returns
-        what a handler of that category returns, or None if there is no such thing. Only registered tools have schemas
+        what a handler of that category returns, or None if there is no such feature. Only registered tools have schemas
         and scopes that are checked before their handler runs: `get` judges both.
 
         Args:
@@ -124,5 +124,5 @@ class Providers(Registry):
         self._remove("provider", (category, id(provider)), f"such provider of {category}")
 
     def list_changed(self, category: Category) -> None:
-        """Tells clients that the list of a provider has changed. Features added or removed here need no call."""
+        """Notifies clients that the list of a provider has changed. Features added or removed here need no call."""
         self._tell({"listChanged": category})

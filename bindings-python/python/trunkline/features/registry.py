@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..port.background import BackgroundLoop
     from .handler import Handler
 
-    # Kind and key of a registered thing.
+    # Kind and key of a registered feature.
     Key = tuple[str, Hashable]
 
 
@@ -42,7 +42,7 @@ class Registry:
         self._bind()
 
     def _add(self, handler: Handler, what: str) -> None:
-        """Registers a thing; clients that are connected are told. `what` is for the error if it is there already."""
+        """Registers a feature; clients that are connected are told. `what` is for the error if it is there already."""
         key = (handler.kind, handler.key)
         with self._lock:
             port = self._bind()
@@ -52,7 +52,7 @@ class Registry:
             self._things[key] = handler
 
     def _remove(self, kind: str, key: Hashable, what: str) -> None:
-        """Takes a thing away; clients that are connected are told. `what` is for the error if there is none."""
+        """Takes a feature away; clients that are connected are told. `what` is for the error if there is none."""
         with self._lock:
             port = self._bind()
             if self._things.pop((kind, key), None) is None:
@@ -87,7 +87,7 @@ class Registry:
                 pass  # gone with the port
 
     def _tell(self, notice: dict[str, Any]) -> None:
-        """Tells the clients of the server something."""
+        """Notifies the clients of the server."""
         with self._lock:
             port, handle = self._bind(), self._handle
         try:
@@ -204,7 +204,7 @@ class Registry:
 
 
 def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The descriptor of a thing with these options. Its function gives name and description where there are none."""
+    """The descriptor of a feature with these options. Its function gives name and description where there are none."""
     name = options.pop("name", None) or getattr(function, "__name__", None)
     if not name or name == "<lambda>":
         raise InvalidArgumentError(f"{function!r} has no name of its own: pass name=")

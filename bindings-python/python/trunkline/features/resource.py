@@ -108,7 +108,7 @@ class Resources(Registry):
             self._remove("resource", uri, f"resource {uri!r}")
 
     def resource_updated(self, uri: str) -> None:
-        """Tells the clients that subscribed to this resource that it has changed."""
+        """Notifies the clients that subscribed to this resource that it has changed."""
         self._tell({"resourceUpdated": uri})
 
 
@@ -145,7 +145,7 @@ def _check(uri: str, variables: dict[str, _Variable], signature: TextSignature) 
             continue
         if name not in variables:
             there = f"there are {', '.join(variables)}" if variables else "there is none"
-            raise InvalidArgumentError(f"{where}: parameter {name!r} is no variable of {uri!r}: {there}")
+            raise InvalidArgumentError(f"{where}: parameter {name!r} is not a variable of {uri!r}: {there}")
         if variables[name].may_be_absent:
             raise InvalidArgumentError(
                 f"{where}: parameter {name!r} needs a default, for {uri!r} also stands for URIs without"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SkillHandler(Handler):
-    """Stands for a skill among the registered things; the core answers for it, so it is never called."""
+    """Stands for a skill among the registered features; the core answers for it, so it is never called."""
 
     __slots__ = ()
 

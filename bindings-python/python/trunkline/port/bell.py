@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     class Rung(Protocol):
-        """Whose bell it is: a port."""
+        """Owner of a bell: a port."""
 
         @property
         def native(self) -> _native.Port: ...
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
             ...
 
 
-# How long a thread waits before it looks whether it is still wanted.
+# Time that a thread waits before it looks whether it is still wanted.
 _LOOK_MS: Final = 1000
 
 

@@ -27,7 +27,7 @@ _BATCH: Final = 256
 
 
 class Handler(Protocol):
-    """A registered thing that answers calls."""
+    """A registered feature that answers calls."""
 
     @property
     def in_thread(self) -> bool:

@@ -21,7 +21,7 @@ class Port(Lifecycle):
     """
 
     def register(self, kind: str, json: dict[str, Any], handler: Handler) -> int:
-        """Registers a thing that is called; its handler is known before the first call can arrive."""
+        """Registers a feature that is called; its handler is known before the first call can arrive."""
         if json.get("lane") == "pool" and self.loop is not None:
             self.pool.start()
         with self._lock:
@@ -30,7 +30,7 @@ class Port(Lifecycle):
         return handle
 
     def unregister(self, handle: int) -> None:
-        """Takes a thing back; calls of it that have begun already, even if they still wait for their turn, go on."""
+        """Takes a feature back; calls of it that have begun already, even if they still wait for their turn, go on."""
         self.native.unregister(handle)
         if self.loop is None:
             self.handlers.pop(handle, None)  # otherwise the core says when its last call is over
@@ -148,7 +148,7 @@ class Port(Lifecycle):
         return ticket
 
     def cancel(self, ticket: int, reason: str) -> None:
-        """Ends a request; one that is done already is no error."""
+        """Ends a request; one that is done already is not an error."""
         try:
             self.native.cancel(ticket, reason)
         except _native.NativeError:

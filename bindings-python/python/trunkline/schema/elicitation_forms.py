@@ -44,7 +44,7 @@ class Form:
             hash(source)
         except TypeError:
             raise InvalidArgumentError(
-                f"{source!r} is no dataclass, TypedDict, pydantic model or JSON Schema"
+                f"{source!r} is not a dataclass, TypedDict, pydantic model or JSON Schema"
             ) from None
         return _form(source)
 

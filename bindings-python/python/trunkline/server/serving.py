@@ -22,7 +22,7 @@ Transport: TypeAlias = Literal["stdio", "http"]
 
 
 class Serving(Registry):
-    """How a server is served."""
+    """Options and lifetime of serving."""
 
     def run(
         self,
@@ -84,5 +84,5 @@ class Serving(Registry):
         return ASGIApp(self, {**encoded(MOUNT_OPTIONS, options), **camel_case(auth=auth)})
 
     def elicitation_complete(self, elicitation_id: str) -> None:
-        """Tells the client that was sent to a page with this id that what happens there is done."""
+        """Notifies the client that was sent to a page with this id that the interaction there is complete."""
         self._tell({"elicitationComplete": elicitation_id})

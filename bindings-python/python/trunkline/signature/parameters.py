@@ -67,7 +67,7 @@ class Given:
 
 
 def name_of(function: Any) -> str:
-    """How errors call a function."""
+    """Name of a function in errors."""
     return getattr(function, "__qualname__", None) or repr(function)
 
 
@@ -115,7 +115,7 @@ def _take_dependencies(
 
 
 def _plan(function: Callable[..., Any], *, is_async: bool, within: tuple[str, ...]) -> Dependency:
-    """How a dependency is made for handlers of that kind."""
+    """Maker of a dependency for handlers of that kind."""
     where = name_of(function)
     if not callable(function):
         raise InvalidArgumentError(f"{within[-1]}: Depends needs a function, not {type(function).__qualname__}")

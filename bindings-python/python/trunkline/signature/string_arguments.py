@@ -1,4 +1,4 @@
-"""How a function is called with texts: the arguments of a prompt, or the variables of a URI template."""
+"""Calls of functions with texts: the arguments of a prompt, or the variables of a URI template."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TextArgument:
         """Adds the value of this parameter.
 
         Raises:
-            InvalidArguments: if the text is none of what the annotation allows.
+            InvalidArguments: if the text is not one of what the annotation allows.
         """
         if self.name in texts:
             given = texts[self.name]
@@ -71,7 +71,7 @@ class TextSignature:
         """Keyword arguments for the function; names that it does not have are left out.
 
         Raises:
-            InvalidArguments: if a text is none of what its parameter's annotation allows.
+            InvalidArguments: if a text is not one of what its parameter's annotation allows.
         """
         arguments: dict[str, Any] = dict(texts) if self.parameters.takes_all else {}
         for argument in self.arguments:

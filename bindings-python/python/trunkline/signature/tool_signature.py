@@ -1,4 +1,4 @@
-"""How a tool's function is called with a JSON object."""
+"""Calls of a tool's function with a JSON object."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ use crate::{
     ErrorKind,
     auth::AuthConfig,
     channel, client_auth,
-    description::{CallFacts, ConnectionFacts},
+    description::{CallDescription, ConnectionDescription},
     event,
     groups::{self, GroupOperation},
     host_function::HostFunctionRow,
@@ -64,7 +64,7 @@ pub fn surface() -> Value {
             messages.push(models.message(object, direction));
         }
     }
-    let replies = [BoundAddress::OBJECT, ConnectionFacts::OBJECT, CallFacts::OBJECT];
+    let replies = [BoundAddress::OBJECT, ConnectionDescription::OBJECT, CallDescription::OBJECT];
     messages.extend(replies.map(|reply| models.message(reply, "reply")));
     messages.extend(event::TO_HOST.iter().map(|(kind, event)| {
         let mut described = models.message(event, "toHost");
@@ -77,13 +77,13 @@ pub fn surface() -> Value {
         .chain(operation::HANDLER)
         .map(|row| models.operation(row))
         .collect();
-    let facts = [CallFacts::OBJECT, ConnectionFacts::OBJECT]
+    let facts = [CallDescription::OBJECT, ConnectionDescription::OBJECT]
         .map(|object| models.record(object.name, object.doc, object.fields, |_| true));
     let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
     models.name_servers(&host);
     host.extend(client_auth::FUNCTIONS.iter().map(|row| models.host_function(row)));
     let channel: Vec<Value> = channel::FUNCTIONS.iter().map(|row| models.channel_function(row)).collect();
-    // Subscriptions are no protocol method: each language has a few lines of its own around these.
+    // Subscriptions are not a protocol method: each language has a few lines of its own for these.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
     let group: Vec<Value> = groups::OPERATIONS.iter().map(|row| models.group_operation(row)).collect();

@@ -217,7 +217,7 @@ impl Host {
         serde_json::from_slice(&self.port.describe(target).unwrap()).unwrap()
     }
 
-    /// How many numbers of the port are in use.
+    /// Number of handles and tickets of the port that are in use.
     fn things(&self) -> u64 {
         self.describe(0)["things"].as_u64().unwrap()
     }

@@ -31,6 +31,8 @@ pub struct ClientConversation<T> {
     spoken: ClientIdentity,
     /// It declares the extension of tasks, with each request.
     declares_tasks: bool,
+    /// The capabilities with that extension, once one of the requests declared it.
+    with_tasks: Option<RawJson>,
     revision: Option<Revision>,
     /// `initialize` is on its way, or answered and not settled yet.
     opening: bool,
@@ -163,6 +165,7 @@ impl<T: Clone> ClientConversation<T> {
         Self {
             spoken: identity.clone(),
             declares_tasks: false,
+            with_tasks: None,
             identity,
             revision: None,
             opening: false,
@@ -191,6 +194,7 @@ impl<T: Clone> ClientConversation<T> {
 
     fn speak(&mut self, revision: Revision) {
         self.spoken = self.identity.at(revision);
+        self.with_tasks = None;
         self.declares_tasks =
             revision.supports(RevisionFeature::TasksExtension) && self.spoken.declares(&extension::TASKS);
     }
@@ -198,6 +202,11 @@ impl<T: Clone> ClientConversation<T> {
     /// The capabilities in the words of the revision that is spoken.
     pub fn capabilities(&self) -> &RawJson {
         &self.spoken.capabilities
+    }
+
+    /// The capabilities that requests so far declared, for a log of messages.
+    pub fn declared(&self) -> &RawJson {
+        self.with_tasks.as_ref().unwrap_or(&self.spoken.capabilities)
     }
 
     /// Asks for log messages of this severity at least, with each request of the modern era
@@ -252,6 +261,9 @@ impl<T: Clone> ClientConversation<T> {
             && revision.supports(RevisionFeature::TasksExtension);
         let identity =
             if declares { Cow::Owned(self.spoken.declaring(&extension::TASKS)) } else { Cow::Borrowed(&self.spoken) };
+        if declares && self.with_tasks.is_none() {
+            self.with_tasks = Some(identity.capabilities.clone());
+        }
         let as_task = extras.task || self.declares_tasks;
         let sent = Sent { revision: Some(revision), method: method.into(), as_task, item };
         let id = self.outgoing.start(now, timeout, sent);
@@ -492,7 +504,7 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.drain().into_iter().map(|(_, sent)| sent.item).collect()
     }
 
-    /// How many requests are in flight.
+    /// Number of requests in flight.
     pub fn in_flight(&self) -> usize {
         self.outgoing.len()
     }
@@ -662,6 +674,19 @@ mod tests {
                 assert_eq!(sent.unwrap_err().code, -32602, "{revision}");
                 assert_eq!(conversation.in_flight(), 0);
             }
+        }
+    }
+
+    #[test]
+    fn rpc_06_requests_in_flight_have_ids_of_their_own() {
+        for revision in Revision::ALL {
+            let (mut conversation, now) = (conversation(revision), Instant::now());
+            let mut ids: Vec<_> = (0..100)
+                .map(|_| conversation.request(now, PATIENCE, "tools/list", None, false, "x").unwrap().id.to_string())
+                .collect();
+            ids.sort();
+            ids.dedup();
+            assert_eq!(ids.len(), 100, "{revision}");
         }
     }
 

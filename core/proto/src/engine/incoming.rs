@@ -223,7 +223,7 @@ impl<T> Incoming<T> {
         self.open.contains_key(&key)
     }
 
-    /// How many calls are open, those that stay by design not counted.
+    /// Number of open calls, without those that stay by design.
     pub fn len(&self) -> usize {
         self.running + self.waiting.len() + self.placeless - self.staying
     }

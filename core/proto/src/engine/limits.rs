@@ -56,7 +56,7 @@ impl Limits {
         Ok(())
     }
 
-    /// How much a frame may hold: a batch with more calls than may wait could not be served anyway.
+    /// Most calls of a frame: a batch with more than may wait could not be served anyway.
     pub fn frame(&self) -> FrameBounds {
         FrameBounds {
             nesting: self.max_nesting,

@@ -1,4 +1,4 @@
-//! How a client finds out which revision to speak (docs/versions.md, 2.3), without ever falling
+//! The search of a client for the revision to speak (docs/versions.md, 2.3), without ever falling
 //! back for the wrong reason.
 
 use crate::protocol::{
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for RevisionChoice {
         let name = String::deserialize(deserializer)?;
         Self::parse(&name).ok_or_else(|| {
             let revisions = Revision::ALL.map(Revision::as_str).join(", ");
-            D::Error::custom(format_args!("{name:?} is none of auto, legacy, modern, {revisions}"))
+            D::Error::custom(format_args!("{name:?} is not one of auto, legacy, modern, {revisions}"))
         })
     }
 }
@@ -174,6 +174,7 @@ pub struct Negotiated {
 
 /// The end of a failed negotiation.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NegotiationError {
     /// No revision in common.
     #[error("No protocol revision in common: the server speaks {server}, this client {client}")]

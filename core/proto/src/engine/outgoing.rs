@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a request may take.
+/// Longest time of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RequestTimeout {
     /// Without a sign of life.
@@ -164,7 +164,7 @@ impl<T> OutgoingRequests<T> {
         all.into_iter().map(|(id, item)| (RequestId::Integer(id), item)).collect()
     }
 
-    /// How many requests are in flight.
+    /// Number of requests in flight.
     pub fn len(&self) -> usize {
         self.pending.len()
     }

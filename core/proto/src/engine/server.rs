@@ -273,13 +273,13 @@ impl<T, U> ServerConversation<T, U> {
         self.outgoing.drain().into_iter().map(|(_, item)| item).collect()
     }
 
-    /// How long a request of our own may still take: progress has moved its deadline (LIFE-15).
+    /// Time left of a request of our own: progress has moved its deadline (LIFE-15).
     pub fn deadline_of(&self, id: &RequestId) -> Option<Instant> {
         self.outgoing.deadline_of(id)
     }
 }
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CallProgress<'a> {
     /// Must rise with each notification.

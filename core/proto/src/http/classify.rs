@@ -65,7 +65,7 @@ pub fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejectio
     }
 }
 
-/// Returns whether the header `MCP-Protocol-Version` is none of the legacy era.
+/// Returns whether the header `MCP-Protocol-Version` is not one of the legacy era.
 pub fn has_modern_version(version: Option<&str>) -> bool {
     version.is_some_and(|version| Era::named(version) == Era::Modern)
 }

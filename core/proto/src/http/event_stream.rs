@@ -129,7 +129,7 @@ impl EventStream {
         self.has_brought
     }
 
-    /// How long the server wants a client to wait before it connects again, within reason.
+    /// Pause that the server wants before a client connects again, within reason.
     pub fn retry(&self) -> Option<Duration> {
         self.retry.map(|retry| retry.clamp(SHORTEST_PAUSE, LONGEST_PAUSE))
     }

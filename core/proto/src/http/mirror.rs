@@ -23,7 +23,7 @@ pub fn read(headers: &HeaderMap) -> Mirror {
     }
 }
 
-/// The header `MCP-Protocol-Version`. A value that is no text is a version that nobody supports.
+/// The header `MCP-Protocol-Version`. A value that is not text is a version that nobody supports.
 pub fn version(headers: &HeaderMap) -> Option<String> {
     whole(headers, &headers::PROTOCOL_VERSION).map(|value| String::from_utf8_lossy(&value).into_owned())
 }
@@ -54,7 +54,7 @@ fn parameters(headers: &HeaderMap) -> Arc<MirroredParameters> {
 /// The header that repeats a parameter.
 pub fn parameter_name(name: &str) -> Result<HeaderName, String> {
     HeaderName::try_from(format!("{}{name}", headers::PARAMETER_PREFIX))
-        .map_err(|_| format!("the parameter header {name:?} is no name of a header"))
+        .map_err(|_| format!("the parameter header {name:?} is not a name of a header"))
 }
 
 /// The text of a header value: as it stands, or out of its Base64 wrapper (H26-06, H26-07).

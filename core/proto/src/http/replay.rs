@@ -15,7 +15,7 @@ pub struct EventId {
 }
 
 impl EventId {
-    /// Reads an id; `None` if it is none of ours.
+    /// Reads an id; `None` if it is not one of ours.
     pub fn parse(text: &str) -> Option<Self> {
         let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         let (stream, event) = text.split_once('-')?;

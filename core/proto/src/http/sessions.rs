@@ -27,7 +27,7 @@ pub struct SessionBounds {
 #[derive(Debug)]
 pub struct Sessions<S> {
     open: HashMap<Box<str>, StoredSession<S>>,
-    /// How many each principal has.
+    /// Number of sessions of each principal.
     of: HashMap<Arc<str>, usize>,
     bounds: SessionBounds,
 }

@@ -7,7 +7,7 @@ use std::{fmt::Write, time::Duration};
 /// A comment that keeps proxies and clients from giving up on a quiet stream (H26-16).
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
-/// How many bytes [`put_event`] adds, roughly.
+/// Bytes that [`put_event`] adds, roughly.
 const FRAME: usize = "event: message\nid: 00-0000\ndata: \n\n".len();
 
 /// Appends one event that holds a message.

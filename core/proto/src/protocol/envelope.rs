@@ -63,7 +63,7 @@ pub enum NoResult {
 /// The content of one frame (a line, a body, an event).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
-    /// One message, or why it is none.
+    /// One message, or why it is not one.
     Single(Result<Message, Malformed>),
     /// A batch array, never empty; whether it is legal is for the engine to say.
     Batch(Vec<Result<Message, Malformed>>),
@@ -79,10 +79,10 @@ pub struct Malformed {
     pub error: RpcError,
 }
 
-/// How much a frame may hold.
+/// Bounds of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameBounds {
-    /// How deep arrays and objects may lie in each other.
+    /// Deepest nesting of arrays and objects.
     pub nesting: usize,
     /// JSON values, which cost far more in memory than on the wire.
     pub values: usize,

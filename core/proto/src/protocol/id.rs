@@ -16,7 +16,7 @@ pub enum RequestId {
 }
 
 impl RequestId {
-    /// Reads an id from its JSON text. `null`, fractions and other types are no ids (RPC-04).
+    /// Reads an id from its JSON text. `null`, fractions and other types are not ids (RPC-04).
     pub fn from_json(text: &str) -> Option<Self> {
         if text.starts_with('"') {
             return serde_json::from_str(text).ok().map(Self::String);
@@ -30,7 +30,7 @@ impl RequestId {
 }
 
 impl RequestId {
-    /// How many bytes it holds beside itself.
+    /// Bytes that it holds beside itself.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Integer(_) => 0,

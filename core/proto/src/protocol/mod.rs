@@ -1,5 +1,8 @@
 //! The words of the protocol: revisions, envelope, method table, error codes, model types, JSON
 //! Schema checks. Pure.
+//!
+//! Modules that are not in the documentation are for this library alone: any release may change
+//! them.
 
 mod annotations;
 #[doc(hidden)]
@@ -8,19 +11,23 @@ pub mod envelope;
 pub mod error;
 pub mod extension;
 mod id;
+#[doc(hidden)]
 pub mod input;
 pub mod meta;
 pub mod method;
 pub mod model;
+#[doc(hidden)]
 pub mod operation;
 #[doc(hidden)]
 pub mod options;
+#[doc(hidden)]
 pub mod project;
 mod raw;
 mod revision;
 pub mod schema;
 mod surrogates;
 pub mod uri;
+#[doc(hidden)]
 pub mod uri_template;
 
 pub use annotations::check_annotations;

@@ -18,7 +18,7 @@ pub enum Revision {
     V2026_07_28,
 }
 
-/// How a conversation is held: after a handshake, or with each request standing alone.
+/// Form of a conversation: a session after a handshake, or each request alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
     /// Up to 2025-11-25: a session that `initialize` opens.

@@ -15,7 +15,7 @@ pub struct UriError {
 ///
 /// # Errors
 ///
-/// It is none.
+/// It is not one.
 pub fn check(uri: &str) -> Result<(), UriError> {
     match Uri::parse(uri) {
         Ok(_) => Ok(()),
@@ -23,7 +23,7 @@ pub fn check(uri: &str) -> Result<(), UriError> {
             Err(UriError::new(uri, "has characters that must be percent-encoded"))
         }
         Err(_) if !has_scheme(uri) => Err(UriError::new(uri, "has no scheme, such as \"file:\" or one of your own")),
-        Err(_) => Err(UriError::new(uri, "is no URI by RFC 3986")),
+        Err(_) => Err(UriError::new(uri, "is not a URI by RFC 3986")),
     }
 }
 
@@ -32,9 +32,9 @@ pub fn check(uri: &str) -> Result<(), UriError> {
 ///
 /// # Errors
 ///
-/// It is none.
+/// It is not one.
 pub fn check_url(url: &str) -> Result<(), UriError> {
-    let parsed = Uri::parse(url).map_err(|_| UriError::new(url, "is no URL"))?;
+    let parsed = Uri::parse(url).map_err(|_| UriError::new(url, "is not a URL"))?;
     let scheme = parsed.scheme().as_str();
     if !scheme.eq_ignore_ascii_case("https") && !scheme.eq_ignore_ascii_case("http") {
         return Err(UriError::new(url, "must be an https URL"));
@@ -131,8 +131,8 @@ mod tests {
             ("https:", "no host"),
             ("https:///x", "no host"),
             ("https://bank.example@evil.example/", "user name"),
-            ("https://a b/", "no URL"),
-            ("a.example", "no URL"),
+            ("https://a b/", "not a URL"),
+            ("a.example", "not a URL"),
         ] {
             let error = check_url(url).unwrap_err().to_string();
             assert!(error.contains(problem), "{error}");

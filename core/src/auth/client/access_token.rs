@@ -1,7 +1,7 @@
 //! Access tokens that the program has from elsewhere.
 
 use crate::{
-    client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
+    client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     runtime::BoxedTask,
 };
 use std::{
@@ -66,11 +66,12 @@ impl ClientAuth for AccessToken {
         }
     }
 
-    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> BoxedTask<Result<bool, AuthError>> {
+    fn refused(&self, request: &OutgoingRequest, refusal: CredentialsRefusal) -> BoxedTask<Result<bool, AuthError>> {
         match &self.0 {
-            Source::Asked(ask) if denial.status == 401 && denial.round == 0 => {
+            Source::Asked(ask) if refusal.status == 401 && refusal.round == 0 => {
                 let token = ask(TokenRequest { url: request.url.clone(), refused: true });
-                let used = denial.headers.into_iter().find(|(name, _)| name == "authorization").map(|(_, value)| value);
+                let used =
+                    refusal.headers.into_iter().find(|(name, _)| name == "authorization").map(|(_, value)| value);
                 Box::pin(async move { token.await.map(|token| used != Some(format!("Bearer {token}"))) })
             }
             _ => Box::pin(ready(Ok(false))),

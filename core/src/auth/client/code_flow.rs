@@ -61,10 +61,10 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: &[Stri
         iss_required: server.authorization_response_iss_parameter_supported,
         state: &state,
     };
-    let patience = parts.settings.patience;
-    let redirected = within(&**parts.runtime, patience, authorizing.visit(with_query(endpoint, &query))).await;
+    let login_timeout = parts.settings.login_timeout;
+    let redirected = within(&**parts.runtime, login_timeout, authorizing.visit(with_query(endpoint, &query))).await;
     let redirected =
-        redirected.ok_or_else(|| AuthError(format!("Nobody authorized the client within {patience:?}")))??;
+        redirected.ok_or_else(|| AuthError(format!("Nobody authorized the client within {login_timeout:?}")))??;
     let code = expected.code(&redirected)?;
     let form = [
         ("grant_type", "authorization_code"),

@@ -52,7 +52,7 @@ pub(super) async fn discover(
     url: &str,
     metadata_url: Option<&str>,
 ) -> Result<Discovered, AuthError> {
-    let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is no URL of a server", shown(url))))?;
+    let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is not a URL of a server", shown(url))))?;
     for place in resource_places(origin, path, metadata_url) {
         let Some(metadata) = surroundings.document::<ResourceMetadata>(&place).await? else { continue };
         let resource = metadata.resource.filter(|resource| names(resource, url)).ok_or_else(|| {
@@ -131,7 +131,7 @@ pub(super) async fn server_metadata(surroundings: &Surroundings, issuer: &str) -
 
 /// AUC-06 to AUC-08: where the metadata of an issuer may be, in the order in which to ask.
 fn server_places(issuer: &str) -> Result<Vec<String>, AuthError> {
-    let bad = || AuthError(format!("{} is no issuer: it must be a URL without query and fragment", shown(issuer)));
+    let bad = || AuthError(format!("{} is not an issuer: it must be a URL without query and fragment", shown(issuer)));
     let (origin, path) = split(issuer).filter(|_| !issuer.contains(['?', '#'])).ok_or_else(bad)?;
     let path = path.trim_end_matches('/');
     let mut places = vec![

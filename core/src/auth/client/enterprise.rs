@@ -8,6 +8,14 @@ use std::future::Future;
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 
 /// The identity provider, and the user's assertion of it.
+///
+/// ```
+/// use trunkline::auth::EnterpriseManaged;
+///
+/// let provider = EnterpriseManaged::new("https://idp.example/token", "notes", async || {
+///     Ok(std::env::var("ID_TOKEN").unwrap_or_default())
+/// });
+/// ```
 pub struct EnterpriseManaged {
     pub(super) token_endpoint: String,
     pub(super) client: ClientRegistration,
@@ -48,7 +56,7 @@ impl EnterpriseManaged {
         self
     }
 
-    /// The type of the assertion, if it is no ID token:
+    /// The type of the assertion, if it is not an ID token:
     /// `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged for
     /// one (XAU-20).
     #[must_use]

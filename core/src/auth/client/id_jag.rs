@@ -5,7 +5,7 @@ use super::{
     discovery::Discovered,
     enterprise::EnterpriseManaged,
     exchange::{Obtained, Parts, given_or_document, jwt_bearer},
-    network::Reach,
+    network::NetworkAccess,
     shown,
     token_endpoint::ClientAuthentication,
     tokens::TokenContext,
@@ -39,7 +39,7 @@ pub(super) async fn obtain(
     }
     // The program named the identity provider, which may well be within its own network.
     let mut surroundings = parts.surroundings.clone();
-    surroundings.reach = Reach::Anywhere;
+    surroundings.access = NetworkAccess::Anywhere;
     let url = provider.token_endpoint.as_str();
     let endpoint = TokenContext { surroundings: &surroundings, url, issuer: url, now: parts.now };
     let credentials = ClientAuthentication { client: &provider.client, key: None };

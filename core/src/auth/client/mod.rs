@@ -36,7 +36,7 @@ mod turn;
 pub use access_token::{AccessToken, TokenRequest};
 pub use enterprise::EnterpriseManaged;
 pub use handler::{AuthorizationHandler, Authorizing, RedirectHandler};
-pub use network::{AuthNetwork, Reach};
+pub use network::{AuthNetwork, NetworkAccess};
 pub use oauth::OAuth;
 pub use request_headers::{HeadersRequest, RequestHeaders};
 pub use settings::AssertionRequest;

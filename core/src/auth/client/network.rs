@@ -14,7 +14,7 @@ use url::Url;
 /// The networks that a request may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Reach {
+pub enum NetworkAccess {
     /// Public addresses only: the URL came from a server, which must not send us to our own
     /// neighbours (SEC-11, SEC-13).
     Public,
@@ -29,18 +29,18 @@ pub enum Reach {
 /// that they connect to, not only the name (SEC-14).
 pub trait AuthNetwork: Send + Sync + 'static {
     /// Makes a request.
-    fn fetch(&self, request: Request<Bytes>, reach: Reach) -> BoxedTask<Result<Response<Bytes>, FetchError>>;
+    fn fetch(&self, request: Request<Bytes>, access: NetworkAccess) -> BoxedTask<Result<Response<Bytes>, FetchError>>;
 
     /// The networks that may be reached on behalf of a server at this URL: everything if it is in a
     /// private network itself.
-    fn reach_of(&self, url: &str) -> BoxedTask<Reach>;
+    fn access_of(&self, url: &str) -> BoxedTask<NetworkAccess>;
 }
 
 /// The network on behalf of one server.
 #[derive(Clone)]
 pub(super) struct Surroundings {
     pub(super) network: Arc<dyn AuthNetwork>,
-    pub(super) reach: Reach,
+    pub(super) access: NetworkAccess,
     /// The value of `MCP-Protocol-Version` (AUC-13).
     pub(super) revision: &'static str,
 }
@@ -53,8 +53,8 @@ impl Surroundings {
             .header("accept", "application/json")
             .header("mcp-protocol-version", self.revision)
             .body(Bytes::new())
-            .map_err(|_| AuthError(format!("{} is no URL", super::shown(url))))?;
-        match self.network.fetch(request, self.reach).await {
+            .map_err(|_| AuthError(format!("{} is not a URL", super::shown(url))))?;
+        match self.network.fetch(request, self.access).await {
             Ok(response) if response.status().is_success() => Ok(serde_json::from_slice(response.body()).ok()),
             Ok(_) => Ok(None),
             Err(error) => Err(AuthError(super::shown(&error.0))),
@@ -64,7 +64,7 @@ impl Surroundings {
     /// Makes a request to an endpoint.
     pub(super) async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
         check(&request.uri().to_string())?;
-        self.network.fetch(request, self.reach).await.map_err(|error| AuthError(super::shown(&error.0)))
+        self.network.fetch(request, self.access).await.map_err(|error| AuthError(super::shown(&error.0)))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     settings::{AssertionRequest, Grant, Settings},
 };
 use crate::{
-    client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
+    client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     runtime::BoxedTask,
     sync::Mutex,
 };
@@ -57,7 +57,7 @@ impl OAuth {
             client_name: "trunkline".to_owned(),
             scopes: Vec::new(),
             dpop: false,
-            patience: Self::LOGIN_TIMEOUT,
+            login_timeout: Self::LOGIN_TIMEOUT,
         };
         Self { settings: Arc::new(settings), sessions: Arc::default() }
     }
@@ -133,10 +133,10 @@ impl OAuth {
         self.set(|settings| settings.dpop = dpop)
     }
 
-    /// How long a person may take to log in; five minutes by default.
+    /// Time of a person to log in; five minutes by default.
     #[must_use]
     pub fn with_login_timeout(self, timeout: Duration) -> Self {
-        self.set(|settings| settings.patience = timeout)
+        self.set(|settings| settings.login_timeout = timeout)
     }
 
     /// The client acts for itself, without a user (extension "OAuth client credentials"). Needs a
@@ -186,9 +186,9 @@ impl ClientAuth for OAuth {
         Box::pin(async move { session.headers(&settings, &request).await })
     }
 
-    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> BoxedTask<Result<bool, AuthError>> {
+    fn refused(&self, request: &OutgoingRequest, refusal: CredentialsRefusal) -> BoxedTask<Result<bool, AuthError>> {
         let (settings, session, request) = (Arc::clone(&self.settings), self.session(&request.url), request.clone());
-        Box::pin(async move { session.refused(&settings, &request, &denial).await })
+        Box::pin(async move { session.refused(&settings, &request, &refusal).await })
     }
 
     fn nonce(&self, request: &OutgoingRequest, nonce: &str) {

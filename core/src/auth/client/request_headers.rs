@@ -1,7 +1,7 @@
 //! Headers of each request that a function of the program gives.
 
 use crate::{
-    client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
+    client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     runtime::BoxedTask,
 };
 use std::{
@@ -77,9 +77,9 @@ impl ClientAuth for RequestHeaders {
         })
     }
 
-    fn refused(&self, request: &OutgoingRequest, denial: Denial) -> BoxedTask<Result<bool, AuthError>> {
+    fn refused(&self, request: &OutgoingRequest, refusal: CredentialsRefusal) -> BoxedTask<Result<bool, AuthError>> {
         match &self.auth {
-            Some(auth) => auth.refused(request, denial),
+            Some(auth) => auth.refused(request, refusal),
             None => Box::pin(ready(Ok(false))),
         }
     }

@@ -13,16 +13,16 @@ use super::{
     shown, store,
     token_endpoint::ClientAuthentication,
     tokens::{LastIssuer, TokenContext, Tokens},
-    turn::Turns,
+    turn::RefreshTurns,
 };
 use crate::{
-    client_auth::{AuthError, Denial, OutgoingRequest},
+    client_auth::{AuthError, CredentialsRefusal, OutgoingRequest},
     protocol::Revision,
     sync::Mutex,
 };
 use std::sync::Arc;
 
-/// How often one request may lead to new credentials (AUC-43).
+/// Most times that one request leads to new credentials (AUC-43).
 const MAX_ROUNDS: usize = 3;
 
 /// The credentials of one server.
@@ -30,7 +30,7 @@ const MAX_ROUNDS: usize = 3;
 pub(super) struct CredentialSession {
     /// Held while credentials are read, renewed or got: everybody else waits and uses them (single
     /// flight).
-    turns: Turns,
+    turns: RefreshTurns,
     state: Mutex<CredentialState>,
 }
 
@@ -43,7 +43,7 @@ struct CredentialState {
     changes: u64,
     proofs: Option<Arc<Proofs>>,
     found: Option<Discovered>,
-    /// How often credentials were asked for, and why in vain the last time.
+    /// Number of times that credentials were asked for, and the last failure.
     attempts: u64,
     failure: Option<AuthError>,
 }
@@ -84,10 +84,10 @@ impl CredentialSession {
         &self,
         settings: &Settings,
         request: &OutgoingRequest,
-        denial: &Denial,
+        refusal: &CredentialsRefusal,
     ) -> Result<bool, AuthError> {
-        let demand = Demands::read(&denial.challenges);
-        let header = |name: &str| denial.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let demand = Demands::read(&refusal.challenges);
+        let header = |name: &str| refusal.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         // XAU-51, XAU-53: repeated with the nonce, if that was not done already.
         if demand.error.as_deref() == Some("use_dpop_nonce") {
             let proofs = self.state.lock().proofs.clone();
@@ -99,7 +99,7 @@ impl CredentialSession {
                 Err(AuthError(format!("{} wants a DPoP nonce that it does not send", shown(&request.url))))
             };
         }
-        let steps_up = denial.status == 403;
+        let steps_up = refusal.status == 403;
         if steps_up && demand.error.as_deref() != Some("insufficient_scope") {
             return Ok(false);
         }
@@ -117,14 +117,14 @@ impl CredentialSession {
             {
                 return Err(failure.clone());
             }
-            if denial.round >= MAX_ROUNDS {
+            if refusal.round >= MAX_ROUNDS {
                 let why = demand.description.as_deref().or(demand.error.as_deref()).map(shown).unwrap_or_default();
                 let text = format!("The server refuses new credentials, too ({MAX_ROUNDS} times) {why}");
                 return Err(AuthError(text.trim_end().to_owned()));
             }
             state.attempts += 1;
         }
-        let outcome = self.obtain(settings, request, denial, &demand, steps_up).await;
+        let outcome = self.obtain(settings, request, refusal, &demand, steps_up).await;
         self.state.lock().failure = outcome.as_ref().err().cloned();
         outcome
     }
@@ -260,7 +260,7 @@ impl CredentialSession {
         &self,
         settings: &Settings,
         request: &OutgoingRequest,
-        denial: &Denial,
+        refusal: &CredentialsRefusal,
         demand: &Demands,
         steps_up: bool,
     ) -> Result<bool, AuthError> {
@@ -279,7 +279,7 @@ impl CredentialSession {
         let tokens = self.state.lock().tokens.clone().filter(|tokens| tokens.issuer == found.server.issuer);
         // AUC-45: what this request has just been given and did not help is not asked for again.
         let is_known = |scope: &String| tokens.as_ref().is_some_and(|tokens| tokens.requested.contains(scope));
-        if steps_up && denial.round > 0 && demand.scopes.iter().all(is_known) {
+        if steps_up && refusal.round > 0 && demand.scopes.iter().all(is_known) {
             let scopes = shown(&demand.scopes.join(" "));
             return Err(AuthError(format!(
                 "The server still needs the scopes {scopes:?}, which were asked for just now"
@@ -288,7 +288,7 @@ impl CredentialSession {
         if let Some(tokens) = &tokens
             && !steps_up
         {
-            if tokens.is_new && denial.round > 0 {
+            if tokens.is_new && refusal.round > 0 {
                 let why = demand.description.as_deref().or(demand.error.as_deref()).map(shown).unwrap_or_default();
                 return Err(AuthError(format!("The server refuses the token that was issued for it just now: {why}")));
             }
@@ -296,7 +296,7 @@ impl CredentialSession {
                 return Ok(true);
             }
         }
-        if matches!(settings.grant, Grant::AuthorizationCode) && !denial.interactive {
+        if matches!(settings.grant, Grant::AuthorizationCode) && !refusal.interactive {
             return Ok(false);
         }
         self.check_issuer(settings, request, &found).await?;
@@ -343,6 +343,6 @@ impl CredentialSession {
 
 async fn surroundings(settings: &Settings, request: &OutgoingRequest) -> Surroundings {
     let network = Arc::clone(&settings.network);
-    let reach = network.reach_of(&request.url).await;
-    Surroundings { network, reach, revision: request.revision.unwrap_or(Revision::LATEST.as_str()) }
+    let access = network.access_of(&request.url).await;
+    Surroundings { network, access, revision: request.revision.unwrap_or(Revision::LATEST.as_str()) }
 }

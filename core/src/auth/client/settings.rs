@@ -7,7 +7,7 @@ use super::{
 use crate::{client_auth::AuthError, runtime::BoxedTask};
 use std::{sync::Arc, time::Duration};
 
-/// How tokens are got.
+/// Grant that gives the tokens.
 #[derive(Clone)]
 pub(super) enum Grant {
     /// A user authorizes the client.
@@ -48,6 +48,6 @@ pub(super) struct Settings {
     pub(super) client_name: String,
     pub(super) scopes: Vec<String>,
     pub(super) dpop: bool,
-    /// How long a person may take.
-    pub(super) patience: Duration,
+    /// Time of a person.
+    pub(super) login_timeout: Duration,
 }

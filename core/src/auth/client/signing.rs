@@ -46,7 +46,9 @@ impl SigningKey {
         let body = pem.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END)).map(|(body, _)| body);
         let body: Option<String> = body.map(|body| body.split_whitespace().collect());
         let der = body.and_then(|body| STANDARD.decode(body).ok()).ok_or_else(|| {
-            AuthError("The private key is no PKCS #8 in PEM: it must begin with -----BEGIN PRIVATE KEY-----".to_owned())
+            AuthError(
+                "The private key is not PKCS #8 in PEM: it must begin with -----BEGIN PRIVATE KEY-----".to_owned(),
+            )
         })?;
         Self::from_pkcs8(&der, algorithm)
     }
@@ -66,7 +68,7 @@ impl SigningKey {
 
     pub(super) fn from_pkcs8(der: &[u8], algorithm: Algorithm) -> Result<Self, AuthError> {
         let bad = |reason: &dyn fmt::Display| {
-            AuthError(format!("The private key is no key for {}: {reason}", algorithm.as_str()))
+            AuthError(format!("The private key is not a key for {}: {reason}", algorithm.as_str()))
         };
         let ec = |curve| EcdsaKeyPair::from_pkcs8(curve, der).map(SigningMaterial::Ec).map_err(|error| bad(&error));
         let material = match algorithm {
@@ -161,7 +163,7 @@ mod tests {
             ("x", Algorithm::Es256),
         ] {
             let error = SigningKey::from_pem(pem, algorithm).unwrap_err();
-            assert!(error.0.starts_with("The private key is no "), "{error}");
+            assert!(error.0.starts_with("The private key is not "), "{error}");
         }
     }
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 use url::form_urlencoded;
 
-/// How long an assertion counts, in seconds: for this request only.
+/// Lifetime of an assertion, in seconds: for this request only.
 const ASSERTION_LIFE: u64 = 60;
 
 /// The client as it shows itself to the token endpoint.
@@ -67,7 +67,7 @@ impl TokenContext<'_> {
             return Err(self.refused(&response));
         }
         serde_json::from_slice(response.body())
-            .map_err(|_| AuthError(format!("{} answered with what is no token", shown(self.url))).into())
+            .map_err(|_| AuthError(format!("{} answered with what is not a token", shown(self.url))).into())
     }
 
     fn keep_nonce(&self, proofs: &Proofs, response: &Response<Bytes>) -> bool {

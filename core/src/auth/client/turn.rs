@@ -7,7 +7,7 @@ use std::{
 };
 
 #[derive(Default)]
-pub(super) struct Turns(Mutex<TurnState>);
+pub(super) struct RefreshTurns(Mutex<TurnState>);
 
 #[derive(Default)]
 struct TurnState {
@@ -16,9 +16,9 @@ struct TurnState {
 }
 
 /// The turn of one task, until it is dropped.
-pub(super) struct RefreshTurn<'a>(&'a Turns);
+pub(super) struct RefreshTurn<'a>(&'a RefreshTurns);
 
-impl Turns {
+impl RefreshTurns {
     pub(super) async fn take(&self) -> RefreshTurn<'_> {
         poll_fn(|context| {
             let mut state = self.0.lock();
@@ -53,7 +53,7 @@ mod tests {
 
     #[tokio::test]
     async fn turns_are_taken_one_after_the_other() {
-        let turns = Arc::new(Turns::default());
+        let turns = Arc::new(RefreshTurns::default());
         let count = Arc::new(Mutex::new((0, 0)));
         let tasks: Vec<_> = (0..50)
             .map(|_| {

@@ -4,7 +4,7 @@
 use aws_lc_rs::hmac;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
-/// How long one nonce is given out, in seconds.
+/// Time that one nonce is given out, in seconds.
 const STEP: u64 = 60;
 /// For how many steps it is accepted: the new one is sent with every answer long before the old one
 /// ends (XAU-69).

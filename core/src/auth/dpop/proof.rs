@@ -10,7 +10,7 @@ use http::HeaderMap;
 use serde_json::{Map, Value};
 use url::Url;
 
-/// How far from the server's clock a proof may be made, in seconds (XAU-60).
+/// Largest difference between a proof's time and the server's clock, in seconds (XAU-60).
 pub(in crate::auth) const WINDOW: u64 = 300;
 
 /// Longer identifiers are refused.
@@ -53,7 +53,7 @@ pub(in crate::auth) fn read(headers: &HeaderMap, expected: &Expected<'_>) -> Res
 }
 
 pub(super) fn verify(proof: &str, expected: &Expected<'_>) -> Result<Proof, &'static str> {
-    let jws = Jws::parse(proof).map_err(|_| "The DPoP proof is no signed JWT")?;
+    let jws = Jws::parse(proof).map_err(|_| "The DPoP proof is not a signed JWT")?;
     if jws.header.typ.as_deref() != Some("dpop+jwt") {
         return Err("The DPoP proof is not of the type dpop+jwt");
     }

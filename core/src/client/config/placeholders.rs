@@ -1,6 +1,6 @@
 //! Placeholders for variables of the environment.
 
-/// How some hosts begin the name of a variable of the environment, beside names of their own.
+/// Prefix of some hosts for variables of the environment, beside names of their own.
 const ENVIRONMENT: &str = "env:";
 
 /// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}`. A dollar sign without a brace stands

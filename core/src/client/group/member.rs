@@ -270,7 +270,7 @@ impl Drop for PendingConnect {
 struct MemberEvents {
     changes: Weak<GroupChanges>,
     member: Weak<Member>,
-    /// How many persons are asked on behalf of this connection.
+    /// Number of persons who are asked on behalf of this connection.
     asking: AtomicUsize,
 }
 

@@ -103,7 +103,7 @@ impl ClientGroup {
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if two servers have the same name, or an option is invalid. A
-    /// server that cannot be connected to is no error.
+    /// server that cannot be connected to is not an error.
     pub async fn open(
         runtime: Arc<dyn Runtime>,
         servers: impl IntoIterator<Item = NamedServer>,

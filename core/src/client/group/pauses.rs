@@ -11,7 +11,7 @@ pub(super) struct MemberPauses(Mutex<MemberPauseState>);
 #[derive(Default)]
 struct MemberPauseState {
     in_flight: HashSet<RequestId>,
-    /// How many persons are asked now, and the requests that wait for them.
+    /// Number of persons who are asked now, and the requests that wait for them.
     asking: usize,
     paused: Vec<RequestId>,
 }

@@ -124,7 +124,7 @@ fn choice(given: &str, choices: &[Choice]) -> Result<Value, String> {
     let number = given.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let exact = choices.iter().find(|choice| choice.value == given || choice.title == given);
     let found = exact.or_else(|| choices.get(number?));
-    found.map(|choice| json!(choice.value)).ok_or_else(|| format!("{given:?} is none of the choices."))
+    found.map(|choice| json!(choice.value)).ok_or_else(|| format!("{given:?} is not one of the choices."))
 }
 
 fn shown(value: &Value) -> String {

@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(answer["content"], json!({"city": "Oslo", "days": 2, "window": true}));
         assert!(shown.contains("    \"none\" is not a number.\n"), "{shown}");
         assert!(shown.contains("    Write yes or no.\n"), "{shown}");
-        assert!(shown.contains("    \"9\" is none of the choices.\n"), "{shown}");
+        assert!(shown.contains("    \"9\" is not one of the choices.\n"), "{shown}");
     }
 
     #[test]

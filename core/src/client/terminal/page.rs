@@ -13,7 +13,7 @@ pub(super) fn consent(console: &mut dyn Console, request: &ElicitUrlRequest) -> 
     let url = line(&request.url);
     console.show(&format!("\n{} asks you to open a page:\n{}", server(request), paragraph(&request.message)))?;
     let Some(host) = host(&request.url) else {
-        console.show(&format!("  {url}\nThat is no URL of a web page, so it is not opened.\n"))?;
+        console.show(&format!("  {url}\nThat is not a URL of a web page, so it is not opened.\n"))?;
         return Ok(ElicitResult::decline());
     };
     console.show(&format!("  {url}\n  Host: {}\n{}", line(host), suspicion(&request.url, host)))?;
@@ -49,7 +49,7 @@ fn suspicion(url: &str, host: &str) -> &'static str {
     }
 }
 
-/// The host of a web page's URL, with its port. `None`: it is no such URL, or carries a name and
+/// The host of a web page's URL, with its port. `None`: it is not such a URL, or carries a name and
 /// password, which make a host look like another one.
 fn host(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;

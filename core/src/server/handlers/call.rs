@@ -171,7 +171,7 @@ impl CallInfo {
         self.backend.ask(method, key, params, RequestTimeout { timeout, max }, Box::new(on_response))
     }
 
-    /// How long the client may take to answer a request of that method: where a person decides, as
+    /// Time of the client to answer a request of that method: where a person decides, as
     /// long as people take.
     pub fn timeout_for(&self, method: &str) -> Duration {
         let options = self.backend.options();
@@ -244,7 +244,7 @@ impl CallInfo {
         self.backend.start_task();
     }
 
-    /// Sets the status message of the call's task. On a call that is no task, nothing happens.
+    /// Sets the status message of the call's task. On a call that is not a task, nothing happens.
     pub fn set_task_message(&self, message: &str) {
         self.backend.set_task_message(message);
     }

@@ -33,7 +33,7 @@ pub enum ClientRequestError {
     Invalid(String),
     /// 2026-07-28: the client has not been asked yet. The call ends here, and the handler runs
     /// again from the top with the answer.
-    #[error("The handler waits for input of the client and will run again; this is no failure")]
+    #[error("The handler waits for input of the client and will run again; this is not a failure")]
     Suspended,
     /// Cancelled by the handler; the client was told.
     #[error("The request was cancelled")]

@@ -28,8 +28,25 @@ pub struct InputRequest {
 ///
 /// Handlers that would rather write one line after the other use [`crate::server::Context::elicit`]
 /// and its like instead.
+///
+/// ```
+/// use trunkline::{
+///     CallError, Context,
+///     protocol::model::{ElicitParams, Field, FormSchema},
+///     server::{InputRequest, InputRequired},
+/// };
+///
+/// async fn greet(ctx: Context) -> Result<String, CallError> {
+///     let Some(answer) = ctx.input_responses().remove("name") else {
+///         let form = FormSchema::new().required("name", Field::text());
+///         let request = InputRequest::elicit(&ElicitParams::form("What is your name?", form));
+///         return Err(InputRequired::new().ask("name", request).into());
+///     };
+///     Ok(format!("Hello {}", answer["content"]["name"]))
+/// }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, thiserror::Error)]
-#[error("The handler needs input of its client; this is no failure")]
+#[error("The handler needs input of its client; this is not a failure")]
 #[must_use = "a handler ends with it"]
 pub struct InputRequired {
     /// In the order in which the handler made them, for clients that ask their user one by one.
@@ -86,11 +103,11 @@ impl InputRequest {
     /// A request of a method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     ///
     /// # Errors
-    /// For any other method, and for parameters that are no object.
+    /// For any other method, and for parameters that are not an object.
     pub fn new(method: &str, params: Value) -> Result<Self, RpcError> {
         let kind = InputKind::of(method).ok_or_else(|| {
             RpcError::invalid_params(format!(
-                "{method} is no request for input: there are elicitation/create, sampling/createMessage and roots/list"
+                "{method} is not a request for input: there are elicitation/create, sampling/createMessage and roots/list"
             ))
         })?;
         let params = if params.is_null() { json!({}) } else { params };
@@ -180,7 +197,7 @@ fn check_answer(kind: InputKind, params: &Value, answer: &Value) -> Result<(), U
     })
 }
 
-/// Why an answer is no use.
+/// The reason why an answer is of no use.
 pub(in crate::server) enum Unusable {
     /// It answers something else.
     Shape,
@@ -277,7 +294,7 @@ pub(in crate::server) fn read_answer(
     match request.check_answer(&value) {
         Ok(()) => Ok(value),
         Err(Unusable::Shape) => {
-            Err(ClientRequestError::Invalid(format!("it is no result of {}", request.kind.method())))
+            Err(ClientRequestError::Invalid(format!("it is not a result of {}", request.kind.method())))
         }
         Err(Unusable::Content(problem)) => Err(ClientRequestError::Invalid(problem)),
     }

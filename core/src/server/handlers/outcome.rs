@@ -21,7 +21,7 @@ pub enum Outcome {
     /// Input of the client is needed first; then the handler is called again, with the answers and
     /// with its state.
     InputRequired(InputRequired),
-    /// There is no such thing. Resources and providers say so.
+    /// There is no such feature. Resources and providers say so.
     NotFound,
     /// The tool failed, and says why to the model.
     ToolError(String),
@@ -35,7 +35,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns whether a provider says that there is no such thing.
+    /// Returns whether a provider says that there is no such feature.
     pub(in crate::server) fn is_null(&self) -> bool {
         match self {
             Self::NotFound => true,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// server (PAG-05).
 #[derive(Debug, PartialEq)]
 pub(super) enum Position {
-    /// After the registered thing of that number.
+    /// After the registered feature of that number.
     Registered(u64),
     /// In the list of the provider of that number, where its own cursor says; `None`: at its start.
     Provider(u64, Option<String>),
@@ -93,7 +93,7 @@ pub(super) fn read_position(method: &str, member: &str, params: Option<&RawJson>
     }
 }
 
-/// A cursor names the last thing of its page by registration number, so that it stays right when
+/// A cursor names the last feature of its page by registration number, so that it stays right when
 /// things come and go.
 pub(super) fn cursor(member: &str, position: &Position) -> String {
     match position {
@@ -179,7 +179,7 @@ impl ResultMapper for ProvidedPage {
         let mut provided: Provided = raw.parse().map_err(|error| wrong(format!("no list: {error}")))?;
         for item in &mut provided.items {
             if !item.is_object() {
-                return Err(wrong(format!("an item that is no object: {item}")));
+                return Err(wrong(format!("an item that is not an object: {item}")));
             }
             self.category.project(item, info.revision);
         }

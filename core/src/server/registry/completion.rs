@@ -32,6 +32,19 @@ impl CompletionTarget {
 
 /// A completion to register. Calls of its handler get
 /// `{"ref", "argument": {"name", "value"}, "context"?}`.
+///
+/// ```
+/// use trunkline::{
+///     protocol::RawJson,
+///     server::{Call, CompletionDefinition, CompletionTarget, Outcome},
+/// };
+///
+/// let weather = CompletionTarget::Prompt("weather".to_owned());
+/// let cities = CompletionDefinition::new(weather, "city", |call: Call| {
+///     let values = RawJson::from_text(r#"["Bern", "Berlin"]"#.into());
+///     call.complete(values.map_or_else(|error| Outcome::Internal(error.to_string()), Outcome::Value));
+/// });
+/// ```
 #[must_use = "a completion does nothing until it is added to a server"]
 pub struct CompletionDefinition {
     pub(in crate::server) reference: CompletionTarget,

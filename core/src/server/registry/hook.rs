@@ -1,4 +1,4 @@
-//! Providers and middleware: hooks that see requests which registered things do not answer alone.
+//! Providers and middleware: hooks that see requests which registered features do not answer alone.
 
 use super::{category::Category, error::RegisterError};
 use crate::{
@@ -12,7 +12,20 @@ use std::sync::Arc;
 ///
 /// Calls of its handler get `{"list": {"cursor"?}}`, answered with a value
 /// `{"items": [descriptors], "nextCursor"?}`, or `{"get": {the request's params}}`, answered as a
-/// handler of that category answers; the value `null` says that there is no such thing.
+/// handler of that category answers; the value `null` says that there is no such feature.
+///
+/// ```
+/// use trunkline::{
+///     protocol::RawJson,
+///     server::{Call, Category, Outcome, ProviderDefinition},
+/// };
+///
+/// let nothing = ProviderDefinition::new(Category::Resources, |call: Call| {
+///     let lists = call.input().as_bytes().starts_with(b"{\"list\"");
+///     let no_items = RawJson::from_text(r#"{"items": []}"#.into()).map(Outcome::Value);
+///     call.complete(no_items.ok().filter(|_| lists).unwrap_or(Outcome::NotFound));
+/// });
+/// ```
 #[must_use = "a provider does nothing until it is added to a server"]
 pub struct ProviderDefinition {
     pub(in crate::server) category: Category,
@@ -34,6 +47,18 @@ pub(crate) struct RegisteredProvider {
 
 /// Wraps requests. Calls of its handler get `{"method", "params"}`;
 /// [`crate::server::CallInfo::proceed`] runs the rest and gives its result.
+///
+/// ```
+/// use trunkline::{
+///     protocol::RpcError,
+///     server::{Call, MiddlewareDefinition, Outcome},
+/// };
+///
+/// let closed = MiddlewareDefinition::new(|call: Call| {
+///     call.complete(Outcome::Protocol(RpcError::invalid_params("The server takes no calls at night")));
+/// })
+/// .methods(["tools/call"]);
+/// ```
 #[must_use = "a middleware does nothing until it is added to a server"]
 pub struct MiddlewareDefinition {
     methods: Option<Vec<String>>,

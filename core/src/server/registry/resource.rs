@@ -51,7 +51,7 @@ impl ResourceDefinition {
         self
     }
 
-    /// How long clients may keep what they read (CCH-01).
+    /// Time that clients may keep the contents (CCH-01).
     pub fn cache(mut self, hints: CacheHints) -> Self {
         self.cache = hints;
         self
@@ -86,7 +86,7 @@ impl ResourceTemplateDefinition {
         self
     }
 
-    /// How long clients may keep what they read (CCH-01).
+    /// Time that clients may keep the contents (CCH-01).
     pub fn cache(mut self, hints: CacheHints) -> Self {
         self.cache = hints;
         self

@@ -36,7 +36,7 @@ pub(crate) struct Snapshot {
     pub(in crate::server) has_tasks: bool,
 }
 
-/// One thing to put into the registry.
+/// One feature to put into the registry.
 pub(in crate::server) enum Addition {
     Tool(RegisteredTool),
     Resource(RegisteredResource),
@@ -48,11 +48,11 @@ pub(in crate::server) enum Addition {
     Middleware(RegisteredMiddleware),
 }
 
-/// Names one thing in the registry.
+/// Names one feature in the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegistryKey {
-    /// The thing of that category with that name, URI or URI template.
+    /// The feature of that category with that name, URI or URI template.
     Item(Category, String),
     /// The skill with that URI of its `SKILL.md`.
     Skill(String),
@@ -68,7 +68,7 @@ impl Snapshot {
         if self.offered == ListSet::NONE { ListSet::TOOLS } else { self.offered }
     }
 
-    /// The registry with one more thing, and the lists that changed by it.
+    /// The registry with one more feature, and the lists that changed by it.
     pub(in crate::server) fn with(&self, addition: Addition) -> Result<(Self, ListSet), RegisterError> {
         let mut next = self.clone();
         let changed = match addition {
@@ -125,7 +125,7 @@ impl Snapshot {
         Ok((next, changed))
     }
 
-    /// The registry without one thing, and the lists that changed by it. `None`: it is not there.
+    /// The registry without one feature, and the lists that changed by it. `None`: it is not there.
     pub(in crate::server) fn without(&self, registration: &RegistryKey) -> Option<(Self, ListSet)> {
         let mut next = self.clone();
         let changed = match registration {

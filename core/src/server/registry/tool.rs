@@ -32,6 +32,12 @@ pub struct ToolDefinition {
 
 /// `true` if a tool may run as a task: `execution.taskSupport` of its descriptor, on every revision
 /// that has tasks.
+///
+/// ```
+/// use trunkline::{Tool, server::TaskSupport};
+///
+/// let tool: Tool = Tool::new("render", "Renders a film.", async || "done".to_owned()).task(TaskSupport::Optional);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskSupport {
@@ -147,7 +153,7 @@ impl ToolDefinition {
             return Err(wrong("requires", &"must be a ClientCapabilities object"));
         }
         if let Some(scope) = scopes.iter().find(|scope| !is_scope(scope)) {
-            return Err(wrong("scopes", &format!("{scope:?} is no scope (RFC 6749 section 3.3)")));
+            return Err(wrong("scopes", &format!("{scope:?} is not a scope (RFC 6749 section 3.3)")));
         }
         // AUS-13: a challenge would ask for it.
         if scopes.iter().any(|scope| scope == "offline_access") {

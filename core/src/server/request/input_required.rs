@@ -143,7 +143,7 @@ struct Gathering {
 }
 
 struct Gathered {
-    /// How many answers are missing, and one more until all questions are sent.
+    /// Number of missing answers, and one more until all requests are sent.
     missing: usize,
     answers: BTreeMap<String, Answer>,
     waiting: Option<NextInput>,

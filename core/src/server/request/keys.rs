@@ -17,7 +17,7 @@ pub(super) struct RequestKeys(Mutex<UsedKeys>);
 
 #[derive(Default)]
 struct UsedKeys {
-    /// How often each kind of input was asked for without a key.
+    /// Number of requests of each kind of input without a key.
     unnamed: BTreeMap<&'static str, u32>,
     /// The keys of this run.
     keys: BTreeSet<String>,
@@ -51,7 +51,7 @@ impl RequestKeys {
         let key = self.key(key, kind, middleware);
         let mut used = self.0.lock();
         if used.keys.len() >= MAX_REQUESTS {
-            let text = format!("The handler asked {MAX_REQUESTS} questions in one run; that is the limit");
+            let text = format!("The handler sent {MAX_REQUESTS} client requests in one run; that is the limit");
             return Err(ClientRequestError::Refused(RpcError::new(code::INTERNAL_ERROR, text)));
         }
         Ok(unused_key(&mut used.keys, &key))

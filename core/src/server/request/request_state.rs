@@ -24,6 +24,13 @@ use std::{
 
 /// A secret that seals `requestState`: 32 bytes from a good source of randomness. Servers that
 /// share their keys can take up each other's rounds.
+///
+/// ```
+/// use trunkline::{ServerOptions, server::StateKey};
+///
+/// # let secret = [7; 32];
+/// let options = ServerOptions::default().with_state_keys(vec![StateKey::new(secret)]);
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct StateKey([u8; 32]);
 

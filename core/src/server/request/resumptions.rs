@@ -3,7 +3,8 @@
 //!
 //! A client whose connection broke before the result sends the same retry again. The sealed state
 //! in it knows only what was kept before that round; this record knows the rest. It lives in the
-//! memory of its process.
+//! memory of its process, within a bound: beyond it the oldest records of the principal with the
+//! most give way.
 
 use crate::{protocol::RpcError, sync::Mutex};
 use serde_json::Value;
@@ -13,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-/// Kept values are small, such as the number of a payment; beyond this the oldest are forgotten.
+/// Kept values are small, such as the number of a payment.
 const MAX_BYTES: usize = 16 << 20;
 /// The size of a record without values.
 const RECORD_BYTES: usize = 128;
@@ -25,17 +26,27 @@ pub(super) struct Resumptions(Mutex<Records>);
 #[derive(Default)]
 struct Records {
     by_id: HashMap<String, ResumptionRecord>,
-    /// The ids by the time of their first resumption.
-    order: VecDeque<String>,
+    /// By principal.
+    shares: HashMap<String, ResumptionShare>,
     bytes: usize,
 }
 
 struct ResumptionRecord {
+    principal: String,
     /// Since 1970.
     expires: Duration,
     /// A request with this state is being served.
     is_running: bool,
     kept: BTreeMap<String, Value>,
+    bytes: usize,
+}
+
+/// The records of one principal; all callers without a verified identity are one.
+#[derive(Default)]
+struct ResumptionShare {
+    /// The ids by the time of their first resumption.
+    order: VecDeque<String>,
+    running: usize,
     bytes: usize,
 }
 
@@ -46,44 +57,65 @@ pub(super) struct Resumption {
 }
 
 impl Resumptions {
-    /// Begins to serve a request with the state of that id. Returns the values that were kept since
-    /// the state was sealed.
+    /// Begins to serve a request of that principal with the state of that id. Returns the values
+    /// that were kept since the state was sealed.
     ///
     /// # Errors
     /// Another request with the same state is being served.
     pub(super) fn begin(
         self: &Arc<Self>,
+        principal: &str,
         id: &str,
         expires: Duration,
         now: Duration,
     ) -> Result<(Resumption, BTreeMap<String, Value>), RpcError> {
         let mut records = self.0.lock();
-        records.forget_expired(now);
-        let kept = match records.by_id.get_mut(id) {
+        records.forget_expired(principal, now);
+        let kept = match records.by_id.get(id) {
             Some(record) if record.is_running => {
                 return Err(RpcError::invalid_params(
                     "requestState is in use by another request; wait for its result, or for its end before a retry",
                 ));
             }
-            Some(record) => {
-                record.is_running = true;
-                record.kept.clone()
-            }
+            Some(record) => record.kept.clone(),
             None => {
-                records.add(id, expires);
+                records.add(principal, id, expires, now);
                 BTreeMap::new()
             }
         };
+        records.set_running(id, true);
         Ok((Resumption { resumptions: Arc::clone(self), id: id.to_owned() }, kept))
     }
 }
 
 impl Records {
-    fn add(&mut self, id: &str, expires: Duration) {
-        let record = ResumptionRecord { expires, is_running: true, kept: BTreeMap::new(), bytes: RECORD_BYTES };
-        self.by_id.insert(id.to_owned(), record);
-        self.order.push_back(id.to_owned());
+    fn add(&mut self, principal: &str, id: &str, expires: Duration, now: Duration) {
+        // Before records that still count give way.
+        if self.bytes > MAX_BYTES / 2 {
+            let principals: Vec<String> = self.shares.keys().cloned().collect();
+            principals.iter().for_each(|principal| self.forget_expired(principal, now));
+        }
+        let principal = principal.to_owned();
+        let share = self.shares.entry(principal.clone()).or_default();
+        share.order.push_back(id.to_owned());
+        share.bytes += RECORD_BYTES;
         self.bytes += RECORD_BYTES;
+        let record =
+            ResumptionRecord { principal, expires, is_running: false, kept: BTreeMap::new(), bytes: RECORD_BYTES };
+        self.by_id.insert(id.to_owned(), record);
+    }
+
+    fn set_running(&mut self, id: &str, running: bool) {
+        let Some(record) = self.by_id.get_mut(id) else { return };
+        record.is_running = running;
+        let is_empty = record.kept.is_empty();
+        if let Some(share) = self.shares.get_mut(&record.principal) {
+            if running { share.running += 1 } else { share.running -= 1 }
+        }
+        // Without values, nothing is lost with the record.
+        if !running && is_empty {
+            self.forget(id);
+        }
         self.shrink();
     }
 
@@ -93,31 +125,34 @@ impl Records {
         if record.kept.insert(name.to_owned(), value.clone()).is_none() {
             record.bytes += bytes;
             self.bytes += bytes;
+            if let Some(share) = self.shares.get_mut(&record.principal) {
+                share.bytes += bytes;
+            }
         }
         self.shrink();
     }
 
-    /// Forgets the oldest records beyond the bound, but none of a request that is being served.
+    /// Beyond the bound, forgets the oldest records of the principal with the largest share: a
+    /// caller with many cannot make the server forget those of the others. A record whose request
+    /// is being served stays.
     fn shrink(&mut self) {
-        let mut running = Vec::new();
         while self.bytes > MAX_BYTES {
-            let Some(id) = self.order.pop_front() else { break };
-            match self.by_id.get(&id) {
-                Some(record) if record.is_running => running.push(id),
-                Some(_) => self.forget(&id),
-                None => {}
-            }
+            let idle = self.shares.values().filter(|share| share.running < share.order.len());
+            let Some(share) = idle.max_by_key(|share| share.bytes) else { return };
+            let is_idle = |id: &&String| self.by_id.get(*id).is_some_and(|record| !record.is_running);
+            let Some(id) = share.order.iter().find(is_idle).cloned() else { return };
+            self.forget(&id);
         }
-        running.into_iter().rev().for_each(|id| self.order.push_front(id));
     }
 
-    /// States expire in about the order in which they were resumed: all have the same lifetime.
-    fn forget_expired(&mut self, now: Duration) {
-        while let Some(id) = self.order.front() {
+    /// States of a principal expire in about the order in which they were resumed: all have the
+    /// same lifetime.
+    fn forget_expired(&mut self, principal: &str, now: Duration) {
+        while let Some(id) = self.shares.get(principal).and_then(|share| share.order.front()) {
             match self.by_id.get(id) {
-                Some(record) if record.is_running || record.expires > now => break,
+                Some(record) if record.is_running || record.expires > now => return,
                 _ => {
-                    let id = self.order.pop_front().unwrap_or_default();
+                    let id = id.clone();
                     self.forget(&id);
                 }
             }
@@ -125,8 +160,15 @@ impl Records {
     }
 
     fn forget(&mut self, id: &str) {
-        if let Some(record) = self.by_id.remove(id) {
-            self.bytes -= record.bytes;
+        let Some(record) = self.by_id.remove(id) else { return };
+        self.bytes -= record.bytes;
+        let Some(share) = self.shares.get_mut(&record.principal) else { return };
+        share.bytes -= record.bytes;
+        if let Some(place) = share.order.iter().position(|other| other == id) {
+            share.order.remove(place);
+        }
+        if share.order.is_empty() {
+            self.shares.remove(&record.principal);
         }
     }
 }
@@ -140,9 +182,7 @@ impl Resumption {
 
 impl Drop for Resumption {
     fn drop(&mut self) {
-        if let Some(record) = self.resumptions.0.lock().by_id.get_mut(&self.id) {
-            record.is_running = false;
-        }
+        self.resumptions.0.lock().set_running(&self.id, false);
     }
 }
 
@@ -154,42 +194,67 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
     const NOW: Duration = Duration::from_secs(1_000_000);
 
+    /// A request that keeps so many bytes and ends.
+    fn resume(resumptions: &Arc<Resumptions>, principal: &str, id: &str, bytes: usize) {
+        let (resumption, _) = resumptions.begin(principal, id, NOW + HOUR, NOW).unwrap();
+        resumption.keep("value", &"x".repeat(bytes).into());
+    }
+
+    fn has(resumptions: &Resumptions, id: &str) -> bool {
+        resumptions.0.lock().by_id.contains_key(id)
+    }
+
     #[test]
     fn mrtr_08_the_values_kept_by_one_request_are_found_by_the_next_with_the_same_state() {
         let resumptions = Arc::<Resumptions>::default();
-        let (first, kept) = resumptions.begin("a", NOW + HOUR, NOW).unwrap();
+        let (first, kept) = resumptions.begin("me", "a", NOW + HOUR, NOW).unwrap();
         assert!(kept.is_empty());
         first.keep("payment", &json!(7));
-        assert!(resumptions.begin("a", NOW + HOUR, NOW).is_err(), "in use");
-        assert!(resumptions.begin("b", NOW + HOUR, NOW).is_ok(), "another state");
+        assert!(resumptions.begin("me", "a", NOW + HOUR, NOW).is_err(), "in use");
+        assert!(resumptions.begin("me", "b", NOW + HOUR, NOW).is_ok(), "another state");
         drop(first);
-        let (_, kept) = resumptions.begin("a", NOW + HOUR, NOW).unwrap();
+        let (_, kept) = resumptions.begin("me", "a", NOW + HOUR, NOW).unwrap();
         assert_eq!(kept, BTreeMap::from([("payment".to_owned(), json!(7))]));
     }
 
     #[test]
-    fn records_end_with_their_states() {
+    fn records_end_with_their_states_and_at_once_without_values() {
         let resumptions = Arc::<Resumptions>::default();
-        drop(resumptions.begin("a", NOW + HOUR, NOW).unwrap());
-        drop(resumptions.begin("b", NOW + HOUR * 3, NOW + HOUR * 2).unwrap());
+        drop(resumptions.begin("me", "empty", NOW + HOUR, NOW).unwrap());
+        assert!(!has(&resumptions, "empty"));
+        resume(&resumptions, "me", "a", 1);
+        drop(resumptions.begin("me", "b", NOW + HOUR * 3, NOW + HOUR * 2).unwrap());
         let records = resumptions.0.lock();
-        assert_eq!((records.by_id.len(), records.order.len(), records.bytes), (1, 1, RECORD_BYTES));
+        assert_eq!((records.by_id.len(), records.shares.len(), records.bytes), (0, 0, 0));
     }
 
     #[test]
-    fn the_memory_is_bounded_and_the_oldest_give_way() {
+    fn expired_records_of_all_make_room() {
         let resumptions = Arc::<Resumptions>::default();
-        let (running, _) = resumptions.begin("running", NOW + HOUR, NOW).unwrap();
+        for number in 0..16 {
+            resume(&resumptions, &format!("p{number}"), &number.to_string(), 1_047_000);
+        }
+        // As many again after their time.
+        for number in 16..26 {
+            let (one, _) = resumptions.begin("late", &number.to_string(), NOW + HOUR * 3, NOW + HOUR * 2).unwrap();
+            one.keep("value", &"x".repeat(1_047_000).into());
+        }
+        assert!((0..16).all(|number| !has(&resumptions, &number.to_string())));
+        assert!((16..26).all(|number| has(&resumptions, &number.to_string())));
+    }
+
+    #[test]
+    fn mrtr_08_a_caller_with_many_records_loses_its_own_oldest_and_no_other_its_own() {
+        let resumptions = Arc::<Resumptions>::default();
+        let (running, _) = resumptions.begin("greedy", "running", NOW + HOUR, NOW).unwrap();
+        resume(&resumptions, "modest", "payment", 1 << 10);
         for number in 0..40 {
-            let (resumption, _) = resumptions.begin(&number.to_string(), NOW + HOUR, NOW).unwrap();
-            resumption.keep("value", &"x".repeat(1 << 20).into());
+            resume(&resumptions, "greedy", &number.to_string(), 1 << 20);
         }
-        {
-            let records = resumptions.0.lock();
-            assert!(records.bytes <= MAX_BYTES, "{}", records.bytes);
-            assert!(records.by_id.contains_key("39") && !records.by_id.contains_key("0"));
-            assert!(records.by_id.contains_key("running"), "a request in flight keeps its record");
-        }
+        assert!(resumptions.0.lock().bytes <= MAX_BYTES);
+        assert!(has(&resumptions, "39") && !has(&resumptions, "0"), "the oldest give way");
+        assert!(has(&resumptions, "running"), "a request in flight keeps its record");
+        assert!(has(&resumptions, "payment"), "another principal keeps its own");
         drop(running);
     }
 }

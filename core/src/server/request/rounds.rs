@@ -28,7 +28,7 @@ pub(super) struct RequestRounds {
 
 #[derive(Default)]
 struct RoundsState {
-    /// How many rounds of input there were.
+    /// Number of rounds of input.
     round: u32,
     /// The answers of this round, to what the one before asked for.
     fresh: BTreeMap<String, Answer>,
@@ -73,7 +73,8 @@ impl RequestRounds {
             None => {}
             Some(Value::String(sealed)) => {
                 let opened = sealer.open(&sealed, &binding)?;
-                let (resumption, kept) = resumptions.begin(&opened.id, opened.expires, binding.now)?;
+                let (resumption, kept) =
+                    resumptions.begin(&binding.principal, &opened.id, opened.expires, binding.now)?;
                 let contents = opened.contents;
                 state.round = contents.round;
                 state.used = contents.answers;
@@ -123,7 +124,7 @@ impl RequestRounds {
         state.used.get(key).cloned()
     }
 
-    /// An answer is no use: the question is asked again.
+    /// Forgets an answer that is of no use: its request is sent again.
     pub(super) fn forget(&self, key: &str) {
         let mut state = self.state.lock();
         state.fresh.remove(key);

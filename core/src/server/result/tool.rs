@@ -62,7 +62,7 @@ pub(in crate::server) fn render_tool(
         Outcome::Protocol(error) => Err(error),
         Outcome::InputRequired(_) => Err(RpcError::internal()),
         Outcome::NotFound => {
-            let detail = Outcome::Internal("it said that there is no such thing".into());
+            let detail = Outcome::Internal("it said that there is no such feature".into());
             render_tool(results, tool, revision, detail)
         }
         Outcome::Internal(detail) => {

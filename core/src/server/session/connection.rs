@@ -23,7 +23,7 @@ use crate::{
         registry::ListSet,
     },
     sync::Mutex,
-    wire_log::{Direction, Side, Transport, WireFacts},
+    wire_log::{Direction, MessageInfo, Side, Transport},
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -35,7 +35,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-/// How a conversation begins.
+/// Beginning of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConversationStart {
     /// With `initialize`, or with modern requests that need no opening.
@@ -317,7 +317,7 @@ impl Connection {
             let refused = matches!(received, Received::Refuse(_));
             let (side, direction, transport) = (Side::Server, Direction::Received, self.transport);
             log.message(
-                &WireFacts { side, direction, transport, revision, client_capabilities, method: None, refused },
+                &MessageInfo { side, direction, transport, revision, client_capabilities, method: None, refused },
                 &message,
             );
         }
@@ -535,7 +535,7 @@ impl Connection {
         let revision = revision.or_else(|| self.revision());
         let (side, direction, transport) = (Side::Server, Direction::Sent, self.transport);
         let method = Some(method);
-        log.text(&WireFacts { side, direction, transport, revision, client_capabilities, method, refused }, text);
+        log.text(&MessageInfo { side, direction, transport, revision, client_capabilities, method, refused }, text);
     }
 }
 

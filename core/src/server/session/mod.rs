@@ -13,7 +13,7 @@ mod pending;
 mod server_state;
 mod subscriptions;
 
-pub use outbound::{ErrorFacts, Outbound, OutgoingMessage};
+pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
 
 pub(crate) use connection::{Connection, ConversationStart, Origin};
 

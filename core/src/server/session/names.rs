@@ -4,7 +4,7 @@
 use crate::protocol::RpcError;
 use std::collections::BTreeSet;
 
-/// How many names are kept for one session or stream, and how many bytes they may have together.
+/// Most names that are kept for one session or stream, and their most bytes together.
 const MAX: usize = 10_000;
 const MAX_BYTES: usize = 4 << 20;
 

@@ -5,13 +5,14 @@ use bytes::Bytes;
 
 /// A message on its way to the client.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum OutgoingMessage {
     /// The answer to a request; ends its exchange.
     Response {
         /// The message.
         message: Bytes,
         /// Why the request failed, if it did.
-        failure: Option<ErrorFacts>,
+        failure: Option<ErrorInfo>,
     },
     /// A notification.
     Notification(Bytes),
@@ -21,9 +22,10 @@ pub enum OutgoingMessage {
     Abandoned,
 }
 
-/// Facts about an error response for transports with status codes.
+/// The error of a response, for transports with status codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ErrorFacts {
+#[non_exhaustive]
+pub struct ErrorInfo {
     /// The JSON-RPC code.
     pub code: i64,
     /// The request was refused before it was served: an envelope, header, version or admission
@@ -36,7 +38,7 @@ pub struct ErrorFacts {
 impl OutgoingMessage {
     /// An error response.
     pub(crate) fn error(id: Option<&crate::protocol::RequestId>, error: &RpcError, refused: bool) -> Self {
-        let failure = Some(ErrorFacts { code: error.code, refused, busy: error.is_busy() });
+        let failure = Some(ErrorInfo { code: error.code, refused, busy: error.is_busy() });
         Self::Response { message: envelope::encode_error(id, error), failure }
     }
 

@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-/// How long a client may take to show that it is alive.
+/// Time of a client to show that it is alive.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The call that a handler serves. Cheap to clone.
@@ -132,13 +132,26 @@ impl Context {
     /// answer; an effect before this belongs in [`Self::once`].
     ///
     /// # Errors
-    /// As [`ClientRequestError`] says. A user who declines or cancels is no error.
+    /// As [`ClientRequestError`] says. A user who declines or cancels is not an error.
     pub async fn elicit(&self, params: ElicitParams) -> Result<ElicitResult, ClientRequestError> {
         self.input(method::ELICITATION_CREATE, None, Some(&params)).await
     }
 
+    /// Asks the user to open a page; the interaction there does not pass through the client. As
+    /// [`Self::elicit`] with [`ElicitParams::url`].
+    ///
+    /// # Errors
+    /// As [`Self::elicit`].
+    pub async fn elicit_url(
+        &self,
+        message: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Result<ElicitResult, ClientRequestError> {
+        self.elicit(ElicitParams::url(message, url)).await
+    }
+
     /// The same under a key of your own. One that this run of the handler has used before stands
-    /// for another question.
+    /// for another client request.
     ///
     /// # Errors
     /// As [`Self::elicit`].
@@ -170,14 +183,17 @@ impl Context {
     ///
     /// # Errors
     /// As [`ClientRequestError`] says.
-    pub async fn roots(&self) -> Result<Vec<Root>, ClientRequestError> {
+    pub async fn list_roots(&self) -> Result<Vec<Root>, ClientRequestError> {
         let result: ListRootsResult = self.input(method::ROOTS_LIST, None, None::<&()>).await?;
         Ok(result.roots)
     }
 
     /// Does something once, however often this handler runs for one request: its value travels with
     /// the state of the request, and a retry that comes again finds it too (MRTR-08), as long as
-    /// this process serves it.
+    /// this process serves it and the state has not expired
+    /// ([`ServerOptions::state_lifetime`](crate::ServerOptions)). The values of all retries have 16
+    /// MiB: beyond it the oldest of the principal with the most are forgotten, and their work would
+    /// run again. An effect that must never happen twice needs a key of its own where it happens.
     ///
     /// # Errors
     /// Those of `work`; a value that cannot be JSON fails when it is read back.

@@ -1,5 +1,5 @@
 //! Typed definitions: a handler, and everything that clients and the server need to know about the
-//! thing that it serves.
+//! feature that it serves.
 
 use super::{AsyncHandler, IntoCompletionResult, IntoPromptResult, IntoResourceResult, IntoToolResult, serve::serve};
 use crate::{

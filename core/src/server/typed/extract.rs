@@ -130,7 +130,7 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema> FromContext<S> for Params<T> {
     }
 }
 
-/// The question that a completion answers.
+/// The argument that a completion is asked for.
 impl<S: Sync> FromContext<S> for CompleteParams {
     type Rejection = ToolError;
 

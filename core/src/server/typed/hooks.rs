@@ -139,7 +139,7 @@ impl<T> Page<T> {
 /// let server = Server::builder("notes", "1.0.0").provider(Notes).build();
 /// ```
 pub trait Provider: Send + Sync + 'static {
-    /// The kind of thing: [`model::Tool`], [`model::Resource`], [`model::ResourceTemplate`] or
+    /// The kind of feature: [`model::Tool`], [`model::Resource`], [`model::ResourceTemplate`] or
     /// [`model::Prompt`].
     type Item: Provided;
     /// The value that serving one returns, as a handler of that kind does.
@@ -154,7 +154,7 @@ pub trait Provider: Send + Sync + 'static {
         cursor: Option<String>,
     ) -> impl Future<Output = Result<Page<Self::Item>, Self::Error>> + Send;
 
-    /// Serves a request for a name or URI that is not registered. `None`: there is no such thing.
+    /// Serves a request for a name or URI that is not registered. `None`: there is no such feature.
     fn get(
         &self,
         ctx: Context,
@@ -166,7 +166,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A kind of thing that a [`Provider`] lists and serves.
+/// A kind of feature that a [`Provider`] lists and serves.
 pub trait Provided: Serialize + Send + sealed::Sealed + 'static {
     /// The request for one of them.
     type Request: DeserializeOwned + Send;
@@ -175,7 +175,7 @@ pub trait Provided: Serialize + Send + sealed::Sealed + 'static {
     const CATEGORY: Category;
 }
 
-/// A value that is a result for a kind of thing.
+/// A value that is a result for a kind of feature.
 pub trait IntoResultOf<Item> {
     /// The value as what came of the call.
     fn into_result(self) -> Outcome;

@@ -388,7 +388,7 @@ impl<T: ListItem, const N: usize> IntoToolResult for [T; N] {
     }
 }
 
-/// Parts of the specification, alone or as a list, in the result of one kind of thing.
+/// Parts of the specification, alone or as a list, in the result of one kind of feature.
 macro_rules! parts {
     ($trait:ident $method:ident: $($part:ty),*) => {
         $(

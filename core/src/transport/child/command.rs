@@ -12,7 +12,21 @@ use std::path::{Path, PathBuf};
 /// code of it runs: then a server learns of it from the end of its standard input, at which it must
 /// exit (STD-13). A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come with the end of
 /// the thread that started the server, which a runtime may end long before the process.
+///
+/// ```no_run
+/// use trunkline::{ChildCommand, Client};
+///
+/// # async fn run() -> Result<(), trunkline::ClientError> {
+/// let command = ChildCommand::new(["uvx", "mcp-server-git"])
+///     .with_env([("GIT_DIR".to_owned(), "/srv/notes.git".to_owned())])
+///     .with_cwd(Some("/srv".into()));
+/// let client = Client::connect(command).await?;
+/// # client.close().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Default)]
+#[non_exhaustive]
 #[must_use = "a command does nothing until a client connects to it"]
 pub struct ChildCommand {
     /// The program and its arguments. No shell reads them.
@@ -31,6 +45,7 @@ pub struct ChildCommand {
 
 /// The destination of the standard error of a child process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ChildStderr {
     /// Copied to our standard error; the last lines are kept for error messages.
     #[default]
@@ -99,6 +114,13 @@ impl ChildCommand {
     }
 }
 
+trunkline_proto::setters!(ChildCommand {
+    into with_env env: Vec<(String, String)>,
+    value with_inherit_env inherit_env: bool,
+    into with_cwd cwd: Option<PathBuf>,
+    value with_stderr stderr: ChildStderr,
+});
+
 impl fmt::Debug for ChildCommand {
     /// Names the variables without their values, which may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -114,7 +136,7 @@ impl fmt::Debug for ChildCommand {
 }
 
 /// The variables that a server inherits by default: those of the official SDKs, for the environment
-/// of a host holds secrets that are none of its servers' business.
+/// of a host holds secrets that are not its servers' business.
 const INHERITED: &[&str] = if cfg!(windows) {
     &[
         "APPDATA",

@@ -29,7 +29,7 @@ pub struct ChildProcess {
     state: watch::Receiver<ProcessState>,
 }
 
-/// How long [`ChildProcess::close`] waits at each step.
+/// Time that [`ChildProcess::close`] waits at each step.
 #[derive(Debug, Clone, Copy)]
 pub struct CloseDeadlines {
     /// After closing standard input, before asking the group to terminate.
@@ -38,7 +38,7 @@ pub struct CloseDeadlines {
     pub after_terminate: Duration,
 }
 
-/// How a child process ended.
+/// End of a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessEnding {
     /// By itself.
@@ -66,12 +66,12 @@ enum ProcessState {
     Gone(Option<ExitStatus>),
 }
 
-/// How long what a process leaves behind may take to terminate by itself.
+/// Time of what a process leaves behind to terminate by itself.
 #[cfg(unix)]
 const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
-/// How long the system may take to remove what was killed.
+/// Time of the system to remove what was killed.
 const KILL_DEADLINE: Duration = Duration::from_secs(2);
-/// How long the last lines of standard error may take to arrive after the end.
+/// Time of the last lines of standard error to arrive after the end.
 const STDERR_DEADLINE: Duration = Duration::from_millis(300);
 
 impl Default for CloseDeadlines {
@@ -153,7 +153,7 @@ impl ChildProcess {
     }
 
     /// The last lines of its standard error, as a suffix for error messages.
-    pub fn last_words(&self) -> String {
+    pub fn diagnostics(&self) -> String {
         let Some(tail) = &self.tail else { return String::new() };
         match tail.lines().as_slice() {
             [] => " and wrote nothing to its standard error".to_owned(),
@@ -176,7 +176,7 @@ impl ChildProcess {
         if let (Ok(_), Some(tail)) = (&ended, &self.tail) {
             tail.settle(STDERR_DEADLINE).await;
         }
-        let mut end = ProcessEnd::new(text + &self.last_words());
+        let mut end = ProcessEnd::new(text + &self.diagnostics());
         end.lives = ended.is_err();
         let status = ended.ok().flatten();
         end.exit_code = status.and_then(|status| status.code());
@@ -375,6 +375,7 @@ mod tests {
         }
     }
 
+    /// LIFE-17.
     #[tokio::test]
     async fn std_13_a_server_that_ends_with_its_input_is_not_signalled() {
         let (process, mut stdin, mut lines) = start("while read -r line; do echo \"got $line\"; done; exit 3");
@@ -386,6 +387,7 @@ mod tests {
         assert_eq!(stdin.write_all(b"b\n").await.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
     }
 
+    /// LIFE-17.
     #[tokio::test]
     async fn std_13_then_it_is_asked_to_terminate() {
         let (process, _stdin, mut lines) = start("trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done");
@@ -395,6 +397,7 @@ mod tests {
         assert!((SHORT.after_stdin..Duration::from_secs(2)).contains(&started.elapsed()), "{:?}", started.elapsed());
     }
 
+    /// LIFE-17.
     #[tokio::test]
     async fn std_13_then_the_whole_group_is_killed() {
         let (process, _stdin, mut lines) = start(

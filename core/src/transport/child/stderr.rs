@@ -15,7 +15,7 @@ use tokio::time::timeout;
 const LINES: usize = 20;
 /// Bytes of a line that are kept.
 const LINE_BYTES: usize = 1_000;
-/// How long our own standard error may refuse to take what is passed on.
+/// Time that our own standard error may refuse to take what is passed on.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The last lines of a child's standard error.

@@ -3,7 +3,7 @@
 use super::{failure, link::LinkContext};
 use crate::{
     client::{Inbox, LinkFailure, LinkMessage},
-    client_auth::{AuthError, Denial, OutgoingRequest},
+    client_auth::{AuthError, CredentialsRefusal, OutgoingRequest},
     protocol::RequestId,
     transport::TokioRuntime,
 };
@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use reqwest::{Response, Url};
 use std::{future::Future, time::Duration};
 
-/// How often one request is made at most: 401, a nonce, and three steps up the scopes.
+/// Most times that one request is made: 401, a nonce, and three steps up the scopes.
 const MAX_ATTEMPTS: usize = 6;
 /// The longest time for credentials, people included.
 const AUTHORIZED_WITHIN: Duration = Duration::from_secs(15 * 60);
@@ -79,14 +79,14 @@ impl LinkContext {
                 return Ok(response);
             }
             let challenges = response.headers().get_all(header::WWW_AUTHENTICATE).iter();
-            let denial = Denial {
+            let refusal = CredentialsRefusal {
                 status: response.status().as_u16(),
                 challenges: challenges.filter_map(|value| value.to_str().ok().map(str::to_owned)).collect(),
                 headers: credentials,
                 round,
                 interactive: outgoing.id.is_some(),
             };
-            if !self.paused(&outgoing, auth.refused(&request, denial)).await? {
+            if !self.paused(&outgoing, auth.refused(&request, refusal)).await? {
                 return Ok(response);
             }
             round += 1;

@@ -18,9 +18,9 @@ use std::{
     time::Duration,
 };
 
-/// How long a TCP or TLS connection may take.
+/// Longest time of opening a TCP or TLS connection.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
-/// How long an unused connection is kept: less than servers keep theirs, so that it is not used
+/// Time that an unused connection is kept: less than servers keep theirs, so that it is not used
 /// just when they close it.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 /// The prefix of URLs of Unix sockets.
@@ -52,15 +52,17 @@ impl HttpConnector {
         let url = &*endpoint.url;
         let (parsed, socket) = match url.strip_prefix(UNIX) {
             Some(place) => behind_socket(place)?,
-            None => (Url::parse(url).map_err(|error| format!("{:?} is no URL: {error}", failure::shown(url)))?, None),
+            None => {
+                (Url::parse(url).map_err(|error| format!("{:?} is not a URL: {error}", failure::shown(url)))?, None)
+            }
         };
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
             let schemes = "it must start with http:// or https://, or unix: for a socket";
-            return Err(format!("{:?} is no URL of an HTTP server: {schemes}", failure::shown(url)));
+            return Err(format!("{:?} is not a URL of an HTTP server: {schemes}", failure::shown(url)));
         }
         let mut checked = HeaderMap::with_capacity(endpoint.headers.len());
         for (name, value) in &endpoint.headers {
-            let name = HeaderName::try_from(name).map_err(|_| format!("{name:?} is no name of a header"))?;
+            let name = HeaderName::try_from(name).map_err(|_| format!("{name:?} is not a name of a header"))?;
             let mut value = HeaderValue::try_from(value)
                 .map_err(|_| format!("The header {name} has a value that no header can carry"))?;
             // Often a secret: nothing shows it, and HTTP/2 does not index it.
@@ -125,7 +127,7 @@ fn behind_socket(place: &str) -> Result<(Url, Option<PathBuf>), String> {
         None => (place, ENDPOINT),
     };
     let wrong =
-        |what: String| format!("{UNIX}{place} is no URL of a Unix socket, such as unix:/run/it.sock:/mcp: {what}");
+        |what: String| format!("{UNIX}{place} is not a URL of a Unix socket, such as unix:/run/it.sock:/mcp: {what}");
     if socket.is_empty() {
         return Err(wrong("it has no path".to_owned()));
     }
@@ -190,9 +192,9 @@ mod tests {
         alone.client_key = Some("secret".into());
         for (endpoint, text) in [
             (https().with_ca("secret"), "ca has no certificate"),
-            (https().with_client_certificate("secret", "secret"), "no PEM"),
+            (https().with_client_certificate("secret", "secret"), "not PEM"),
             (alone, "go together"),
-            (https().with_proxy("http://user:secret@a b"), "no URL of a proxy"),
+            (https().with_proxy("http://user:secret@a b"), "not a URL of a proxy"),
             (HttpEndpoint::new("http://x/").with_ca(include_str!("../../../tests/tls/ca.pem")), "without TLS"),
         ] {
             let problem = problem(&endpoint).unwrap();

@@ -5,9 +5,9 @@ use http::{StatusCode, header};
 use reqwest::Response;
 use std::{error::Error, io};
 
-/// How much of an error page is repeated.
+/// Bytes of an error page that are repeated.
 const EXCERPT: usize = 300;
-/// How many challenges are kept.
+/// Most challenges that are kept.
 const MAX_CHALLENGES: usize = 8;
 
 /// A request that got no response, or a response that broke off.
@@ -83,7 +83,7 @@ fn causes(error: &reqwest::Error) -> String {
     if text.is_empty() { error.to_string() } else { text }
 }
 
-/// An answer that is none: its status and the start of its body.
+/// An answer that is not one: its status and the start of its body.
 pub(super) fn of_answer(answer: AnswerHead, body: &[u8]) -> LinkFailure {
     let text = printable(&String::from_utf8_lossy(body)).split_whitespace().collect::<Vec<_>>().join(" ");
     let AnswerHead { status, challenges } = answer;

@@ -20,12 +20,12 @@ use std::{
 };
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
-/// How long an open stream may take to name the URI.
+/// Time of an open stream to name the URI.
 const ENDPOINT_WITHIN: Duration = Duration::from_secs(5);
-/// How long a notification waits for the requests before it: a server may answer a POST only when
+/// Time that a notification waits for the requests before it: a server may answer a POST only when
 /// its call is over.
 const IN_ORDER_WITHIN: Duration = Duration::from_secs(1);
-/// How long the body of an accepted POST is waited for, and how much of it is read, so that its
+/// Longest wait for the body of an accepted POST, and the bytes of it that are read, so that its
 /// connection can be used again.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(1);
 const MAX_ACCEPTED_BYTES: usize = 16 << 10;
@@ -174,7 +174,7 @@ impl LinkContext {
             let text = format!("The stream of {} names the endpoint {uri}, which is not used: {why}", self.place);
             NotOpened::Unusable(LinkFailure::Broken(text))
         };
-        let endpoint = stream.join(uri).map_err(|error| unusable(&format!("it is no URL ({error})")))?;
+        let endpoint = stream.join(uri).map_err(|error| unusable(&format!("it is not a URL ({error})")))?;
         if endpoint.origin() != stream.origin() {
             return Err(unusable("messages, with the headers that go with them, are not given to another origin"));
         }

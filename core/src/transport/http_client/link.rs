@@ -32,7 +32,7 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-/// How long messages wait for the server to take `notifications/initialized`.
+/// Time that messages wait for the server to take `notifications/initialized`.
 const INITIALIZED_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The link; dropping it ends its tasks.

@@ -8,11 +8,11 @@ mod failure;
 mod heads;
 mod http_sse;
 mod link;
-mod pauses;
 mod post;
 mod redirects;
 mod renewal;
 mod stream;
+mod stream_pauses;
 mod tls;
 
 pub use connector::HttpConnector;

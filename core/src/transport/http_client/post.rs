@@ -6,9 +6,9 @@ use super::{
     heads,
     http_sse::Turn,
     link::LinkContext,
-    pauses::StreamPauses,
     redirects::not_followed,
     stream::FIRST_PAUSE,
+    stream_pauses::StreamPauses,
 };
 use crate::{
     client::{LinkFailure, LinkMessage, RequestHead},
@@ -26,15 +26,15 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use std::{sync::Arc, time::Duration};
 
-/// How long a stream may stay open after its answer.
+/// Time that a stream may stay open after its answer.
 const LINGER: Duration = Duration::from_secs(1);
-/// How much of an error's body is read.
+/// Bytes of an error's body that are read.
 const MAX_ERROR_BYTES: usize = 1 << 20;
 
-/// How long a server may take to take what has no answer.
+/// Time of a server to take a message without an answer.
 const TOLD_WITHIN: Duration = Duration::from_secs(30);
 
-/// How one connection of a stream ended.
+/// End of one connection of a stream.
 enum PostEnd {
     Answered,
     /// Before the answer; why, if the connection broke.

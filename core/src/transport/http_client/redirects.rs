@@ -26,7 +26,7 @@ pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
     let from = response.url();
     let target = from.join(&location);
     let why = match &target {
-        Err(error) => format!("that is no URL: {error}"),
+        Err(error) => format!("that is not a URL: {error}"),
         Ok(target) if target.origin() != from.origin() => {
             "a message, with the headers that go with it, is not given to another origin".to_owned()
         }

@@ -20,7 +20,7 @@ use reqwest::Response;
 use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
 
-/// How long the whole handshake may take.
+/// Longest time of the whole handshake.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The two messages that opened the session, to open another one.

@@ -1,7 +1,7 @@
 //! The GET stream of a legacy session: messages of the server that answer no request (HTTP-30,
 //! HTTP-31).
 
-use super::{authorized::EndpointRequest, link::LinkContext, pauses::StreamPauses};
+use super::{authorized::EndpointRequest, link::LinkContext, stream_pauses::StreamPauses};
 use crate::http::{
     content::{self, EVENT_STREAM},
     event_stream::{EventStream, LONGEST_PAUSE},
@@ -13,12 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long to wait before a stream that ended is opened again; doubled each time.
+/// Pause before a stream that ended is opened again; doubled each time.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// A stream that lived so long was a good one.
 const GOOD: Duration = Duration::from_secs(60);
 
-/// How a stream ended.
+/// End of a stream.
 enum StreamEnd {
     /// The server has none.
     Refused,

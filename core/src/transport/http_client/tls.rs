@@ -29,14 +29,17 @@ impl Security {
                 let pem = format!("{key}\n{certificate}");
                 let identity = Identity::from_pem(pem.as_bytes());
                 // The error names no part of the key.
-                Some(identity.map_err(|_| "The client's certificate and key are no PEM of a certificate and its key")?)
+                Some(
+                    identity
+                        .map_err(|_| "The client's certificate and key are not PEM of a certificate and its key")?,
+                )
             }
             (None, None) => None,
             _ => return Err("A client's certificate and its key go together".to_owned()),
         };
         let proxy = match &endpoint.proxy {
             Some(url) => Some(Proxy::all(url).map_err(|_| {
-                format!("{:?} is no URL of a proxy, such as http://proxy.example:3128", super::failure::shown(url))
+                format!("{:?} is not a URL of a proxy, such as http://proxy.example:3128", super::failure::shown(url))
             })?),
             None => None,
         };
@@ -67,8 +70,8 @@ impl Security {
     }
 }
 
-/// The certificates of a file that the environment names. One that cannot be read is no reason to
-/// fail, as in Node.
+/// The certificates of a file that the environment names. One that cannot be read is not a reason
+/// to fail, as in Node.
 fn of_file(name: &str, file: &Path) -> Vec<Certificate> {
     let found = std::fs::read(file).ok().and_then(|pem| certificates(&pem));
     found.unwrap_or_else(|| {

@@ -17,11 +17,11 @@ use std::{
 };
 use tokio::sync::Semaphore;
 
-/// How long a verifier may take.
+/// Longest time of a verifier.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// How many tokens may wait for a verifier: they come from anybody.
+/// Most tokens that wait for a verifier: they come from anybody.
 const MAX_ASKED: usize = 1024;
-/// How long a stream may be open by a token that does not say when it ends.
+/// Longest time of a stream by a token without an end.
 const LONGEST_STREAM: Duration = Duration::from_secs(3600);
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 

@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, Retry-After, WWW-Authenticate, DPoP-Nonce");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
-/// How long a browser need not ask again, in seconds.
+/// Time for which a browser need not ask again, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
 /// Lets the page that the guard allowed read the response.

@@ -45,9 +45,9 @@ struct FedPieces {
 #[derive(Debug, Default)]
 struct BodyState {
     pieces: VecDeque<Bytes>,
-    /// How much of it waits to be read.
+    /// Bytes that wait to be read.
     waiting: usize,
-    /// How much was fed in all.
+    /// Bytes that were fed in all.
     fed: usize,
     ended: bool,
     unwanted: bool,

@@ -22,7 +22,7 @@ pub(super) type MissingRoom = &'static str;
 const TOO_MUCH: MissingRoom = "too much is being sent and served";
 const TOO_MUCH_OF_ONE: MissingRoom = "too much of this client is being sent and served";
 
-/// How much may be open at once.
+/// Bounds of what is open at once.
 #[derive(Debug, Clone)]
 pub(super) struct GateBounds {
     /// Requests that belong to no session.

@@ -46,7 +46,7 @@ impl History {
         })
     }
 
-    /// How long a client should wait before it comes back.
+    /// Pause before a client should come back.
     pub(super) fn retry(&self) -> Duration {
         self.retry
     }

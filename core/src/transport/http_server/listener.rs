@@ -25,11 +25,11 @@ use tokio::{
 const HEAD_BYTES: usize = 64 << 10;
 /// Requests at once on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 256;
-/// How often an HTTP/2 client is asked whether it is still there, and how long it may take to say
+/// Interval at which an HTTP/2 client is asked whether it is still there, and its time to say
 /// so.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_DEADLINE: Duration = Duration::from_secs(20);
-/// How long to wait when the system gives no more sockets, or every connection has a request.
+/// Pause when the system gives no more sockets, or every connection has a request.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A server that listens on a socket, until it is closed or its runtime ends.
@@ -113,7 +113,7 @@ fn is_open_to_others(address: &Address, options: &HttpOptions) -> bool {
     }
 }
 
-/// How long a connection may do nothing.
+/// Times for which a connection may do nothing.
 #[derive(Clone, Copy)]
 struct Times {
     idle: Duration,
@@ -272,14 +272,33 @@ mod tests {
         assert!((4 * 50 + 60..=4 * 50 + 2 * 60).contains(&seconds), "{seconds}");
     }
 
+    #[cfg(feature = "full")]
     #[test]
-    fn http_05_http_06_only_servers_that_other_machines_reach_are_warned_of() {
-        for (address, open) in
-            [("127.0.0.1:80", false), ("[::1]:80", false), ("0.0.0.0:80", true), ("192.0.2.1:80", true)]
-        {
-            let address = Address::Tcp(address.parse().unwrap());
-            assert_eq!(is_open_to_others(&address, &HttpOptions::default()), open, "{address:?}");
-        }
+    fn sec_20_a_server_that_other_machines_reach_without_a_token_is_warned_of() {
+        use crate::{auth::Authorization, kept_log::KeptLog};
+        let authorization = || {
+            let verifier = |verification: crate::auth::Verification| drop(verification);
+            Authorization::builder("https://mcp.example/mcp", Arc::new(verifier))
+                .authorization_server("https://auth.example")
+                .build()
+                .unwrap()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let log = KeptLog::default();
+        let warnings = |options: HttpOptions| {
+            tracing::subscriber::with_default(log.clone(), || {
+                runtime.block_on(async {
+                    let server = Server::builder("listener", "1.0.0").build();
+                    drop(HttpListener::bind(server, &options.with_port(0), TokioRuntime::current()).await.unwrap());
+                });
+            });
+            log.take()
+        };
+        let everywhere = || HttpOptions::default().with_host("0.0.0.0");
+        assert_eq!(warnings(HttpOptions::default()), [] as [String; 0], "this machine only");
+        assert_eq!(warnings(everywhere().with_auth(Some(authorization()))), [] as [String; 0], "guarded");
+        let told = warnings(everywhere());
+        assert!(told.len() == 1 && told[0].contains("access token") && told[0].contains("set auth"), "{told:?}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -23,7 +23,7 @@ pub struct MountedListener {
     service: HttpService,
     max_body: usize,
     room: Arc<FeedRoom>,
-    /// How many requests are being answered.
+    /// Number of requests that are being answered.
     open: watch::Sender<usize>,
     cut: watch::Sender<bool>,
 }
@@ -106,7 +106,7 @@ impl Exchange {
         with_length(response)
     }
 
-    /// Refuses what is no HTTP request.
+    /// Refuses what is not an HTTP request.
     pub fn refuse(text: String) -> Response<HttpBody> {
         with_length(reply::rejected(Rejection::of_http(StatusCode::BAD_REQUEST, text)))
     }

@@ -9,13 +9,13 @@ use http_body_util::BodyExt;
 use std::{pin::pin, time::Duration};
 use tokio::time::Instant;
 
-/// How long a client may pause within a body.
+/// Longest pause of a client within a body.
 const PAUSE: Duration = Duration::from_secs(30);
 /// The least of a large body that comes within each [`WINDOW`], while there is more to come: 4 KiB
 /// a second.
 const LEAST: usize = 40 << 10;
 const WINDOW: Duration = Duration::from_secs(10);
-/// How long a body may take however it trickles.
+/// Longest time of a body, however it trickles.
 const DEADLINE: Duration = Duration::from_secs(600);
 
 /// Reads a body of at most `max` bytes, which the permit holds.

@@ -4,7 +4,7 @@ use crate::{server::OutgoingMessage, transport::stdio::MAX_QUEUED};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// How many bytes of notifications wait for one reader.
+/// Most bytes of notifications that wait for one reader.
 const MAX_BYTES: usize = 1 << 20;
 
 /// A log message, and how far from its start a message says what it is.

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use std::{future::poll_fn, time::Duration};
 
-/// How long a call that its client could come back to may be silent before the client is told how.
+/// Longest silence of a call that its client could come back to, before it learns how.
 const UNPRIMED: Duration = Duration::from_secs(1);
 
 /// A refusal.
@@ -73,7 +73,7 @@ pub(super) fn stream(events: Events) -> Response<HttpBody> {
     response
 }
 
-/// The response to a POST that holds requests. How it is sent is decided by what comes first: the
+/// The response to a POST that holds requests. Its form is decided by what comes first: the
 /// answer alone goes out as JSON; anything before it, or a silence of one keep-alive period, opens
 /// an event stream.
 pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accepts: Accepts) -> Response<HttpBody> {

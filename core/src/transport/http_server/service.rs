@@ -22,7 +22,7 @@ use crate::{
     },
     runtime::{BoxedTask, Runtime},
     server::{Connection, Outbound, OutgoingMessage, Server, ServerOptions},
-    wire_log::{Direction, Side, Transport, WireFacts},
+    wire_log::{Direction, MessageInfo, Side, Transport},
 };
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header, request::Parts};
 use http_body::Body;
@@ -232,7 +232,7 @@ impl EndpointState {
         if let Some(log) = self.runtime.wire_log() {
             let (side, direction, transport) = (Side::Server, Direction::Sent, Transport::Http);
             log.text(
-                &WireFacts {
+                &MessageInfo {
                     side,
                     direction,
                     transport,

@@ -26,7 +26,7 @@ pub(super) struct EndpointState {
     pub(super) routes: Routes,
     pub(super) stateless: bool,
     pub(super) json: bool,
-    /// How many events, and bytes of them, are kept for the clients of a session.
+    /// Number of events, and bytes of them, that are kept for the clients of a session.
     pub(super) replay: Option<(usize, usize)>,
     pub(super) replay_room: Arc<ReplayRoom>,
     pub(super) retry: Duration,

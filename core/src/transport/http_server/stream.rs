@@ -52,7 +52,7 @@ struct StreamState {
     reader: u64,
     attached: bool,
     answered: usize,
-    /// How many answers will come; unknown while the frame is being received, and for streams
+    /// Number of answers that will come; unknown while the frame is being received, and for streams
     /// without end.
     expected: Option<usize>,
     /// Nothing will be read any more.
@@ -370,7 +370,7 @@ impl StreamReader {
         self.missed.is_empty() && state.has_all() && state.queue.is_empty()
     }
 
-    /// Whose calls a disconnect cancels: there is one in the modern era only.
+    /// Owner of the calls that a disconnect cancels: there is one in the modern era only.
     pub(super) fn cancels(&self) -> Option<&Arc<Connection>> {
         self.cancels.as_ref()
     }

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// How long another process may hold a lock: longer than renewing a token takes.
+/// Time that another process may hold a lock: longer than renewing a token takes.
 const LOCKED_WITHIN: Duration = Duration::from_secs(30);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
@@ -21,6 +21,14 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// other processes that use the same folder: one of them renews a token, the others take it over.
 ///
 /// The files are not encrypted. Where the system has a keychain, a [`TokenStore`] over it is safer.
+///
+/// ```no_run
+/// use trunkline::{auth::TokenStore, transport::FileStore};
+///
+/// fn store() -> Result<impl TokenStore, trunkline::client_auth::AuthError> {
+///     FileStore::of_user()
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct FileStore {
     folder: PathBuf,
@@ -53,7 +61,7 @@ impl FileStore {
             ("HOME", named.or_else(|| home(".config")))
         };
         let base = base.filter(|path| path.is_absolute()).ok_or_else(|| {
-            AuthError(format!("No folder for the token store: {name} is no absolute path. Name the folder instead"))
+            AuthError(format!("No folder for the token store: {name} is not an absolute path. Name the folder instead"))
         })?;
         Ok(Self::new(base.join("trunkline").join("tokens")))
     }

@@ -12,7 +12,7 @@ use tokio::{
 };
 use url::Url;
 
-/// How long one request may take to arrive.
+/// Time of one request to arrive.
 const REQUEST_WITHIN: Duration = Duration::from_secs(5);
 /// The longest request.
 const MAX_REQUEST: usize = 64 * 1024;

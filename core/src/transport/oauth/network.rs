@@ -3,7 +3,7 @@
 
 use super::super::http_fetch::{DEADLINE, bounded};
 use crate::{
-    auth::{AuthNetwork, FetchError, Reach},
+    auth::{AuthNetwork, FetchError, NetworkAccess},
     runtime::BoxedTask,
 };
 use bytes::Bytes;
@@ -41,19 +41,19 @@ struct NetworkClients {
 }
 
 impl HttpNetwork {
-    fn client(&self, reach: Reach, host: HostReach) -> Result<Client, FetchError> {
-        let made = match (reach, host) {
-            (Reach::Public, _) => &self.clients.public,
-            (_, HostReach::Here) => &self.clients.here,
+    fn client(&self, access: NetworkAccess, host: HostNetwork) -> Result<Client, FetchError> {
+        let made = match (access, host) {
+            (NetworkAccess::Public, _) => &self.clients.public,
+            (_, HostNetwork::Here) => &self.clients.here,
             _ => &self.clients.anywhere,
         };
         let client = made.get_or_init(|| {
             let mut builder = Client::builder().redirect(redirect::Policy::none()).timeout(DEADLINE);
-            if reach == Reach::Public {
+            if access == NetworkAccess::Public {
                 if PROXIES.iter().all(|name| std::env::var_os(name).is_none()) {
                     builder = builder.dns_resolver(Arc::new(PublicOnly));
                 }
-            } else if host == HostReach::Here {
+            } else if host == HostNetwork::Here {
                 builder = builder.no_proxy();
             }
             builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
@@ -63,42 +63,42 @@ impl HttpNetwork {
 }
 
 impl AuthNetwork for HttpNetwork {
-    fn fetch(&self, request: Request<Bytes>, reach: Reach) -> BoxedTask<Result<Response<Bytes>, FetchError>> {
+    fn fetch(&self, request: Request<Bytes>, access: NetworkAccess) -> BoxedTask<Result<Response<Bytes>, FetchError>> {
         let network = self.clone();
         Box::pin(async move {
             let place = request.uri().to_string();
             let failed = |text: &str| FetchError(format!("{place} {text}"));
-            let host = HostReach::of(&Url::parse(&place).map_err(|_| failed("is no URL"))?);
-            if reach == Reach::Public && matches!(host, HostReach::Here | HostReach::Private) {
+            let host = HostNetwork::of(&Url::parse(&place).map_err(|_| failed("is not a URL"))?);
+            if access == NetworkAccess::Public && matches!(host, HostNetwork::Here | HostNetwork::Private) {
                 return Err(failed("is in a private network, and the server that named it is not: it is not asked"));
             }
-            let client = network.client(reach, host)?;
+            let client = network.client(access, host)?;
             let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
             bounded(client, request, &place).await
         })
     }
 
-    fn reach_of(&self, url: &str) -> BoxedTask<Reach> {
+    fn access_of(&self, url: &str) -> BoxedTask<NetworkAccess> {
         let url = Url::parse(url).ok();
         Box::pin(async move {
-            let Some(url) = url else { return Reach::Public };
-            let is_private = match HostReach::of(&url) {
-                HostReach::Here | HostReach::Private => true,
-                HostReach::Public => false,
-                HostReach::Named => {
+            let Some(url) = url else { return NetworkAccess::Public };
+            let is_private = match HostNetwork::of(&url) {
+                HostNetwork::Here | HostNetwork::Private => true,
+                HostNetwork::Public => false,
+                HostNetwork::Named => {
                     let host = url.host_str().unwrap_or_default().to_owned();
                     let found = tokio::time::timeout(DEADLINE, tokio::net::lookup_host((host, 0))).await;
                     found.is_ok_and(|found| found.is_ok_and(|mut found| found.all(|it| is_private(it.ip()))))
                 }
             };
-            if is_private { Reach::Anywhere } else { Reach::Public }
+            if is_private { NetworkAccess::Anywhere } else { NetworkAccess::Public }
         })
     }
 }
 
 /// The host of a URL, as far as it tells without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HostReach {
+enum HostNetwork {
     /// This machine.
     Here,
     /// An address of a private network.
@@ -109,7 +109,7 @@ enum HostReach {
     Named,
 }
 
-impl HostReach {
+impl HostNetwork {
     fn of(url: &Url) -> Self {
         let host = url.host_str().unwrap_or_default();
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
@@ -222,15 +222,15 @@ mod tests {
             "https://2130706433/",
         ] {
             let request = Request::get(url).body(Bytes::new()).unwrap();
-            let error = network.fetch(request, Reach::Public).await.unwrap_err();
+            let error = network.fetch(request, NetworkAccess::Public).await.unwrap_err();
             assert!(error.0.contains("private network"), "{error}");
         }
         // Names are checked by the addresses that they lead to.
         let name: Name = "localhost".parse().unwrap();
         assert!(PublicOnly.resolve(name).await.is_err());
         for url in ["http://127.0.0.1:1/", "http://localhost/mcp#unix:/run/x", "https://192.168.0.1/mcp"] {
-            assert_eq!(network.reach_of(url).await, Reach::Anywhere, "{url}");
+            assert_eq!(network.access_of(url).await, NetworkAccess::Anywhere, "{url}");
         }
-        assert_eq!(network.reach_of("https://8.8.8.8/mcp").await, Reach::Public);
+        assert_eq!(network.access_of("https://8.8.8.8/mcp").await, NetworkAccess::Public);
     }
 }

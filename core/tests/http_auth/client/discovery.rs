@@ -1,7 +1,7 @@
 //! From the server to its authorization server, and the client's identity there.
 
 use super::world::{CALLBACK, World, oauth};
-use serde_json::json;
+use serde_json::{Value, json};
 use trunkline::auth::{MemoryStore, OAuth};
 
 async fn connects(change: impl FnOnce(&mut super::world::Habits)) -> World {
@@ -93,20 +93,10 @@ async fn auc_12_without_any_metadata_the_endpoints_have_known_names() {
     assert_eq!(world.seen("/token").len(), 1);
 }
 
-#[tokio::test]
-async fn auc_09_and_auc_10_and_auc_30_and_auc_33_foreign_metadata_is_not_used() {
-    for (resource, metadata, why) in [
-        (json!({"resource": "https://evil.example/mcp"}), json!({}), "another resource"),
-        (json!({"resource": null}), json!({}), "another resource"),
-        (json!({"authorization_servers": []}), json!({}), "names no authorization server"),
-        (json!({}), json!({"issuer": "https://evil.example"}), "not used"),
-        (json!({}), json!({"issuer": "{url}/"}), "not used"),
-        (json!({}), json!({"code_challenge_methods_supported": null}), "PKCE"),
-        (json!({}), json!({"code_challenge_methods_supported": ["plain"]}), "PKCE"),
-        (json!({}), json!({"authorization_endpoint": "javascript:alert(1)"}), "https"),
-        (json!({}), json!({"registration_endpoint": "http://auth.example/register"}), "https"),
-        (json!({}), json!({"token_endpoint": null}), "token_endpoint"),
-    ] {
+/// Connects where the resource or the authorization server has these changes in its metadata, and
+/// expects that text in the error.
+async fn refuses(cases: impl IntoIterator<Item = (Value, Value, &str)>) {
+    for (resource, metadata, why) in cases {
         let (world, error) = World::refused(|habits| {
             habits.resource = resource.clone();
             habits.metadata = metadata.clone();
@@ -117,6 +107,33 @@ async fn auc_09_and_auc_10_and_auc_30_and_auc_33_foreign_metadata_is_not_used() 
         // One refusal, and no second attempt in another era.
         assert_eq!(world.seen("/mcp").len(), 1);
     }
+}
+
+#[tokio::test]
+async fn auc_09_and_auc_10_and_auc_30_and_auc_33_foreign_metadata_is_not_used() {
+    refuses([
+        (json!({"resource": "https://evil.example/mcp"}), json!({}), "another resource"),
+        (json!({"resource": null}), json!({}), "another resource"),
+        (json!({"authorization_servers": []}), json!({}), "names no authorization server"),
+        (json!({}), json!({"issuer": "https://evil.example"}), "not used"),
+        (json!({}), json!({"issuer": "{url}/"}), "not used"),
+        (json!({}), json!({"code_challenge_methods_supported": null}), "PKCE"),
+        (json!({}), json!({"code_challenge_methods_supported": ["plain"]}), "PKCE"),
+        (json!({}), json!({"token_endpoint": null}), "token_endpoint"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn sec_12_and_sec_15_endpoints_without_https_get_no_request() {
+    refuses([
+        (json!({}), json!({"authorization_endpoint": "javascript:alert(1)"}), "https"),
+        (json!({}), json!({"authorization_endpoint": "http://auth.example/authorize"}), "https"),
+        (json!({}), json!({"registration_endpoint": "http://auth.example/register"}), "https"),
+        (json!({}), json!({"token_endpoint": "http://auth.example/token"}), "https"),
+        (json!({"authorization_servers": ["http://auth.example"]}), json!({}), "https"),
+    ])
+    .await;
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ fn pem() -> String {
     format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(document.unwrap().as_ref()))
 }
 
+/// APP-06.
 #[tokio::test]
 async fn xau_05_to_08_and_xau_12_and_xau_13_client_credentials_with_a_secret() {
     let world = World::with(|habits| {
@@ -82,6 +83,7 @@ async fn auc_18_registered_secrets_are_used_as_the_server_wants() {
     }
 }
 
+/// APP-07.
 #[tokio::test]
 async fn xau_15_to_23_an_identity_provider_grants_access() {
     let world = World::with(|habits| {
@@ -182,7 +184,9 @@ async fn xau_42_to_54_tokens_are_bound_to_a_key_and_nonces_are_honoured() {
     let proof = claims(&requests[0]["dpop"]);
     assert_eq!((&proof["htm"], &proof["htu"]), (&json!("POST"), &json!(world.url())));
     assert!(proof["ath"].is_string());
+    // XAU-55
     assert!(world.seen("/authorize")[0]["dpop_jkt"].len() > 40);
+    assert_eq!(world.seen("/register")[0]["dpop_bound_access_tokens"], "true");
     // A later run has the same key, and the refresh a proof, too.
     let again = world.connect(&oauth(store).with_dpop(true)).await.unwrap();
     world.habits().valid.clear();

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use trunkline::{
     RevisionChoice,
     client::RequestOptions,
-    client_auth::{AuthError, ClientAuth, Denial, OutgoingRequest},
+    client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     protocol::model::SubscriptionFilter,
 };
 
@@ -148,7 +148,7 @@ impl ClientAuth for Contexts {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    fn refused(&self, _: &OutgoingRequest, _: Denial) -> BoxedTask<Result<bool, AuthError>> {
+    fn refused(&self, _: &OutgoingRequest, _: CredentialsRefusal) -> BoxedTask<Result<bool, AuthError>> {
         Box::pin(std::future::ready(Ok(false)))
     }
 

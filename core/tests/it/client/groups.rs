@@ -117,6 +117,7 @@ impl Changes {
     }
 }
 
+/// TOOL-11: the names that the program gave make them differ.
 #[tokio::test]
 async fn everything_of_all_servers_is_there_under_unambiguous_names() {
     let group = soon(ClientGroup::connect(two())).await.unwrap();
@@ -292,7 +293,7 @@ fn curious() -> Server {
             trunkline::Ok(answer.content.unwrap_or_default()["word"].to_string())
         })
         .tool("where", "List the roots.", async |ctx: Context| {
-            let roots: Vec<_> = ctx.roots().await?.into_iter().map(|root| root.uri).collect();
+            let roots: Vec<_> = ctx.list_roots().await?.into_iter().map(|root| root.uri).collect();
             trunkline::Ok(roots.join(" "))
         })
         .build()

@@ -99,7 +99,7 @@ async fn eli_01_eli_10_one_handler_answers_both_eras_with_defaults_applied() {
 }
 
 #[tokio::test]
-async fn mrtr_14_mrtr_15_rounds_without_requests_or_without_state() {
+async fn mrtr_14_mrtr_15_mrtr_16_rounds_without_requests_or_without_state() {
     let fake = quiet();
     let client = connected(&fake, elicits(), MODERN).await;
     let result = call(&client, RequestOptions::default());
@@ -164,7 +164,8 @@ async fn the_caller_drives_rounds_itself_if_it_wants() {
     let required = json!({"resultType": "input_required", "inputRequests": requests, "requestState": "s"});
     fake.peer().result(&fake.last(), required);
     let ClientError::InputRequired(required) = result.await.unwrap().unwrap_err() else { panic!() };
-    assert_eq!(required.requests["k"].method, "elicitation/create");
+    let keys_and_methods: Vec<_> = required.requests().map(|(key, request)| (key, &*request.method)).collect();
+    assert_eq!(keys_and_methods, [("k", "elicitation/create")]);
     let answer = RawJson::from_value(&json!({"action": "decline"})).unwrap();
     let result = call(&client, manual.with_input_responses(required.answer([("k", answer)])));
     settle().await;
@@ -383,15 +384,28 @@ async fn can_05_the_handler_of_a_withdrawn_request_or_cancelled_call_stops() {
 }
 
 #[tokio::test]
-async fn changed_lists_reach_the_handler_by_the_method_of_the_list() {
-    let (fake, changed) = (quiet(), Arc::new(Mutex::new(Vec::new())));
-    let noted = Arc::clone(&changed);
-    let builder = Client::builder().on_list_changed(move |list| noted.lock().unwrap().push(list));
+async fn changes_and_complete_elicitations_reach_their_handlers() {
+    let (fake, seen) = (quiet(), Arc::new(Mutex::new(Vec::new())));
+    let note = |name: &'static str| {
+        let seen = Arc::clone(&seen);
+        move || seen.lock().unwrap().push(name.to_owned())
+    };
+    let complete = Arc::clone(&seen);
+    let builder = Client::builder()
+        .on_tools_changed(note("tools"))
+        .on_prompts_changed(note("prompts"))
+        .on_resources_changed(note("resources"))
+        .on_elicitation_complete(move |page| complete.lock().unwrap().push(page.elicitation_id));
     let _client = connected(&fake, builder, LEGACY).await;
     for list in ["tools", "prompts", "resources"] {
         fake.peer().say(json!({"jsonrpc": "2.0", "method": format!("notifications/{list}/list_changed")}));
     }
-    assert_eq!(*changed.lock().unwrap(), ["tools/list", "prompts/list", "resources/list"]);
+    let page =
+        |params: Value| json!({"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": params});
+    // ELI-29: the host knows its ids; one without an id is dropped.
+    fake.peer().say(page(json!({"elicitationId": "page-1"})));
+    fake.peer().say(page(json!({})));
+    assert_eq!(*seen.lock().unwrap(), ["tools", "prompts", "resources", "page-1"]);
 }
 
 #[tokio::test]

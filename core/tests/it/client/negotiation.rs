@@ -1,4 +1,4 @@
-//! How the client finds out what to speak (docs/versions.md, 2.3), with each kind of server.
+//! The client's search for a revision (docs/versions.md, 2.3), with each kind of server.
 
 use super::*;
 use trunkline::{RevisionChoice, client::ErrorKind};
@@ -253,6 +253,7 @@ async fn life_10_an_answer_that_the_client_cannot_speak_ends_it() {
     }
 }
 
+/// DISC-02, LIFE-03.
 #[tokio::test]
 async fn life_06_and_07_a_pinned_revision_is_spoken_without_a_probe() {
     for revision in Revision::ALL {
@@ -274,6 +275,7 @@ async fn life_06_and_07_a_pinned_revision_is_spoken_without_a_probe() {
     }
 }
 
+/// DISC-04: a pipe is probed too, so that a legacy server fails at once.
 #[tokio::test]
 async fn disc_02_a_client_of_a_pinned_revision_is_open_at_once_and_learns_its_server_later() {
     let options = || auto().with_revision(RevisionChoice::Pinned(Revision::V2026_07_28));
@@ -378,7 +380,7 @@ async fn life_06_disc_03_disc_24_every_pairing_of_eras_ends_in_a_revision_of_bot
         (Auto, PermissiveLegacy, legacy),
         (Legacy, PermissiveLegacy, legacy),
         (Modern, PermissiveLegacy, Err(ErrorKind::Version)),
-        // A URL that is silent is no evidence of an era, and has no process.
+        // A URL that is silent is not evidence of an era, and has no process.
         (Auto, SilentLegacy, legacy),
         (Legacy, SilentLegacy, legacy),
         (Modern, SilentLegacy, Err(ErrorKind::Version)),

@@ -35,6 +35,7 @@ fn diary(file: &File) -> (Vec<String>, usize) {
     (lines.iter().map(|(_, what)| (*what).to_owned()).collect(), processes.len())
 }
 
+/// STD-03: every line that a process reads is noted.
 #[tokio::test]
 async fn a_server_that_exits_over_the_probe_is_started_anew() {
     let file = File::new();
@@ -83,7 +84,7 @@ async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
     assert_eq!(soon(client.call_tool("any", json!({}))).await.unwrap_err(), later);
 }
 
-/// A client of a program that is no server, spoken to without a probe.
+/// A client of a program that is not a server, spoken to without a probe.
 #[cfg(unix)]
 async fn of_program(script: &str) -> Client {
     let options =
@@ -146,6 +147,7 @@ async fn what_was_sent_last_arrives_whole() {
     assert!(arrived > params.as_bytes().len(), "{arrived} bytes");
 }
 
+/// STD-14.
 #[tokio::test]
 async fn a_server_that_died_is_started_anew_for_the_next_call() {
     let (file, heard) = (File::new(), Heard::default());
@@ -256,8 +258,8 @@ mod stubborn {
     #[tokio::test]
     async fn everyone_who_closes_waits_for_the_end_and_the_least_patient_decides_when() {
         let file = File::new();
-        let last_words = format!("while read line; do :; done; sleep 0.3; echo slept >>'{}'", file.path());
-        let client = connect(shell(&file, &last_words), legacy()).await.unwrap();
+        let diagnostics = format!("while read line; do :; done; sleep 0.3; echo slept >>'{}'", file.path());
+        let client = connect(shell(&file, &diagnostics), legacy()).await.unwrap();
         // The first is not waited for any more; who comes second sees the polite end to its end.
         assert!(tokio::time::timeout(ms(20), client.close_within(DEADLINE)).await.is_err());
         soon(client.close_within(DEADLINE)).await;
@@ -297,6 +299,7 @@ async fn std_01_params_that_are_written_over_several_lines_cross_as_one() {
     }
 }
 
+/// STD-06.
 #[tokio::test]
 async fn many_calls_and_large_ones_over_one_pipe() {
     for choice in [RevisionChoice::Auto, RevisionChoice::Legacy] {

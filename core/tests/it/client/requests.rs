@@ -180,6 +180,17 @@ async fn requests_in_flight_are_bounded() {
 }
 
 #[tokio::test]
+async fn h26_32_on_a_pipe_tools_with_any_annotation_are_listed() {
+    let property = json!({"type": "number", "x-mcp-header": "no name"});
+    let tools = json!([{"name": "odd", "inputSchema": {"type": "object", "properties": {"a": property}}}]);
+    let fake = Fake::process(move |peer, message| {
+        peer.result(message, json!({"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}));
+    });
+    let client = fake.connect(pinned(Revision::LATEST)).await;
+    assert_eq!(client.list_tools().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn what_a_server_asks_and_tells() {
     for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
         let (fake, heard) = (silent(), Heard::default());
@@ -198,7 +209,7 @@ async fn what_a_server_asks_and_tells() {
         settle().await;
         let answers: Vec<_> = fake.seen.lock().unwrap()[before..].iter().map(|(_, answer)| answer.clone()).collect();
         match revision {
-            Revision::V2026_07_28 => assert_eq!(answers, [] as [Value; 0], "RPC-32: its servers may not ask"),
+            Revision::V2026_07_28 => assert_eq!(answers, [] as [Value; 0], "RPC-32, STD-07: its servers may not ask"),
             _ => {
                 assert_eq!(answers[0], json!({"jsonrpc": "2.0", "id": "p", "result": {}}), "PING-01");
                 assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!("s"), &json!(-32601)));

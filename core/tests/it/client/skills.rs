@@ -34,6 +34,7 @@ async fn skl_42_skl_49_skl_53_a_skill_is_loaded_by_its_uri_and_its_files_one_by_
     for file in ["scripts/read.py", "./scripts/../scripts/read.py", "skill://pdf/scripts/read.py"] {
         assert_eq!(skill.read(file).await.unwrap(), b"print()", "{file}");
     }
+    // SKL-64: whatever a directory may list.
     assert!(problem(skill.read("scripts/other.py").await).contains("does not list it"));
     for outside in ["../other/SKILL.md", "skill://pdf-2/SKILL.md", "file:///etc/passwd", "a//b", ""] {
         assert!(matches!(skill.read(outside).await, Err(ClientError::Invalid(_))), "{outside}");
@@ -71,7 +72,7 @@ async fn skl_50_skl_51_skl_55_what_differs_from_its_entry_is_not_used() {
 }
 
 #[tokio::test]
-async fn skl_26_skl_36_skl_54_entries_that_cannot_be_loaded_are_declined_before_a_read() {
+async fn skl_26_skl_34_skl_36_skl_54_entries_that_cannot_be_loaded_are_declined_before_a_read() {
     let (client, entry) = served().await;
     let with = |resources: Option<Value>| SkillEntry { resources, ..entry.clone() };
     let listed = |count: usize, size: u64| {
@@ -83,6 +84,8 @@ async fn skl_26_skl_36_skl_54_entries_that_cannot_be_loaded_are_declined_before_
         (with(Some(json!("static"))), "no list of files"),
         (listed(513, 1), "513 files"),
         (listed(2, 9 << 20), "16777216 bytes"),
+        // As large as it may be, but without its SKILL.md.
+        (listed(512, 32 << 10), "does not list it"),
     ] {
         let text = problem(client.load_skill(entry).await);
         assert!(text.contains(named), "{named}: {text}");

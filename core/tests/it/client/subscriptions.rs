@@ -191,6 +191,7 @@ async fn a_subscription_that_is_not_waited_for_is_given_back() {
     }
 }
 
+/// STD-09.
 #[tokio::test]
 async fn sub_05_every_subscription_has_a_stream_and_changes_go_where_they_belong() {
     let fake = modern();
@@ -339,6 +340,7 @@ async fn a_connection_that_is_not_made_anew_ends_its_subscriptions_with_the_reas
     }
 }
 
+/// STD-15.
 #[tokio::test]
 async fn the_subscriptions_of_a_lost_connection_are_opened_again_by_themselves() {
     for (fake, choice) in [(legacy(), RevisionChoice::Legacy), (modern(), RevisionChoice::Modern)] {

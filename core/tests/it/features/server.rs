@@ -40,7 +40,7 @@ struct Sampling {
     params: Value,
 }
 
-/// How many steps of progress, and as many log messages, `flood` sends.
+/// Number of steps of progress, and of log messages, that `flood` sends.
 pub(super) const FLOOD: u32 = 50_000;
 
 pub(crate) fn serve(file: PathBuf) {

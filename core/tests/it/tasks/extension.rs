@@ -175,7 +175,7 @@ fn tkx_12_tkx_17_tkx_18_a_task_asks_through_what_it_shows() {
     let question = &first["word"];
     assert_eq!((&question["method"], &question["params"]["message"]), (&json!("elicitation/create"), &json!("First?")));
     assert!(question["params"].get("_meta").is_none(), "TKX-31: {question}");
-    // TKX-18: neither keys that are not open nor what is no answer at all count.
+    // TKX-18: neither keys that are not open nor what is not an answer at all count.
     for ignored in [json!({}), json!({"nobody": given("x")}), json!({"word": {"roots": []}})] {
         is_empty(&answer_with(&mut wire, &id, ignored));
         assert_eq!(shown(&mut wire, &id)["inputRequests"], first);

@@ -21,7 +21,7 @@ use trunkline::{
 pub(crate) const ROLES: [&str; 4] =
     ["tasks server", "tasks server that forgets", "tasks server with little room", "tasks server inside middleware"];
 
-/// How long the second keeps tasks.
+/// Time that the second keeps tasks.
 pub(super) const SHORT: Duration = Duration::from_millis(1500);
 
 pub(crate) fn serve(role: &str, file: PathBuf) {

@@ -204,7 +204,7 @@ impl ClientVector {
                         };
                         checks.received(&message).map_err(place)?;
                         if !take_match(&mut patterns, &message, &mut saved) && !self.is_ignored(&message) {
-                            return Err(place(format!("{message} is none of {patterns:#?}")));
+                            return Err(place(format!("{message} is not one of {patterns:#?}")));
                         }
                     }
                 }

@@ -24,7 +24,7 @@ pub struct Http {
     lines: Option<mpsc::Receiver<String>>,
 }
 
-/// How long a message waits for the response to the one before it: that one has reached the server
+/// Time that a message waits for the response to the one before it: that one has reached the server
 /// then.
 const LEAD: Duration = Duration::from_millis(100);
 

@@ -157,7 +157,7 @@ impl<'a> Play<'a> {
         let check = |patterns: &mut Vec<Value>, message: &Value, saved: &mut Saved| {
             let expected =
                 take_match(patterns, message, saved) || several.iter().any(|pattern| matches(pattern, message, saved));
-            assert!(expected, "{place}: {message} is none of {patterns:#?}");
+            assert!(expected, "{place}: {message} is not one of {patterns:#?}");
         };
         while !patterns.is_empty() {
             let message = self.arrive();

@@ -21,7 +21,7 @@ pub(crate) enum Received {
     Nothing,
     /// The client is gone.
     End,
-    /// Bytes that are no message, or a message with wrong headers.
+    /// Bytes that are not a message, or a message with wrong headers.
     Wrong(String),
 }
 

@@ -1,5 +1,5 @@
-//! Requests of clients that are no operation: each as a function that blocks and as one that starts
-//! it; and those that open and close streams.
+//! Requests of clients that are not operations: each as a function that blocks and as one that
+//! starts it; and those that open and close streams.
 
 use super::{BLOCKS, comment};
 
@@ -88,7 +88,7 @@ const OPENINGS: [StreamOpening; 2] = [
         reply: None,
         method: "SUBSCRIBE",
         close: "unsubscribe",
-        close_doc: "Ends a subscription of this client. One that is over is no error.",
+        close_doc: "Ends a subscription of this client. One that is over is not an error.",
     },
     StreamOpening {
         name: "start_task",
@@ -103,7 +103,7 @@ const OPENINGS: [StreamOpening; 2] = [
         reply: Some(("state", "trunkline_text")),
         method: "START_TASK",
         close: "close_task",
-        close_doc: "Ends the polling for a task of this client, and leaves the task alone. One that is closed is no error.",
+        close_doc: "Ends the polling for a task of this client, and leaves the task alone. One that is closed is not an error.",
     },
 ];
 
@@ -111,7 +111,7 @@ pub(super) fn render() -> String {
     let pairs = PAIRS.iter().flat_map(|pair| [blocking(pair), started(pair)]);
     let functions: String = pairs.chain(OPENINGS.iter().flat_map(|row| [opening(row), closing(row)])).collect();
     format!(
-        "//! Requests of clients that are no operation, each as a function that blocks and as one that starts\n//! it; and \
+        "//! Requests of clients that are not operations, each as a function that blocks and as one that\n//! starts it; and \
          the streams of clients.\n\n\
          use std::ffi::c_void;\n\n\
          use trunkline_bridge::message::{{NEXT, RESULT, START_TASK, SUBSCRIBE}};\n\n\

@@ -6,7 +6,7 @@ use super::{docstring, given, has_class};
 use crate::generate::surface::{Field, Presence, Record, Surface, Type};
 
 /// The facts of which those that the server did not give are empty objects.
-const CONNECTION: &str = "ConnectionFacts";
+const CONNECTION: &str = "ConnectionDescription";
 
 pub(super) fn render(surface: &Surface) -> String {
     let mut text =

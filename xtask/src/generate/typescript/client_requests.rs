@@ -48,7 +48,7 @@ export abstract class ClientRequests {
   }
 ",
     );
-    let call = facts::facts(&surface.facts, "CallFacts");
+    let call = facts::facts(&surface.facts, "CallDescription");
     body.push_str(&call.map(facts::getters).unwrap_or_default());
     for row in &rows {
         body.push('\n');

@@ -22,9 +22,9 @@ pub(super) fn interface(facts: &Record) -> String {
     text + "}\n"
 }
 
-/// A getter for each fact, of a class whose `facts` give them.
+/// A getter for each fact, of a class whose `described` gives them.
 pub(super) fn getters(facts: &Record) -> String {
-    let mut text = format!("\n  /** @internal */\n  protected abstract get facts(): {};\n", facts.name);
+    let mut text = format!("\n  /** @internal */\n  protected abstract get described(): {};\n", facts.name);
     for field in &facts.fields {
         let missing = match (field.presence, &field.ty) {
             (Presence::Optional, ty) if *ty != Type::Json => " | undefined",
@@ -33,7 +33,7 @@ pub(super) fn getters(facts: &Record) -> String {
         text.push('\n');
         text.push_str(&comment("  ", &field.doc));
         let (name, ty, json) = (camel(&field.name), type_of(field), &field.json);
-        _ = writeln!(text, "  get {name}(): {ty}{missing} {{\n    return this.facts.{json};\n  }}");
+        _ = writeln!(text, "  get {name}(): {ty}{missing} {{\n    return this.described.{json};\n  }}");
     }
     text
 }

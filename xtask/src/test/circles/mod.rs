@@ -169,7 +169,7 @@ struct Circle {
     imports: Vec<String>,
 }
 
-/// The circles that no cluster names, and the clusters that are no circle any more.
+/// The circles that no cluster names, and the clusters that are not a circle any more.
 fn faults(folder: &str, circles: &[Circle]) -> Vec<String> {
     let clusters: Vec<_> = CLUSTERS.iter().filter(|cluster| cluster.crate_folder == folder).collect();
     let is_named = |circle: &&Circle| clusters.iter().any(|cluster| is_of(cluster, circle));
@@ -185,7 +185,7 @@ fn faults(folder: &str, circles: &[Circle]) -> Vec<String> {
         if !circles.iter().any(|circle| is_of(cluster, circle)) {
             let (modules, reason) = (cluster.modules.join(", "), cluster.reason);
             faults.push(format!(
-                "{folder}: the cluster {modules} ({reason}) is no circle any more: remove it from {}\n",
+                "{folder}: the cluster {modules} ({reason}) is not a circle any more: remove it from {}\n",
                 Path::new(file!()).display()
             ));
         }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree, token_stream::IntoIter};
 
-/// How many imports one name may lead through.
+/// Most imports that one name leads through.
 const MAX_STEPS: usize = 64;
 
 /// The modules of a crate; the first is its root.

@@ -603,8 +603,8 @@ class HostHandlers:
         return function
 
     def on_load_credentials(self, function: _LoadCredentials) -> _LoadCredentials:
-        """Loads credentials from a store of the program's own. With `save_credentials` and
-        `remove_credentials`, in the place of the option `store`. Registered before connecting.
+        """Loads credentials from a store of the program's own, in the place of the option `store`. Needs the
+        functions that save and remove them, too. Registered before connecting.
         """
         self._answer("load_credentials", function, CredentialsKey.from_json)
         return function

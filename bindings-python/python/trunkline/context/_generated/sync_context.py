@@ -19,7 +19,7 @@ class SyncContext(SyncClientRequests):
     __slots__ = ()
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tells the caller how far the work is. Values must rise; nothing is sent if the caller did not ask."""
+        """Reports progress to the caller. Values must rise; nothing is sent if the caller did not ask."""
         self._progress(progress, total, message)
 
     def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:
@@ -84,5 +84,5 @@ class SyncContext(SyncClientRequests):
         self._notify({"startTask": True})
 
     def set_task_message(self, message: str) -> None:
-        """Says what the task does now, for people who look at it; nothing where the call is no task."""
+        """Says what the task does now, for people who look at it; nothing where the call is not a task."""
         self._notify({"taskMessage": message})

@@ -124,7 +124,7 @@ fn eli_22_the_host_knows_which_server_of_a_group_asks() {
         let call: Value = serde_json::from_slice(&port.describe(event.ticket).unwrap()).unwrap();
         let (shape, answer) = match call["inputResponses"]["name"].clone() {
             Value::Null => {
-                let form = json!({"message": "?", "serverName": "bank", "requestedSchema": {"type": "object", "properties": {}}});
+                let form = json!({"message": "?", "requestedSchema": {"type": "object", "properties": {}}});
                 (Shape::Input, json!({"inputRequests": {"name": {"method": "elicitation/create", "params": form}}}))
             }
             answer => (Shape::Value, answer["action"].clone()),

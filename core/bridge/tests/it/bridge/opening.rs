@@ -113,7 +113,7 @@ fn wrong_credentials_are_named() {
             &http,
             json!({"clientId": "a", "privateKey": "x"}),
             json!({}),
-            "auth.privateKey: The private key is no PKCS #8",
+            "auth.privateKey: The private key is not PKCS #8",
         ),
         (
             &http,

@@ -19,7 +19,7 @@ fn bounded(max_running: usize, max_waiting: usize) -> Conversation {
 fn message(value: &Value) -> Message {
     match Frame::parse(&value.to_string().into(), Limits::default().frame()) {
         Frame::Single(Ok(message)) => message,
-        other => panic!("{value} is no message: {other:?}"),
+        other => panic!("{value} is not a message: {other:?}"),
     }
 }
 
@@ -198,7 +198,7 @@ mod era_of_a_message {
             assert_eq!(fate(&mut conversation, request(2, "tools/list", json!({}))), format!("tools/list {revision}"));
             assert_eq!(fate(&mut conversation, request(3, "subscriptions/listen", json!({}))), "-32601");
             assert_eq!(fate(&mut conversation, request(4, "nonsense", json!({}))), "-32601");
-            // Methods of servers are none for clients.
+            // Methods of servers are not methods of clients.
             assert_eq!(fate(&mut conversation, request(5, "roots/list", json!({}))), "-32601");
         }
     }

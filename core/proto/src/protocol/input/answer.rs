@@ -13,7 +13,7 @@ use std::fmt;
 /// Why an answer cannot be taken as it is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerError {
-    /// It is no answer to this request at all (MRTR-12).
+    /// It is not an answer to this request at all (MRTR-12).
     Malformed(String),
     /// The user accepted, but what was filled in does not match the form (ELI-11). The handler may
     /// ask again.
@@ -44,7 +44,8 @@ pub fn complete_answer(
 }
 
 /// Before 2025-11-25 the content of a message is one block. Since then it may be a list, but the
-/// official SDKs accept lists only where tools are offered, so one block is no list there either.
+/// official SDKs accept lists only where tools are offered, so one block is not a list there
+/// either.
 fn to_one_block(answer: &mut Value, revision: Revision) -> Result<(), AnswerError> {
     match answer.get_mut("content") {
         Some(Value::Array(blocks)) if blocks.len() == 1 => answer["content"] = blocks.remove(0),
@@ -152,6 +153,7 @@ mod tests {
         assert_eq!(complete(json!({"action": "accept"})).unwrap()["content"], json!({"a": "x", "b": 3}));
         let given = json!({"action": "accept", "content": {"b": 4, "c": "z"}});
         assert_eq!(complete(given).unwrap()["content"], json!({"b": 4, "c": "z", "a": "x"}));
+        // MISC-11
         let declined = json!({"action": "decline", "content": {"b": 4}});
         assert_eq!(complete(declined).unwrap(), json!({"action": "decline"}));
         let wrong = json!({"action": "accept", "content": {"b": "four"}});
@@ -195,7 +197,7 @@ mod tests {
                 .map(|answer| answer["content"].clone())
         };
         assert_eq!(complete(json!([block]), Revision::V2025_06_18), Ok(block.clone()));
-        assert_eq!(complete(json!([block]), Revision::V2025_11_25), Ok(block.clone()), "alone, it is no list");
+        assert_eq!(complete(json!([block]), Revision::V2025_11_25), Ok(block.clone()), "alone, it is not a list");
         assert_eq!(complete(json!([block, block]), Revision::V2025_11_25), Ok(json!([block, block])));
         assert_eq!(complete(block.clone(), Revision::V2024_11_05), Ok(block.clone()));
         let error = complete(json!([block, block]), Revision::V2025_03_26).unwrap_err().to_string();

@@ -20,7 +20,7 @@ impl Form {
     ///
     /// # Errors
     ///
-    /// It is none; the error names the path in it.
+    /// It is not one; the error names the path in it.
     pub fn compile(schema: &Value) -> Result<Self, InvalidInput> {
         let form = object(schema, "")?;
         if form.get("type") != Some(&json!("object")) {
@@ -37,7 +37,7 @@ impl Form {
             if !properties.contains_key(name) {
                 return Err(InvalidInput::new(
                     format!("/required/{index}"),
-                    format!("{name:?} is no field of the form"),
+                    format!("{name:?} is not a field of the form"),
                 ));
             }
         }
@@ -64,7 +64,7 @@ fn check_field(field: &Value) -> Result<(), InvalidInput> {
             "array" => check_choices(fields)?,
             other => {
                 let problem = format!(
-                    "{other:?} is no field; forms are flat: string, number, integer, boolean, or an array of choices"
+                    "{other:?} is not a field; forms are flat: string, number, integer, boolean, or an array of choices"
                 );
                 return Err(InvalidInput::new("/type", problem));
             }
@@ -142,7 +142,7 @@ fn check_bounds(
 ) -> Result<(), InvalidInput> {
     for key in [least, greatest] {
         if field.get(key).is_some_and(|bound| !is_bound(bound)) {
-            return Err(InvalidInput::new(format!("/{key}"), "is no bound of this kind of field"));
+            return Err(InvalidInput::new(format!("/{key}"), "is not a bound of this kind of field"));
         }
     }
     let bound = |key| field.get(key).and_then(Value::as_f64);

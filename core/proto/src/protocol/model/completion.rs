@@ -88,7 +88,7 @@ json_object! {
 }
 
 impl Completion {
-    /// How many suggestions one result may carry (CMP-02).
+    /// Most suggestions of one result (CMP-02).
     pub const MAX_VALUES: usize = 100;
 
     /// All suggestions there are, best first; the result carries the first of them and says how

@@ -8,6 +8,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 json_union! {
     /// One piece of content.
+    ///
+    /// ```
+    /// # use trunkline_proto as trunkline;
+    /// use trunkline::protocol::model::ContentBlock;
+    ///
+    /// let block = ContentBlock::text("12 degrees");
+    /// assert_eq!(block.as_text(), Some("12 degrees"));
+    /// ```
     pub enum ContentBlock by "type", else "a content block needs a `type` that is a string" {
         /// Text.
         Text(TextContent) = "text",

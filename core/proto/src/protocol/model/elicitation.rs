@@ -3,7 +3,16 @@
 use super::{FormSchema, JsonObject};
 
 json_union! {
-    /// A question for the user: a form or a URL.
+    /// An elicitation of the user: a form or a URL.
+    ///
+    /// ```
+    /// # use trunkline_proto as trunkline;
+    /// use trunkline::protocol::model::{ElicitParams, Field, FormSchema};
+    ///
+    /// let form = FormSchema::new().required("sure", Field::boolean());
+    /// let params = ElicitParams::form("Delete all notes?", form);
+    /// let page = ElicitParams::url("Please log in", "https://login.example/start");
+    /// ```
     pub enum ElicitParams by "mode", else "`mode` must be \"form\" or \"url\"" {
         /// To fill in a form.
         Form(ElicitFormParams) = "form" or absent,
@@ -62,7 +71,7 @@ json_names! {
         Accept = "accept",
         /// The user said no.
         Decline = "decline",
-        /// The user closed the question without an answer.
+        /// The user closed the form or page without an answer.
         Cancel = "cancel",
     }
 }

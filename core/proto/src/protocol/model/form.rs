@@ -10,6 +10,16 @@ use std::fmt;
 json_object! {
     /// The fields of a form. Built by [`FormSchema::required`] and [`FormSchema::optional`], with a
     /// [`Field`] each.
+    ///
+    /// ```
+    /// # use trunkline_proto as trunkline;
+    /// use trunkline::protocol::model::{Field, FormSchema};
+    ///
+    /// let form = FormSchema::new()
+    ///     .required("name", Field::text().with_title("Name").with_length(Some(1), Some(80)))
+    ///     .optional("size", Field::choice(["small", "large"]).with_default("small"));
+    /// assert_eq!(form.required, Some(vec!["name".to_owned()]));
+    /// ```
     pub struct FormSchema as "object" {
         /// The fields by name, in the order in which they are shown.
         required properties: FormFields = "properties",
@@ -29,6 +39,13 @@ impl Described for FormFields {
 json_object! {
     /// A field of a form, by its JSON Schema: which keywords it has makes it a string, a number, a
     /// boolean or a choice.
+    ///
+    /// ```
+    /// # use trunkline_proto as trunkline;
+    /// use trunkline::protocol::model::Field;
+    ///
+    /// let age = Field::integer().with_title("Age").with_minimum(0).with_maximum(150);
+    /// ```
     pub struct Field {
         /// `string`, `number`, `integer`, `boolean`, or `array` where several can be chosen.
         required kind: String = "type",

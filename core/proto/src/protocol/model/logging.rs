@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fmt;
 
 json_names! {
-    /// How severe a log message is, least first (RFC 5424).
+    /// Severity of a log message, least first (RFC 5424).
     #[derive(PartialOrd, Ord)]
     pub enum LoggingLevel, by default Info {
         /// For finding faults.

@@ -5,7 +5,7 @@ use super::JsonObject;
 json_object! {
     /// The progress of a request.
     pub struct Progress {
-        /// How far it is; rises with each notification.
+        /// Progress so far; rises with each notification.
         required progress: f64 = "progress",
         /// The value at the end, if it is known.
         optional total: f64 = "total",

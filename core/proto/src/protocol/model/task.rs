@@ -17,7 +17,7 @@ json_object! {
         required created_at: String = "createdAt",
         /// The time of the last change (ISO 8601).
         required last_updated_at: String = "lastUpdatedAt",
-        /// How long it is kept after it was made, in milliseconds; without it, forever.
+        /// Time that it is kept after it was made, in milliseconds; without it, forever.
         nullable ttl_ms: u64 = "ttlMs",
         /// The pause between two polls, in milliseconds.
         optional poll_interval_ms: u64 = "pollIntervalMs",
@@ -43,7 +43,7 @@ json_object! {
 }
 
 json_names! {
-    /// How far a task is.
+    /// State of a task.
     pub enum TaskStatus, by default Working {
         /// It runs.
         Working = "working",

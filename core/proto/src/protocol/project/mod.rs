@@ -66,7 +66,7 @@ pub fn project_result(method: &str, result: &mut Value, revision: Revision) {
     }
 }
 
-/// How the parameters of a client's request are projected, if they have what not every revision
+/// Projection of the parameters of a client's request, if they have what not every revision
 /// knows.
 pub fn params_projection(method: &str) -> Option<fn(&mut Value, Revision)> {
     match method {

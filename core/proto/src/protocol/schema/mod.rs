@@ -18,12 +18,14 @@ pub use failure::{Invalid, SchemaFailure};
 pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
 
 #[cfg(feature = "schema-validation")]
-use bounds::ValidationCost;
+use bounds::{BACKTRACKING, ValidationCost};
 #[cfg(feature = "schema-validation")]
 use jsonschema::error::ValidationErrorKind;
 #[cfg(feature = "schema-validation")]
 use jsonschema::{PatternOptions, ReferencingError, Retrieve, Uri, ValidationError, Validator};
 use serde_json::Value;
+#[cfg(feature = "schema-validation")]
+use std::sync::OnceLock;
 
 #[cfg(not(feature = "schema-validation"))]
 pub use unchecked::Schema;
@@ -31,12 +33,23 @@ pub use unchecked::Schema;
 /// A compiled JSON Schema. Compiling takes microseconds for a usual schema; do it once.
 #[cfg(feature = "schema-validation")]
 pub struct Schema {
-    validator: Validator,
+    validators: Box<Validators>,
     bounds: ValidationCost,
+}
+
+#[cfg(feature = "schema-validation")]
+struct Validators {
+    usual: Validator,
+    /// The schema, if it has patterns.
+    patterned: Option<Value>,
+    /// Validators whose patterns give up sooner, for values with so many strings that the time for
+    /// each of them would add up (SCH-10). Made when the first such value comes.
+    careful: [OnceLock<Option<Validator>>; BACKTRACKING.len() - 1],
 }
 
 /// Why a schema was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SchemaError {
     /// `$schema` names a dialect that this core does not know (SCH-04).
     #[error(
@@ -70,14 +83,9 @@ impl Schema {
     /// too complex to be safe.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         let bounds = ValidationCost::check(schema)?;
-        let validator = jsonschema::options()
-            // Cargo may turn on fetching for everybody in the program, so it is turned off here
-            // too.
-            .with_retriever(NeverFetch)
-            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(100_000))
-            .build(schema)
-            .map_err(SchemaError::from_build)?;
-        Ok(Self { validator, bounds })
+        let usual = build(schema, BACKTRACKING[0]).map_err(SchemaError::from_build)?;
+        let patterned = bounds.has_patterns().then(|| schema.clone());
+        Ok(Self { validators: Box::new(Validators { usual, patterned, careful: Default::default() }), bounds })
     }
 
     /// Checks a value.
@@ -89,18 +97,36 @@ impl Schema {
         if !self.bounds.allow(value) {
             return Err(Invalid::too_deep());
         }
-        if self.validator.is_valid(value) {
-            Ok(())
-        } else {
-            Err(explain::explain(&self.validator, &self.bounds, value))
-        }
+        let validator = self.validators.get(self.bounds.backtracking(value));
+        if validator.is_valid(value) { Ok(()) } else { Err(explain::explain(validator, &self.bounds, value)) }
     }
+}
+
+#[cfg(feature = "schema-validation")]
+impl Validators {
+    /// The validator with the steps of that place.
+    fn get(&self, place: usize) -> &Validator {
+        let careful = || {
+            let (schema, built) = (self.patterned.as_ref()?, self.careful.get(place.checked_sub(1)?)?);
+            built.get_or_init(|| build(schema, BACKTRACKING[place]).ok()).as_ref()
+        };
+        careful().unwrap_or(&self.usual)
+    }
+}
+
+#[cfg(feature = "schema-validation")]
+fn build(schema: &Value, backtracking: u64) -> Result<Validator, ValidationError<'_>> {
+    jsonschema::options()
+        // Cargo may turn on fetching for everybody in the program, so it is turned off here too.
+        .with_retriever(NeverFetch)
+        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(backtracking as usize))
+        .build(schema)
 }
 
 #[cfg(feature = "schema-validation")]
 impl std::fmt::Debug for Schema {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Schema").field("draft", &self.validator.draft()).finish_non_exhaustive()
+        f.debug_struct("Schema").field("draft", &self.validators.usual.draft()).finish_non_exhaustive()
     }
 }
 

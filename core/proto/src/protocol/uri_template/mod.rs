@@ -3,7 +3,7 @@
 //! RFC 6570 defines only expansion. Matching is its inverse, with these choices where that is not
 //! unique: a variable has at least one character; it takes as much as it can, or as little if an
 //! expression that may be absent follows; the parameters of `{?a,b}`, `{&a,b}` and `{;a,b}` come in
-//! any order, each may be absent, and others are no match. Characters that need no percent-encoding
+//! any order, each may be absent, and others do not match. Characters that need no percent-encoding
 //! to be told apart from the template may stand as they are.
 
 mod expand;

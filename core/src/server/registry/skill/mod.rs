@@ -30,6 +30,13 @@ const MAX_FILES: usize = 512;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// A skill to register: its files, `SKILL.md` among them.
+///
+/// ```
+/// use trunkline::server::{SkillDefinition, SkillFile};
+///
+/// let manifest = "---\nname: reports\ndescription: Reads reports.\n---\nFrom the top.\n";
+/// let skill = SkillDefinition::new([SkillFile::new("SKILL.md", manifest)]);
+/// ```
 #[must_use = "a skill does nothing until it is added to a server"]
 pub struct SkillDefinition {
     root: Option<String>,
@@ -51,7 +58,7 @@ impl SkillDefinition {
         self
     }
 
-    /// How long clients may keep what they read.
+    /// Time that clients may keep the contents.
     pub fn cache(mut self, hints: CacheHints) -> Self {
         self.cache = hints;
         self

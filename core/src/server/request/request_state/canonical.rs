@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Appends the members of an object but `passing`. `None` if the text is no object.
+/// Appends the members of an object but `passing`. `None` if the text is not an object.
 ///
 /// Numbers are written as they came: a number that no machine type holds exactly, and that some
 /// handlers read exactly, must not look like its neighbours.

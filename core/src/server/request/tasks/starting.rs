@@ -1,4 +1,4 @@
-//! How a call becomes a task.
+//! Calls that become tasks.
 
 use super::{
     table::Tasks,
@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-/// How a call of a tool runs.
+/// Way in which a call of a tool runs.
 pub(in crate::server) enum Mode {
     /// Its result answers the request.
     Call,
@@ -29,7 +29,7 @@ pub(in crate::server) enum Mode {
     Task(Option<Duration>),
 }
 
-/// How a call of this tool runs for this client.
+/// Way in which a call of this tool runs for this client.
 pub(in crate::server) fn mode(
     context: &RequestContext,
     tool: &RegisteredTool,

@@ -32,7 +32,7 @@ pub(in crate::server) struct TaskOwner {
     pub(in crate::server) session: Option<u64>,
 }
 
-/// Whose share of the room a task takes.
+/// Owner of the share of the room that a task takes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::server) enum Holder {
     Principal(String),

@@ -84,7 +84,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     if !found.file_type().is_socket() {
-        let text = "something that is no socket is there, and is not replaced";
+        let text = "something that is not a socket is there, and is not replaced";
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
     }
     match connect(&new_socket()?, &SocketAddrUnix::new(path)?) {

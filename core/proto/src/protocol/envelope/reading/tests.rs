@@ -250,7 +250,7 @@ fn a_message_of_too_many_values_is_refused_before_it_is_read() {
     let Frame::Single(Err(Malformed { id, error })) = parse(1_000) else { panic!("it is too large") };
     assert_eq!((id, error.code), (Some(RequestId::Integer(7)), code::INVALID_REQUEST));
     assert!(error.message.contains("more than 1000 JSON values"), "{}", error.message);
-    // Commas in strings are no values.
+    // Commas in strings are not values.
     let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"a":"{}"}}}}"#, ",[{".repeat(1_000));
     assert!(matches!(Frame::parse(&text.into(), FrameBounds { values: 10, ..BOUNDS }), Frame::Single(Ok(_))));
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 /// Gets the answer of a call first: if the server missed a header, the list of tools is fetched
 /// anew and the call made once more (H26-38).
-pub(super) struct Recall {
+pub(super) struct RepeatOnMismatch {
     pub(super) client: Weak<ClientInner>,
     pub(super) params: Option<RawJson>,
     pub(super) options: RequestOptions,
@@ -17,7 +17,7 @@ pub(super) struct Recall {
     pub(super) flight: InFlight,
 }
 
-impl ReplyTo for Recall {
+impl ReplyTo for RepeatOnMismatch {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
         let mismatch = matches!(&outcome, Err(ClientError::Protocol(error)) if error.code == code::HEADER_MISMATCH);
         match self.client.upgrade() {
@@ -51,7 +51,7 @@ impl ReplyTo for Recall {
     }
 }
 
-impl Recall {
+impl RepeatOnMismatch {
     async fn call(self, client: &Client, refused: Result<RawJson, ClientError>) {
         client.inner.cache.forget(method::TOOLS_LIST);
         if client.list_all(method::TOOLS_LIST, None, &RequestOptions::default()).await.is_err() {
