@@ -3,11 +3,10 @@
 use super::{
     connectors::of_entry,
     description::without_nulls,
-    entries::RunningRequest,
     error::BridgeError,
     log_scope::Scoped,
     message::{OAuthOptions, Request},
-    replies::{finish, note_sent, within},
+    replies::answer_by_task,
     state::PortState,
 };
 use serde::{Deserialize, Serialize};
@@ -211,18 +210,8 @@ pub(super) fn ask(
     given: &Request,
 ) -> Result<(), BridgeError> {
     let action = Action::read(state, group, given)?;
-    let (process, timeout) = (state.process()?, given.timeout.map(|time| time.0));
-    let silence = format!("{} did not end", given.method);
-    let (port, group) = (Arc::clone(state), group.clone());
-    let task = state.spawn(&process, async move {
-        let done = async { action.run(&group).await.map_err(BridgeError::from) };
-        let outcome = within(timeout, &silence, done).await;
-        finish(&port, ticket, outcome.map(RawJson::into_bytes));
-    });
-    if !note_sent(state, ticket, RunningRequest::Task(task.abort_handle())) {
-        task.abort();
-    }
-    Ok(())
+    let group = group.clone();
+    answer_by_task(state, ticket, given, async move { action.run(&group).await.map_err(BridgeError::from) })
 }
 
 /// A request about the group.

@@ -4,12 +4,14 @@ use super::{
     entries::{HostRequest, RunningRequest},
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
+    message::Request,
     queue::EventQueue,
     slot::ReplySlot,
     state::PortState,
 };
 use bytes::Bytes;
 use std::{future::Future, sync::Arc, time::Duration};
+use trunkline::protocol::RawJson;
 
 /// Keeps what is needed to cancel. `false`: the request is done already, or was cancelled while it
 /// was being sent; in the first case there is nothing left to cancel.
@@ -21,6 +23,26 @@ pub(super) fn note_sent(state: &PortState, ticket: u64, on_its_way: RunningReque
         *sent = Some(on_its_way);
     }
     found
+}
+
+/// Runs what answers a request as a task of the port, within the times of the request.
+pub(super) fn answer_by_task(
+    state: &Arc<PortState>,
+    ticket: u64,
+    given: &Request,
+    answer: impl Future<Output = Result<RawJson, BridgeError>> + Send + 'static,
+) -> Result<(), BridgeError> {
+    let (process, port) = (state.process()?, Arc::clone(state));
+    let timeout = [given.timeout, given.max_timeout].into_iter().flatten().map(|time| time.0).min();
+    let silence = format!("{} did not end", given.method);
+    let task = state.spawn(&process, async move {
+        let outcome = within(timeout, &silence, answer).await;
+        finish(&port, ticket, outcome.map(RawJson::into_bytes));
+    });
+    if !note_sent(state, ticket, RunningRequest::Task(task.abort_handle())) {
+        task.abort();
+    }
+    Ok(())
 }
 
 /// The outcome of a task of the port, within the time of its request.

@@ -6,7 +6,7 @@ use crate::{
         RawJson, RequestId,
         model::{ClientCapabilities, Root},
     },
-    runtime::{Promise, Terminal},
+    runtime::{Promise, Runtime},
     sync::Mutex,
 };
 use serde_json::Value;
@@ -39,9 +39,9 @@ pub(super) enum Run {
 }
 
 impl Host {
-    pub(super) fn new(options: &ClientOptions, terminal: Option<Arc<dyn Terminal>>) -> Self {
+    pub(super) fn new(options: &ClientOptions, runtime: &dyn Runtime) -> Self {
         let ClientOptions { capabilities, handlers, roots, .. } = options;
-        let terminal = terminal.filter(|_| options.terminal_forms);
+        let terminal = if options.terminal_forms { runtime.terminal() } else { None };
         let defaults = terminal.map(terminal::handlers).unwrap_or_default();
         Self {
             capabilities: capabilities.clone(),

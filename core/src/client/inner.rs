@@ -82,7 +82,7 @@ impl ClientInner {
     ) -> Arc<Self> {
         let transport = connector.transport();
         let began = runtime.now();
-        let host = Arc::new(Host::new(&options, runtime.terminal()));
+        let host = Arc::new(Host::new(&options, &*runtime));
         let events = Arc::new(HandledEvents { host: Arc::clone(&host), events });
         let identity = ClientIdentity { info: as_object(&options.info), capabilities: host.capabilities() };
         let capabilities = identity.capabilities.clone();
