@@ -4,9 +4,14 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 
+import { fileURLToPath } from "node:url";
+
+import { Client } from "trunkline";
+
 import { Peer, modern, revisions } from "../test-support/peer.mjs";
 
 const skill = "../test-programs/skill/";
+const program = fileURLToPath(new URL("../test-programs/extensions.mjs", import.meta.url));
 const start = (revision) => Peer.start("../test-programs/extensions.mjs", { revision, args: [skill] });
 const digest = (bytes) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
@@ -34,6 +39,16 @@ describe("skills", () => {
     const notes = readFileSync(new URL(`${skill}references/notes.md`, import.meta.url), "utf8");
     const { contents } = await peer.result("resources/read", { uri: "skill://from-folder/references/notes.md" });
     assert.deepEqual([contents[0].text, contents[0].mimeType], [notes, "text/markdown"]);
+  });
+
+  test("SKL-49, SKL-50: a skill and its files are loaded", async () => {
+    const client = await Client.connect([process.execPath, program, skill]);
+    const { skill: entry } = await client.getSkill("skill://team/given/SKILL.md");
+    assert.match((await client.loadSkill(entry)).text, /^---\nname: given\n/);
+    const { uri, blob } = await client.readSkillFile(entry, "data/bytes.bin");
+    assert.deepEqual([uri, blob], ["skill://team/given/data/bytes.bin", "AP8="]);
+    await assert.rejects(client.readSkillFile(entry, "../../elsewhere"), { kind: "invalidArgument" });
+    await client.close();
   });
 
   test("SKL-45: a skill that was removed is gone, and can come back", async () => {

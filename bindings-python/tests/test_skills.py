@@ -71,6 +71,24 @@ def client(tmp_path: Path) -> Iterator[Peer]:
         yield client
 
 
+def test_skl_49_skl_50_a_skill_and_its_files_are_loaded(tmp_path: Path) -> None:
+    source = SERVER.replace("MANIFEST_TEXT", repr(MANIFEST)).replace("FOLDER_TEXT", repr(str(tmp_path / "from-folder")))
+    with peer(tmp_path, MODERN):
+        pass
+
+    async def check() -> None:
+        async with Client(script(tmp_path, source)) as client:
+            skill = (await client.get_skill("skill://team/given/SKILL.md")).skill
+            assert (await client.load_skill(skill)).text == MANIFEST.format(*["given"] * 3)
+            for file in ("data/bytes.bin", "skill://team/given/data/bytes.bin"):
+                contents = await client.read_skill_file(skill, file)
+                assert (contents.uri, contents.decode()) == ("skill://team/given/data/bytes.bin", bytes([0, 255]))
+            with pytest.raises(InvalidArgumentError, match="inside the skill"):
+                await client.read_skill_file(skill, "../../elsewhere")
+
+    run(check())
+
+
 def uris(client: Peer) -> list[str]:
     return [skill["uri"] for skill in client.once("skills/list")["skills"]]
 

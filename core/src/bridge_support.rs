@@ -5,7 +5,7 @@
 pub use crate::sync::{Condvar, Mutex};
 pub use trunkline_proto::described;
 
-pub use crate::client::{InFlight, reply::ReplyTo};
+pub use crate::client::{InFlight, reply::ReplyTo, skill_file_uri};
 pub use crate::transport::{
     bound_address::BoundAddress,
     child_link::ChildConnector,

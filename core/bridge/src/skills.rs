@@ -1,17 +1,12 @@
 //! Skills of servers: operations that take several requests, and check what comes.
 
-use super::{
-    entries::RunningRequest,
-    error::BridgeError,
-    message::Request,
-    replies::{finish, note_sent, within},
-    state::PortState,
-};
+use super::{error::BridgeError, message::Request, replies::answer_by_task, state::PortState};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 use trunkline::{
+    bridge_support::skill_file_uri,
     client::Client,
     protocol::{
         RawJson,
@@ -103,18 +98,8 @@ pub(super) fn is_operation(method: &str) -> bool {
 /// Answers a request about a skill.
 pub(super) fn ask(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     let action = SkillAction::read(given)?;
-    let (process, timeout) =
-        (state.process()?, [given.timeout, given.max_timeout].into_iter().flatten().map(|time| time.0).min());
-    let silence = format!("{} did not end", given.method);
-    let (port, client) = (Arc::clone(state), client.clone());
-    let task = state.spawn(&process, async move {
-        let outcome = within(timeout, &silence, action.run(&client)).await;
-        finish(&port, ticket, outcome.map(RawJson::into_bytes));
-    });
-    if !note_sent(state, ticket, RunningRequest::Task(task.abort_handle())) {
-        task.abort();
-    }
-    Ok(())
+    let client = client.clone();
+    answer_by_task(state, ticket, given, async move { action.run(&client).await })
 }
 
 enum SkillAction {
@@ -140,7 +125,7 @@ impl SkillAction {
             }
             Self::ReadFile(entry, file) => {
                 let bytes = client.read_skill_file(&entry, &file).await?;
-                json!({"uri": file, "blob": STANDARD.encode(bytes)})
+                json!({"uri": skill_file_uri(&entry, &file), "blob": STANDARD.encode(bytes)})
             }
         };
         RawJson::from_value(&contents).map_err(|error| BridgeError::invalid(error.to_string()))

@@ -64,5 +64,8 @@ pub use options::{ClientOptions, InputMode, ProgressHook, RequestOptions};
 pub use server_description::ServerDescription;
 #[cfg(feature = "skills")]
 pub use skills::LoadedSkill;
+#[cfg(feature = "full")]
+#[doc(hidden)]
+pub use skills::skill_file_uri;
 pub use subscription::Subscription;
 pub use tasks::ClientTask;

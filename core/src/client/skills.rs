@@ -86,7 +86,7 @@ impl Client {
     /// [`ClientError::InvalidResponse`] if the entry does not list the file, or the file has
     /// another size or digest. Otherwise as for [`Client::request`].
     pub async fn read_skill_file(&self, entry: &SkillEntry, file: &str) -> Result<Vec<u8>, ClientError> {
-        let uri = resolved(entry, file).ok_or_else(|| {
+        let uri = skill_file_uri(entry, file).ok_or_else(|| {
             ClientError::Invalid(format!("{file:?} must be a path inside the skill, or the URI of one of its files"))
         })?;
         self.read_listed(&Files::of(entry)?, &uri).await
@@ -134,8 +134,9 @@ impl LoadedSkill {
     }
 }
 
-/// The URI of a file of a skill.
-fn resolved(entry: &SkillEntry, file: &str) -> Option<String> {
+/// The URI of a file of a skill, which is named by it or by its path relative to the `SKILL.md`.
+/// `None`: the file is not inside the skill.
+pub fn skill_file_uri(entry: &SkillEntry, file: &str) -> Option<String> {
     let (folder, _) = entry.uri.rsplit_once('/')?;
     if file.contains("://") {
         let inside = file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
