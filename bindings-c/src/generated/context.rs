@@ -38,8 +38,8 @@ pub unsafe extern "C" fn trunkline_call_set_task_message(
 
 /// Asks the client's user to fill in a form. `params` is a JSON object, the params of
 /// `elicitation/create` in the specification, with `message` and `requestedSchema`, or with
-/// `"mode": "url"`, `message` and `url`. `key` says which answer belongs to which question; if it
-/// is empty, questions are counted by kind. `callback` gets the ElicitResult as JSON; when, and
+/// `"mode": "url"`, `message` and `url`. `key` says which answer belongs to which request; if it
+/// is empty, requests are counted by kind. `callback` gets the ElicitResult as JSON; when, and
 /// with which failures, as with `trunkline_call_start_request`. `destructor` fires exactly once,
 /// also if this function fails.
 #[unsafe(no_mangle)]
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn trunkline_call_elicit(
 
 /// Asks the client's model to continue a conversation. `params` is a JSON object, the params of
 /// `sampling/createMessage` in the specification, with `messages` and `maxTokens`. `key` says
-/// which answer belongs to which question; if it is empty, questions are counted by kind.
+/// which answer belongs to which request; if it is empty, requests are counted by kind.
 /// `callback` gets the CreateMessageResult as JSON; when, and with which failures, as with
 /// `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
 #[unsafe(no_mangle)]
@@ -82,8 +82,8 @@ pub unsafe extern "C" fn trunkline_call_sample(
 }
 
 /// Asks for the directories and files that the client lets the server work in. `key` says which
-/// answer belongs to which question; if it is empty, questions are counted by kind. `callback`
-/// gets the ListRootsResult as JSON; when, and with which failures, as with
+/// answer belongs to which request; if it is empty, requests are counted by kind. `callback` gets
+/// the ListRootsResult as JSON; when, and with which failures, as with
 /// `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_list_roots(

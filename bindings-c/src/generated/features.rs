@@ -133,8 +133,8 @@ pub unsafe extern "C" fn trunkline_server_remove_prompt(
 
 /// Adds a completion, as `trunkline_server_add` does.
 ///
-/// - `reference`: A Reference object: the prompt or the resource template that has the argument.
-///   JSON.
+/// - `reference`: A CompletionReference object: the prompt or the resource template that has the
+///   argument. JSON.
 /// - `argument`: The name of the argument.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_completion(

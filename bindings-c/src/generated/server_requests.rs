@@ -12,10 +12,10 @@ use crate::edge::options::set;
 use crate::edge::user_data::{UserData, trunkline_destructor};
 use crate::options::trunkline_client_options;
 
-/// A server asks the user to fill in a form. `callback` gets the specification's ElicitFormParams
-/// as JSON, and answers with ElicitResult by `trunkline_call_return_result`. The capability is
-/// declared to servers. `destructor` fires exactly once, when neither the options nor a client
-/// uses `user_data` any more.
+/// A server asks the user to fill in a form. `callback` gets the `params` of the request, of a
+/// group with the `serverName`, as JSON, and answers with ElicitResult by
+/// `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
+/// exactly once, when neither the options nor a client uses `user_data` any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_elicit(
     options: *mut trunkline_client_options,
@@ -46,9 +46,10 @@ pub unsafe extern "C" fn trunkline_client_on_elicit(
 }
 
 /// A server asks the user to open a page; nobody may open it without the user's consent.
-/// `callback` gets the specification's ElicitUrlParams as JSON, and answers with ElicitResult by
-/// `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
-/// exactly once, when neither the options nor a client uses `user_data` any more.
+/// `callback` gets the `params` of the request, of a group with the `serverName`, as JSON, and
+/// answers with ElicitResult by `trunkline_call_return_result`. The capability is declared to
+/// servers. `destructor` fires exactly once, when neither the options nor a client uses
+/// `user_data` any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_elicit_url(
     options: *mut trunkline_client_options,
@@ -78,8 +79,8 @@ pub unsafe extern "C" fn trunkline_client_on_elicit_url(
     })
 }
 
-/// A server asks the model to continue a conversation. `callback` gets the specification's
-/// CreateMessageParams as JSON, and answers with CreateMessageResult by
+/// A server asks the model to continue a conversation. `callback` gets the `params` of the
+/// request, of a group with the `serverName`, as JSON, and answers with CreateMessageResult by
 /// `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
 /// exactly once, when neither the options nor a client uses `user_data` any more.
 #[unsafe(no_mangle)]
@@ -112,9 +113,10 @@ pub unsafe extern "C" fn trunkline_client_on_sample(
 }
 
 /// A server asks the model to continue a conversation in which it may use tools. `callback` gets
-/// the specification's CreateMessageParams as JSON, and answers with CreateMessageResult by
-/// `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
-/// exactly once, when neither the options nor a client uses `user_data` any more.
+/// the `params` of the request, of a group with the `serverName`, as JSON, and answers with
+/// CreateMessageResult by `trunkline_call_return_result`. The capability is declared to servers.
+/// `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
+/// more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_sample_with_tools(
     options: *mut trunkline_client_options,

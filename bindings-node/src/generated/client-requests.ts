@@ -2,7 +2,7 @@
 import { conversation, formSchema, type ElicitResult, type ElicitUrlResult, type FormContent } from "../client-requests.js";
 import type { ClientRequestOptions } from "../requests.js";
 import type { Schema } from "../schema/convert.js";
-import type { CreateMessageResult, Identity, Implementation, JsonObject, Root, SamplingMessage, SamplingParams } from "./model.js";
+import type { CreateMessageResult, Identity, Implementation, JsonObject, Root, SampleParams, SamplingMessage } from "./model.js";
 import { methods, type InputRequest } from "./operations.js";
 
 /**
@@ -33,7 +33,7 @@ export function elicitUrl(message: string, url: string | URL, { elicitationId }:
  *
  * @param messages The conversation so far. A string is a message of the user.
  */
-export function sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SamplingParams): InputRequest {
+export function sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SampleParams): InputRequest {
   return { method: methods.sample, params: { ...params, messages: conversation(messages) } };
 }
 
@@ -161,7 +161,7 @@ export abstract class ClientRequests {
    *
    * @param messages The conversation so far. A string is a message of the user.
    */
-  sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SamplingParams, options: ClientRequestOptions = {}): Promise<CreateMessageResult> {
+  sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SampleParams, options: ClientRequestOptions = {}): Promise<CreateMessageResult> {
     return this.#sender.send(sample(messages, params), options) as Promise<CreateMessageResult>;
   }
 

@@ -718,14 +718,14 @@ export interface ToolResultContent {
 }
 
 /** One piece of a message. */
-export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent;
+export type SamplingBlock = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent;
 
 /** A message of the conversation. */
 export interface SamplingMessage {
   /** The sender of the message. */
   role: Role;
   /** The content of the message. */
-  content: SamplingContent | SamplingContent[];
+  content: SamplingBlock | SamplingBlock[];
   /** Metadata, by reverse-domain name. From 2025-11-25 on. */
   _meta?: JsonObject;
 }
@@ -759,7 +759,7 @@ export interface CreateMessageResult {
   /** The sender of the message. */
   role: Role;
   /** The content of the message. */
-  content: SamplingContent | SamplingContent[];
+  content: SamplingBlock | SamplingBlock[];
   /** The model that answered. */
   model: string;
   /**
@@ -1009,7 +1009,7 @@ export type GroupServerState = "connecting" | "connected" | "disconnected";
 export type FailureReason = "notStarted" | "refused" | "unreachable" | "tls" | "status" | "unauthorized" | "exited" | "broken" | "sessionLost" | "invalidResponse";
 
 /** Parameters of `sample`. */
-export interface SamplingParams {
+export interface SampleParams {
   /** The most tokens to generate. */
   maxTokens: number;
   /** The system prompt, which the client may change or leave out. */

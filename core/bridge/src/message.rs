@@ -231,7 +231,7 @@ message! {
     pub struct RegisterCompletion {
         /// The server.
         server: u64 = "server",
-        /// A Reference object: the prompt or the resource template that has the argument.
+        /// A CompletionReference object: the prompt or the resource template that has the argument.
         reference: Value = "ref",
         /// The name of the argument.
         argument: String = "argument",

@@ -163,8 +163,7 @@ impl EventQueue {
     pub(super) fn stop(&self, event: Event) {
         self.add(Lane::Queue, QueuedEvent::Event(event), true);
         for lane in &self.lanes {
-            // With the lock, so that nobody is between the question whether it is over and the
-            // wait.
+            // With the lock: no drainer is between its look at the end and its wait.
             let _items = lane.items.lock();
             lane.changed.notify_all();
         }

@@ -22,3 +22,7 @@ pub mod engine;
 pub mod http;
 pub mod protocol;
 mod setters;
+
+/// For the macro `options!`, wherever it is used.
+#[doc(hidden)]
+pub use pastey;

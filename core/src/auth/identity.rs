@@ -59,13 +59,13 @@ fn whole_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u6
 }
 
 trunkline_proto::setters!(Identity {
-    into with_principal principal: String,
-    some with_subject subject: String,
-    some with_client_id client_id: String,
-    some with_issuer issuer: String,
-    value with_scopes scopes: Vec<String>,
-    some with_expires_at expires_at: u64,
-    value with_claims claims: Map<String, Value>,
+    [into] with_principal principal: String,
+    [some] with_subject subject: String,
+    [some] with_client_id client_id: String,
+    [some] with_issuer issuer: String,
+    [] with_scopes scopes: Vec<String>,
+    [some] with_expires_at expires_at: u64,
+    [] with_claims claims: Map<String, Value>,
 });
 
 impl Identity {

@@ -107,10 +107,10 @@ impl JwtOptions {
 }
 
 trunkline_proto::setters!(JwtOptions {
-    value with_keys keys: KeySource,
-    value with_audiences audiences: Vec<String>,
-    value with_algorithms algorithms: Vec<Algorithm>,
-    value with_strict_type strict_type: bool,
+    [] with_keys keys: KeySource,
+    [] with_audiences audiences: Vec<String>,
+    [] with_algorithms algorithms: Vec<Algorithm>,
+    [] with_strict_type strict_type: bool,
 });
 
 /// Verifies JWT access tokens (RFC 9068): signature, issuer, audience, dates, type. Cheap to clone.

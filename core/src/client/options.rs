@@ -37,9 +37,9 @@ trunkline_proto::options! {
         handlers: ClientHandlers = ClientHandlers::default(),
         /// The directories and files that servers may work in: their URIs begin with `file://`.
         /// Without this option servers cannot ask for them.
-        roots: Option<Vec<Root>> => "roots" = None,
+        @into roots: Option<Vec<Root>> => "roots" = None,
         /// The credentials of requests over HTTP.
-        auth: Option<Arc<dyn ClientAuth>> = None,
+        @into auth: Option<Arc<dyn ClientAuth>> = None,
         /// The revision to speak: negotiated (`auto`), the newest of one era without a fallback
         /// (`legacy`, `modern`), or one revision without a probe.
         revision: RevisionChoice => "revision" = RevisionChoice::Auto,
@@ -68,7 +68,7 @@ trunkline_proto::options! {
         /// them.
         max_cache_bytes: usize => "maxCacheBytes" as Bytes = 16 << 20,
         /// The least severe log messages that servers are asked for; without it, their default.
-        log_level: Option<LoggingLevel> => "logLevel" = None,
+        @into log_level: Option<LoggingLevel> => "logLevel" = None,
         /// Longest time of opening the conversation, all attempts together.
         connect_timeout: Duration => "connectTimeoutMs" as Millis = Duration::from_secs(30),
         /// Make a connection anew that was lost, when the next call needs it. Calls that were in
@@ -100,32 +100,6 @@ impl ClientOptions {
             .with_max_values(self.max_values)
     }
 }
-
-trunkline_proto::setters!(ClientOptions {
-    value with_info info: Implementation,
-    value with_capabilities capabilities: ClientCapabilities,
-    value with_handlers handlers: ClientHandlers,
-    into with_roots roots: Option<Vec<Root>>,
-    into with_auth auth: Option<Arc<dyn ClientAuth>>,
-    value with_revision revision: RevisionChoice,
-    value with_listen listen: bool,
-    value with_timeout timeout: Duration,
-    value with_max_timeout max_timeout: Duration,
-    value with_input_timeout input_timeout: Duration,
-    value with_terminal_forms terminal_forms: bool,
-    value with_max_input_rounds max_input_rounds: usize,
-    value with_cache cache: bool,
-    value with_max_cache_bytes max_cache_bytes: usize,
-    into with_log_level log_level: Option<LoggingLevel>,
-    value with_connect_timeout connect_timeout: Duration,
-    value with_reconnect reconnect: bool,
-    value with_probe_timeout probe_timeout: Duration,
-    value with_close_timeout close_timeout: Duration,
-    value with_max_in_flight max_in_flight: usize,
-    value with_max_message_bytes max_message_bytes: usize,
-    value with_max_nesting max_nesting: usize,
-    value with_max_values max_values: usize,
-});
 
 fn this_library() -> Implementation {
     Implementation::new("trunkline", env!("CARGO_PKG_VERSION"))
@@ -191,11 +165,11 @@ pub enum InputMode {
 }
 
 trunkline_proto::setters!(RequestOptions {
-    into with_timeout timeout: Option<Duration>,
-    into with_max_timeout max_timeout: Option<Duration>,
-    value with_on_progress on_progress: Option<ProgressHook>,
-    value with_input input: InputMode,
-    into with_input_responses input_responses: Option<InputResponses>,
-    into with_task_ttl task_ttl: Option<Duration>,
-    value with_fresh fresh: bool,
+    [into] with_timeout timeout: Option<Duration>,
+    [into] with_max_timeout max_timeout: Option<Duration>,
+    [] with_on_progress on_progress: Option<ProgressHook>,
+    [] with_input input: InputMode,
+    [into] with_input_responses input_responses: Option<InputResponses>,
+    [into] with_task_ttl task_ttl: Option<Duration>,
+    [] with_fresh fresh: bool,
 });

@@ -83,31 +83,6 @@ trunkline_proto::options! {
     }
 }
 
-trunkline_proto::setters!(ServerOptions {
-    value with_page_size page_size: usize,
-    value with_debug debug: bool,
-    value with_max_sessions max_sessions: usize,
-    value with_max_sessions_per_client max_sessions_per_client: usize,
-    value with_session_idle session_idle: Duration,
-    value with_drain_deadline drain_deadline: Duration,
-    value with_keep_alive keep_alive: Duration,
-    value with_state_keys state_keys: Vec<StateKey>,
-    value with_state_lifetime state_lifetime: Duration,
-    value with_max_rounds max_rounds: u32,
-    value with_input_timeout input_timeout: Duration,
-    value with_rerun_handlers rerun_handlers: bool,
-    value with_task_ttl task_ttl: Duration,
-    value with_task_poll_interval task_poll_interval: Duration,
-    value with_max_tasks max_tasks: usize,
-    value with_max_tasks_per_client max_tasks_per_client: usize,
-    value with_max_task_bytes max_task_bytes: usize,
-    value with_max_task_bytes_per_client max_task_bytes_per_client: usize,
-    value with_extensions extensions: Map<String, Value>,
-    value with_experimental experimental: Map<String, Value>,
-    value with_limits limits: Limits,
-    value with_cache cache: CacheHints,
-});
-
 /// Keys of 32 bytes, in Base64.
 pub struct StateKeys;
 

@@ -55,7 +55,7 @@ impl DialoguePlace {
         if DIALOGUES.fetch_add(1, Ordering::AcqRel) < MAX_DIALOGUES {
             return Ok(place);
         }
-        Err(io::Error::other(format!("{MAX_DIALOGUES} questions wait for the user already")))
+        Err(io::Error::other(format!("{MAX_DIALOGUES} requests wait for the user already")))
     }
 }
 

@@ -336,7 +336,7 @@ fn asked(operation: &Operation, operations: &[Operation]) -> String {
         ("params: trunkline_str,\n", "text!(params)", params)
     };
     let doc = format!(
-        "{doc} {params}`key` says which answer belongs to which question; if it is empty, questions are counted by kind. \
+        "{doc} {params}`key` says which answer belongs to which request; if it is empty, requests are counted by kind. \
          `callback` gets the {result} as JSON; when, and with which failures, as with `trunkline_call_start_request`. \
          `destructor` fires exactly once, also if this function fails."
     );

@@ -256,7 +256,7 @@ fn api(surface: &Surface) -> [(&'static str, String); 2] {
             Model::Union(union) => Some(if union.open { "Content" } else { &*union.name }),
         })
         .collect();
-    let mut requests: Vec<&str> = surface.host.iter().map(|row| server_requests::request_name(&row.params)).collect();
+    let mut requests: Vec<&str> = surface.host.iter().map(|row| row.params.as_str()).collect();
     [
         ("_generated", names_of(&mut models, "models", &["OAuth"], "from .options import OAuth\n")),
         (

@@ -26,16 +26,6 @@ const GROUP: &str = "bindings-node/src/client-group/generated/client-group.ts";
 /// The greatest length of a line of prose.
 const WIDTH: usize = 100;
 
-/// Names of this package that differ from the core's.
-const RENAMED: [(&str, &str); 6] = [
-    ("CreateMessageParams", "SampleRequest"),
-    ("ElicitFormParams", "ElicitRequest"),
-    ("ElicitUrlParams", "ElicitUrlRequest"),
-    ("Reference", "CompletionReference"),
-    ("SamplingBlock", "SamplingContent"),
-    ("SampleParams", "SamplingParams"),
-];
-
 /// Models that this package replaces: a form is a schema of the user's library, its outcome is
 /// generic over it, and a server of a group has its error as one of this package.
 const REPLACED: [&str; 8] =
@@ -44,8 +34,8 @@ const REPLACED: [&str; 8] =
 /// Members with another type than the core's: narrower where it keeps unknown words, or one of
 /// JavaScript.
 const TYPES: [(&str, &str, &str); 11] = [
-    ("ElicitFormParams", "requestedSchema", "JsonObject"),
-    ("SamplingParams", "metadata", "JsonObject"),
+    ("ElicitRequest", "requestedSchema", "JsonObject"),
+    ("SampleParams", "metadata", "JsonObject"),
     ("Tool", "inputSchema", "JsonObject"),
     ("Tool", "outputSchema", "JsonObject"),
     ("complete", "ref", "CompletionReference"),
@@ -246,12 +236,12 @@ fn enumeration(values: &ValuesModel) -> String {
     for (value, doc) in &values.value_docs {
         docs.extend(doc.as_str().filter(|doc| !doc.is_empty()).map(|doc| format!("- `{value}`: {doc}")));
     }
-    tagged("", &docs) + &format!("export type {} = {};\n", renamed(&values.name), literals(&values.values))
+    tagged("", &docs) + &format!("export type {} = {};\n", &values.name, literals(&values.values))
 }
 
 fn interface(object: &ObjectModel) -> String {
     let mut text = comment("", &object.doc);
-    _ = writeln!(text, "export interface {} {{", renamed(&object.name));
+    _ = writeln!(text, "export interface {} {{", &object.name);
     if let Some(tag) = &object.tag {
         _ = writeln!(text, "  type: \"{tag}\";");
     }
@@ -268,7 +258,7 @@ fn union_type(surface: &Surface, union: &UnionModel) -> String {
         .variants
         .iter()
         .map(|variant| {
-            let name = renamed(&variant.model);
+            let name = &variant.model;
             let others: String = match union.tag {
                 Some(_) => String::new(),
                 None => union
@@ -291,7 +281,7 @@ fn union_type(surface: &Surface, union: &UnionModel) -> String {
             }
         })
         .collect();
-    _ = writeln!(text, "export type {} = {};", renamed(&union.name), variants.join(" | "));
+    _ = writeln!(text, "export type {} = {};", &union.name, variants.join(" | "));
     text
 }
 
@@ -329,7 +319,7 @@ fn operations(Surface { operations: rows, notifications, facts, .. }: &Surface) 
     let (client, handler): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.caller == Caller::Client);
     let lists: Vec<(&str, &str)> = client
         .iter()
-        .filter_map(|row| Some((row.list.as_deref()?, renamed(row.item.as_deref()?))))
+        .filter_map(|row| Some((row.list.as_deref()?, row.item.as_deref()?)))
         .filter(|(list, _)| !WITHOUT_PROVIDER.contains(list))
         .collect();
     let mut body = String::from("\n/** The items of each list of a server. */\nexport interface ListItems {\n");
@@ -349,7 +339,7 @@ fn operations(Surface { operations: rows, notifications, facts, .. }: &Surface) 
     body.push_str("} as const;\n\n/** The parameters of the notifications that have some. */\nexport interface NotificationParams {\n");
     for row in notifications {
         if let Some(params) = &row.params {
-            _ = writeln!(body, "  {}: {};", camel(&row.name), renamed(params));
+            _ = writeln!(body, "  {}: {};", camel(&row.name), params);
         }
     }
     body.push_str(
@@ -393,13 +383,13 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     let mut used: Vec<&str> = MODEL_NAMES_OF_OPERATIONS.to_vec();
     used.extend(connection.into_iter().flat_map(facts::models));
     for row in rows {
-        used.extend(row.result.as_deref().filter(|_| row.caller == Caller::Client).map(renamed));
-        used.extend(row.item.as_deref().map(renamed));
+        used.extend(row.result.as_deref().filter(|_| row.caller == Caller::Client));
+        used.extend(row.item.as_deref());
         for field in &row.params {
-            used.extend(model_of(&field.ty).map(renamed));
+            used.extend(model_of(&field.ty));
         }
     }
-    used.extend(notifications.iter().filter_map(|row| row.params.as_deref()).map(renamed));
+    used.extend(notifications.iter().filter_map(|row| row.params.as_deref()));
     used.retain(|name| !REPLACED.contains(name) && names_word(&body, name));
     used.sort_unstable();
     used.dedup();
@@ -417,7 +407,6 @@ fn client_method(row: &Operation) -> String {
     let name = camel(&row.name);
     let options = if row.progress { "CallOptions" } else { "RequestOptions" };
     if let (Some(list), Some(item), Some(result)) = (&row.list, &row.item, &row.result) {
-        let item = renamed(item);
         return comment("  ", &format!("{} All pages, as one list.", row.doc))
             + &format!(
                 "  {name}(options: {options} = {{}}): Promise<{item}[]> {{
@@ -482,7 +471,7 @@ fn in_object(row: &Operation) -> bool {
 }
 
 fn params_name(row: &Operation) -> String {
-    renamed(&format!("{}Params", pascal(&row.name))).to_owned()
+    format!("{}Params", pascal(&row.name))
 }
 
 /// An interface for each object of options, and the names of its times, which end in `Ms` in the
@@ -507,7 +496,7 @@ fn options(records: &[Record]) -> String {
             body.push_str(&comment("  ", &format!("{}{}", documented(field), default_of(field))));
             let name = if field.ty == Type::Duration { time(field) } else { &field.json };
             _ = writeln!(body, "  {name}{mark}: {};", readonly(&typed(&record.name, field)));
-            used.extend(model_of(&field.ty).map(renamed));
+            used.extend(model_of(&field.ty));
         }
         body.push_str("}\n");
         if !times.is_empty() {
@@ -607,7 +596,7 @@ fn type_of(ty: &Type) -> String {
         Type::OneOrList(inner) => format!("{} | {}", type_of(inner), list_of(inner)),
         Type::List(inner) => list_of(inner),
         Type::Map(inner) => format!("Record<string, {}>", type_of(inner)),
-        Type::Model(name) => renamed(name).to_owned(),
+        Type::Model(name) => name.clone(),
         Type::Values(values) => literals(values),
     }
 }
@@ -627,10 +616,6 @@ fn model_of(ty: &Type) -> Option<&str> {
 
 fn literals(values: &[String]) -> String {
     values.iter().map(|value| format!("\"{value}\"")).collect::<Vec<_>>().join(" | ")
-}
-
-fn renamed(name: &str) -> &str {
-    RENAMED.iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| to)
 }
 
 /// True if a text has a word.
@@ -680,7 +665,7 @@ mod tests {
         assert_eq!(type_of(&icons), "Icon[]");
         assert_eq!(
             type_of(&Type::OneOrList(Box::new(Type::Model("SamplingBlock".into())))),
-            "SamplingContent | SamplingContent[]"
+            "SamplingBlock | SamplingBlock[]"
         );
         assert_eq!(type_of(&Type::Map(Box::new(Type::String))), "Record<string, string>");
         assert_eq!(type_of(&Type::List(Box::new(Type::Values(vec!["a".into(), "b".into()])))), "(\"a\" | \"b\")[]");

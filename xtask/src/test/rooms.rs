@@ -1,8 +1,13 @@
 //! The rooms of the bindings: `docs/bindings.md` lists each concept with its file or folder in
-//! every language. Each one exists, and bears the room's name.
+//! every language. Each one exists, and bears the room's name. Each folder of the Python package is
+//! a package: without `__init__.py`, wheels would lack it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::stamp::files_under;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
@@ -35,6 +40,11 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
             count.failed += 1;
             count.said.push_str(&format!("{package}/{entry} is in no room: give it a row of {language} in {PAGE}\n"));
         }
+    }
+    let (_, python) = PACKAGES[0];
+    for folder in unmarked(&files_under(&workspace.path(python))?) {
+        count.failed += 1;
+        count.said.push_str(&format!("{} needs an __init__.py\n", folder.display()));
     }
     for (line, room) in rooms {
         let faults = faults(&room, |package, path| workspace.path(package).join(path).exists());
@@ -93,6 +103,13 @@ fn outside<'a>(rooms: &[(usize, Room)], column: usize, entries: &'a [String]) ->
     entries.iter().map(String::as_str).filter(|entry| is_source(entry) && !is_held(entry)).collect()
 }
 
+/// The folders with modules of Python and without `__init__.py`.
+fn unmarked(files: &[PathBuf]) -> BTreeSet<&Path> {
+    let modules = files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "py"));
+    let folders = modules.filter_map(|module| module.parent());
+    folders.filter(|folder| !files.contains(&folder.join("__init__.py"))).collect()
+}
+
 fn in_backticks(cell: &str) -> Option<&str> {
     cell.strip_prefix('`')?.strip_suffix('`')
 }
@@ -136,6 +153,12 @@ mod tests {
                     | `log` | Records. | `port/log.py` | `log.ts` | none: C has none |";
         let entries = ["__init__.py", "_native.abi3.so", "port", "tricks.py"].map(str::to_owned);
         assert_eq!(outside(&rooms(page), 0, &entries), ["tricks.py"]);
+    }
+
+    #[test]
+    fn a_folder_of_modules_needs_its_mark() {
+        let files = ["a/__init__.py", "a/b.py", "a/c/d.py", "a/e/f.pyi"].map(PathBuf::from);
+        assert_eq!(Vec::from_iter(unmarked(&files)), [Path::new("a/c")]);
     }
 
     #[test]

@@ -1486,7 +1486,7 @@ class ResourceTemplateReference(TypedDict, total=False):
     """Required. The URI or URI template."""
 
 
-Reference: TypeAlias = PromptReference | ResourceTemplateReference
+CompletionReference: TypeAlias = PromptReference | ResourceTemplateReference
 """The prompt or resource template that an argument belongs to."""
 
 

@@ -80,7 +80,7 @@ pub fn surface() -> Value {
     let facts = [CallDescription::OBJECT, ConnectionDescription::OBJECT]
         .map(|object| models.record(object.name, object.doc, object.fields, |_| true));
     let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
-    models.name_servers(&host);
+    models.as_requests(&mut host);
     host.extend(client_auth::FUNCTIONS.iter().map(|row| models.host_function(row)));
     let channel: Vec<Value> = channel::FUNCTIONS.iter().map(|row| models.channel_function(row)).collect();
     // Subscriptions are not a protocol method: each language has a few lines of its own for these.
@@ -245,9 +245,19 @@ impl Models {
         })
     }
 
-    /// Gives the parameters of requests of servers the member that names the server in its group.
-    fn name_servers(&mut self, host: &[Value]) {
-        for model in self.all.iter_mut().filter(|model| host.iter().any(|row| row["params"] == model["name"])) {
+    /// Makes requests of the parameters that handlers get: under the name of the request, and with
+    /// the member that names the server in its group.
+    fn as_requests(&mut self, host: &mut [Value]) {
+        for model in &mut self.all {
+            let requests = operation::HOST.iter().zip(&mut *host).filter(|(_, row)| row["params"] == model["name"]);
+            let names: Vec<&str> = requests
+                .map(|(operation, row)| {
+                    row["params"] = operation.request.into();
+                    operation.request
+                })
+                .collect();
+            let Some(name) = names.first() else { continue };
+            model["name"] = (*name).into();
             if let Some(fields) = model["fields"].as_array_mut() {
                 fields.push(json!({
                     "name": "server_name",

@@ -30,17 +30,6 @@ crate::options! {
     }
 }
 
-crate::setters!(Limits {
-    value with_max_message_bytes max_message_bytes: usize,
-    value with_max_nesting max_nesting: usize,
-    value with_max_values max_values: usize,
-    value with_max_running max_running: usize,
-    value with_max_waiting max_waiting: usize,
-    value with_max_waiting_bytes max_waiting_bytes: usize,
-    value with_request_timeout request_timeout: Duration,
-    value with_max_request_timeout max_request_timeout: Duration,
-});
-
 /// JSON readers refuse what nests deeper.
 const DEEPEST: usize = 128;
 

@@ -109,7 +109,7 @@ pub fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
     Err(Rejection::bad_request(None, &error))
 }
 
-/// HTTP-12: a response that makes no sense has ended its question, and its sender hears why.
+/// HTTP-12: a response that makes no sense has ended its request, and its sender gets the reason.
 pub fn check_response(frame: &Frame) -> Result<(), Rejection> {
     match frame {
         Frame::Single(Ok(Message::Response(Response { outcome: Err(NoResult::InvalidResponse(problem)), .. }))) => {

@@ -124,7 +124,7 @@ macro_rules! client_operations {
             /// Suggests values for an argument of a prompt or of a resource template.
             call complete complete_with = COMPLETION_COMPLETE(
                 /// The prompt or resource template that has the argument.
-                required reference "ref": Reference,
+                required reference "ref": CompletionReference,
                 /// The argument with what was typed so far.
                 required argument "argument": CompleteArgument,
                 /// Values that are known already, such as those of other arguments (2025-06-18 and
@@ -287,6 +287,8 @@ pub static HANDLER: &[Operation] = &[
 pub struct HostOperation {
     /// The request, with its parameters and its result.
     pub operation: Operation,
+    /// The name of the request as a handler gets it: its parameters and the name of the server.
+    pub request: &'static str,
     /// The capability that a handler for it declares, as a path in the client's capabilities.
     pub capability: &'static [&'static str],
 }
@@ -300,6 +302,7 @@ pub static HOST: &[HostOperation] = &[
             params: OperationParams::Of(ElicitFormParams::TYPE),
             ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
         },
+        request: "ElicitRequest",
         capability: &["elicitation", "form"],
     },
     HostOperation {
@@ -309,6 +312,7 @@ pub static HOST: &[HostOperation] = &[
             params: OperationParams::Of(ElicitUrlParams::TYPE),
             ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
         },
+        request: "ElicitUrlRequest",
         capability: &["elicitation", "url"],
     },
     HostOperation {
@@ -318,6 +322,7 @@ pub static HOST: &[HostOperation] = &[
             params: OperationParams::Of(CreateMessageParams::TYPE),
             ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
         },
+        request: "SampleRequest",
         capability: &["sampling"],
     },
     HostOperation {
@@ -327,6 +332,7 @@ pub static HOST: &[HostOperation] = &[
             params: OperationParams::Of(CreateMessageParams::TYPE),
             ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
         },
+        request: "SampleRequest",
         capability: &["sampling", "tools"],
     },
 ];

@@ -215,14 +215,15 @@ impl<'de, T, F: JsonForm<T>> Deserialize<'de> for Formed<T, F> {
 /// A row is `name: Type => "nameInJson" = default,`. `as Form` behind the name gives it another
 /// form in JSON than its own ([`JsonForm`]); a row without `=>` is for Rust alone. Rows of
 /// `name: Type,` behind a `;` take the options of another such struct among these. The struct is
-/// `non_exhaustive`: the macro `setters!` writes its setters.
+/// `non_exhaustive`; each row has a setter `with_name`, and the one of `@into name: Type` takes
+/// what converts into the type.
 #[macro_export]
 macro_rules! options {
     (
         $(#[doc = $doc:literal])*
         $(#[derive($($derived:ident),* $(,)?)])?
         pub struct $name:ident {
-            $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty $(=> $json:literal $(as $form:path)?)? = $default:expr,)*
+            $($(#[doc = $field_doc:literal])* $(@$into:ident)? $field:ident: $ty:ty $(=> $json:literal $(as $form:path)?)? = $default:expr,)*
             $(; $($(#[doc = $flat_doc:literal])* $flat:ident: $flat_ty:ty,)*)?
         }
     ) => {
@@ -238,6 +239,13 @@ macro_rules! options {
             fn default() -> Self {
                 Self { $($field: $default,)* $($($flat: <$flat_ty>::default(),)*)? }
             }
+        }
+
+        $crate::pastey::paste! {
+            $crate::setters!($name {
+                $([$($into)?] [<with_ $field>] $field: $ty,)*
+                $($([] [<with_ $flat>] $flat: $flat_ty,)*)?
+            });
         }
 
         impl $crate::protocol::options::Options for $name {
@@ -326,7 +334,7 @@ mod tests {
             /// A time.
             idle: Duration => "idleMs" as Millis = Duration::from_secs(5),
             /// A path.
-            path: Option<String> => "path" as OrFalse = Some("/sse".into()),
+            @into path: Option<String> => "path" as OrFalse = Some("/sse".into()),
             /// Not in JSON.
             hook: Option<u8> = None,
             ;
@@ -349,6 +357,15 @@ mod tests {
     fn members_are_read_in_their_form_and_flattened_ones_among_them() {
         let given = read(json!({"idleMs": 20, "path": false, "maxBytes": 7})).unwrap();
         assert_eq!((given.idle, given.path, given.inner.max_bytes), (Duration::from_millis(20), None, 7));
+    }
+
+    #[test]
+    fn each_row_has_its_setter() {
+        let set = Outer::default().with_page_size(2).with_idle(Duration::ZERO).with_path(None).with_hook(Some(1));
+        let set = set.with_inner(Inner::default().with_max_bytes(7));
+        let inner = Inner { max_bytes: 7 };
+        assert_eq!(set, Outer { page_size: 2, idle: Duration::ZERO, path: None, hook: Some(1), inner });
+        assert_eq!(set.with_path("/x".to_owned()).path.as_deref(), Some("/x"));
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub(super) struct Following {
 /// The end of a pause.
 enum Woken {
     Due,
-    Nudged,
+    PollNow,
     Fetched(Result<RawJson, ClientError>),
     Answered(Result<TaskAnswers, ClientError>),
 }
@@ -127,7 +127,7 @@ impl Following {
                 self.begin_input(&task)?;
             }
             match self.pause().await {
-                Woken::Nudged => {
+                Woken::PollNow => {
                     self.learned = self.client.inner.runtime.now();
                     continue;
                 }
@@ -227,7 +227,7 @@ impl Following {
         let due =
             self.expiry().map(|(expiry, _)| expiry).filter(|expiry| now < *expiry).map_or(poll, |it| it.min(poll));
         let mut due = runtime.sleep_until(due);
-        let mut nudge = pin!(self.state.nudge.kept());
+        let mut poll_now = pin!(self.state.poll_now.kept());
         poll_fn(|context| {
             if let Some(fetching) = &mut self.fetching
                 && let Poll::Ready(outcome) = fetching.as_mut().poll(context)
@@ -237,8 +237,8 @@ impl Following {
             if let Poll::Ready(answers) = self.answering.poll(context) {
                 return Poll::Ready(Woken::Answered(answers));
             }
-            if nudge.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Woken::Nudged);
+            if poll_now.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Woken::PollNow);
             }
             due.as_mut().poll(context).map(|()| Woken::Due)
         })

@@ -20,8 +20,8 @@ use std::{
 /// of notifications.
 pub(in crate::client) struct ClientTaskState {
     known: Mutex<KnownTask>,
-    /// Kept when a notification brought something new.
-    pub(super) nudge: Promise<()>,
+    /// Kept when a notification brought something new: the next poll does not wait.
+    pub(super) poll_now: Promise<()>,
     /// Kept when nobody wants the task any more.
     pub(super) stop: Promise<()>,
 }
@@ -60,7 +60,7 @@ impl ClientTaskState {
     }
 
     fn with(known: KnownTask) -> Self {
-        Self { known: Mutex::new(known), nudge: Promise::default(), stop: Promise::default() }
+        Self { known: Mutex::new(known), poll_now: Promise::default(), stop: Promise::default() }
     }
 
     pub(super) fn task(&self) -> Option<Task> {

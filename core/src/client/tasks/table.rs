@@ -44,7 +44,7 @@ impl ClientTaskTable {
         let Some(Ok(task)) = params.map(read_task) else { return };
         for state in self.of(&task.task_id) {
             state.apply(task.clone());
-            state.nudge.keep(());
+            state.poll_now.keep(());
         }
     }
 

@@ -189,7 +189,7 @@ impl ClientTask {
                 // 2025-11-25 shows the task (TSK-30); the extension only acknowledges.
                 if let Ok(task) = read_task(&answer) {
                     self.handle.0.apply(task);
-                    self.handle.0.nudge.keep(());
+                    self.handle.0.poll_now.keep(());
                 }
                 Ok(())
             }
@@ -199,7 +199,7 @@ impl ClientTask {
                 match state.map(|state| read_task(&state)) {
                     Ok(Ok(task)) if task.status.is_final() => {
                         self.handle.0.apply(task);
-                        self.handle.0.nudge.keep(());
+                        self.handle.0.poll_now.keep(());
                         Ok(())
                     }
                     _ => Err(error),

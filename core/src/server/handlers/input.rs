@@ -140,8 +140,8 @@ impl InputRequest {
     }
 
     /// The part that is kept until the answer comes.
-    pub(in crate::server) fn question(&self) -> Question {
-        Question { kind: self.kind, schema: self.params.get(SCHEMA).cloned() }
+    pub(in crate::server) fn sealed(&self) -> SealedInputRequest {
+        SealedInputRequest { kind: self.kind, schema: self.params.get(SCHEMA).cloned() }
     }
 
     /// Reads an answer. [`ClientRequestError::Suspended`]: it answers another request, so this one
@@ -170,14 +170,14 @@ const SCHEMA: &str = "requestedSchema";
 /// The request that an answer is checked against. It travels sealed, for the client may have
 /// forgotten or changed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(in crate::server) struct Question {
+pub(in crate::server) struct SealedInputRequest {
     #[serde(rename = "k")]
     kind: InputKind,
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
     schema: Option<Value>,
 }
 
-impl Question {
+impl SealedInputRequest {
     /// The answer of the client. `None`: it answers another request, so this one is still open
     /// (MRTR-10).
     pub(in crate::server) fn answer(&self, response: Value) -> Option<Answer> {

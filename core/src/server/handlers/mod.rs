@@ -17,4 +17,4 @@ pub use outcome::Outcome;
 pub(super) use call::CallBackend;
 pub(super) use cancellation::{Cancellation, Cancelled, HookId};
 pub(super) use client_request::{RequestState, ResponseCallback};
-pub(super) use input::{Answer, InputKind, Question, Refused, both, check, lacking, read_answer};
+pub(super) use input::{Answer, InputKind, Refused, SealedInputRequest, both, check, lacking, read_answer};

@@ -7,7 +7,7 @@ mod cipher;
 use crate::{
     protocol::{RawJson, RpcError},
     server::{
-        handlers::{Answer, Question},
+        handlers::{Answer, SealedInputRequest},
         random,
     },
 };
@@ -58,7 +58,7 @@ pub(super) struct StateContents {
     pub(super) round: u32,
     /// The requests of this round: only these can be answered in the next.
     #[serde(rename = "q", default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) asked: BTreeMap<String, Question>,
+    pub(super) asked: BTreeMap<String, SealedInputRequest>,
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) answers: BTreeMap<String, Answer>,
     #[serde(rename = "k", default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -197,7 +197,7 @@ impl RequestRounds {
     /// The state for the next round.
     pub(super) fn contents(&self, requests: &IndexMap<String, InputRequest>, user: Option<Value>) -> StateContents {
         let state = self.state.lock();
-        let asked = requests.iter().map(|(key, request)| (key.clone(), request.question())).collect();
+        let asked = requests.iter().map(|(key, request)| (key.clone(), request.sealed())).collect();
         StateContents { round: state.round, asked, answers: state.used.clone(), kept: state.kept.clone(), user }
     }
 

@@ -18,11 +18,6 @@ trunkline_proto::options! {
     }
 }
 
-trunkline_proto::setters!(CacheHints {
-    value with_ttl ttl: Duration,
-    value with_scope scope: CacheScope,
-});
-
 /// The callers that may share a cached result. No substitute for access control (CCH-13).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -115,10 +115,10 @@ impl ChildCommand {
 }
 
 trunkline_proto::setters!(ChildCommand {
-    into with_env env: Vec<(String, String)>,
-    value with_inherit_env inherit_env: bool,
-    into with_cwd cwd: Option<PathBuf>,
-    value with_stderr stderr: ChildStderr,
+    [into] with_env env: Vec<(String, String)>,
+    [] with_inherit_env inherit_env: bool,
+    [into] with_cwd cwd: Option<PathBuf>,
+    [] with_stderr stderr: ChildStderr,
 });
 
 impl fmt::Debug for ChildCommand {

@@ -22,16 +22,16 @@ trunkline_proto::options! {
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct HttpOptions {
         /// The host to listen on. The default reaches this machine only.
-        host: String => "host" = "127.0.0.1".into(),
+        @into host: String => "host" = "127.0.0.1".into(),
         /// The port to listen on; 0 takes one that is free.
         port: u16 => "port" as PortNumber = 8000,
         /// The path of a Unix socket to listen on, in the place of host and port. A socket that a
         /// dead server left there is replaced; ours is removed when the listener closes.
-        unix: Option<PathBuf> => "unix" = None,
+        @into unix: Option<PathBuf> => "unix" = None,
         /// The permissions of the Unix socket, as for files; in JSON in octal digits.
         unix_mode: u32 => "unixMode" as Permissions = 0o600,
         /// The path of the endpoint; a slash at its end makes no difference.
-        path: String => "path" = "/mcp".into(),
+        @into path: String => "path" = "/mcp".into(),
         /// Keep no sessions for clients of the legacy era.
         stateless: bool => "stateless" = false,
         /// Answer with plain JSON and never with an event stream, except to `subscriptions/listen`;
@@ -50,10 +50,10 @@ trunkline_proto::options! {
         /// of such a client is named in the URL that it posts to, which proxies may log: a server
         /// without old clients does without it, and one with `auth` checks the owner of each
         /// session besides.
-        sse: Option<String> => "sse" as OrFalse = Some("/sse".into()),
+        @into sse: Option<String> => "sse" as OrFalse = Some("/sse".into()),
         /// The path where clients of HTTP+SSE post their messages; where the path is shared, they
         /// post there.
-        messages: String => "messages" = "/messages".into(),
+        @into messages: String => "messages" = "/messages".into(),
         /// Events of each session that are kept for clients whose connection breaks (HTTP-39); 0
         /// keeps none, and events have no ids.
         replay_events: usize => "replayEvents" = 1000,
@@ -89,31 +89,6 @@ trunkline_proto::options! {
         /// have a quarter of it besides.
         max_body_bytes: usize => "maxBodyBytes" as Bytes = 256 << 20,
         /// Which access tokens requests need.
-        auth: Option<Authorization> = None,
+        @into auth: Option<Authorization> = None,
     }
 }
-
-trunkline_proto::setters!(HttpOptions {
-    into with_host host: String,
-    value with_port port: u16,
-    into with_unix unix: Option<PathBuf>,
-    value with_unix_mode unix_mode: u32,
-    into with_path path: String,
-    value with_stateless stateless: bool,
-    value with_json json: bool,
-    value with_allowed_hosts allowed_hosts: Vec<String>,
-    value with_allowed_origins allowed_origins: Vec<String>,
-    into with_sse sse: Option<String>,
-    into with_messages messages: String,
-    value with_replay_events replay_events: usize,
-    value with_replay_bytes replay_bytes: usize,
-    value with_max_replay_bytes max_replay_bytes: usize,
-    value with_retry retry: Duration,
-    value with_max_connections max_connections: usize,
-    value with_max_connections_per_address max_connections_per_address: usize,
-    value with_idle_timeout idle_timeout: Duration,
-    value with_write_timeout write_timeout: Duration,
-    value with_max_requests max_requests: usize,
-    value with_max_body_bytes max_body_bytes: usize,
-    into with_auth auth: Option<Authorization>,
-});

@@ -22,8 +22,8 @@ use trunkline::{
     protocol::{
         RawJson, method,
         model::{
-            ChangeKind, CompleteArgument, ElicitParams, ElicitResult, Field, FormSchema, LoggingLevel, Reference, Root,
-            SubscriptionFilter,
+            ChangeKind, CompleteArgument, CompletionReference, ElicitParams, ElicitResult, Field, FormSchema,
+            LoggingLevel, Root, SubscriptionFilter,
         },
     },
     runtime::BoxedTask,
@@ -162,7 +162,7 @@ async fn names_that_lead_nowhere_are_refused_with_the_servers_that_are_there() {
         (group.call_tool("a__x_0123abcd", ()).await.unwrap_err(), "The server \"a\" has nothing named"),
         (group.call_tool("a__nothing", ()).await.unwrap_err(), "nothing"),
         (group.read_resource("notes://today").await.unwrap_err(), "begin with the name of the server"),
-        (group.complete(&Reference::prompt("x"), &argument, None).await.unwrap_err(), "nothing named"),
+        (group.complete(&CompletionReference::prompt("x"), &argument, None).await.unwrap_err(), "nothing named"),
     ] {
         assert_eq!(error.kind(), ErrorKind::Protocol);
         assert!(error.to_string().contains(expected), "{error}");

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use trunkline::{
     RevisionChoice,
     client::ErrorKind,
-    protocol::model::{CompleteArgument, ContentBlock, JsonObject, Reference, ResourceContents},
+    protocol::model::{CompleteArgument, CompletionReference, ContentBlock, JsonObject, ResourceContents},
     server::{CompletionTarget, Params, Server, ServerOptions},
 };
 
@@ -86,7 +86,7 @@ async fn arguments_are_completed() {
     for revision in REVISIONS {
         let client = connect(revision).await;
         let argument = CompleteArgument { name: "name".into(), value: "A".into(), ..CompleteArgument::default() };
-        let result = client.complete(&Reference::prompt("greet"), &argument, None).await.unwrap();
+        let result = client.complete(&CompletionReference::prompt("greet"), &argument, None).await.unwrap();
         assert_eq!(result.completion.values, ["Ada", "Alan"], "{revision}");
         client.ping().await.unwrap();
         client.close().await;

@@ -25,15 +25,18 @@ pub(super) fn render(surface: &Surface) -> String {
 }
 
 fn of_options(HostOperation { name, doc, method, params, result }: &HostOperation) -> String {
-    let (of, declared) = match method {
-        Some(_) => ("the specification's ", " The capability is declared to servers."),
-        None => ("", ""),
+    let (given, declared) = match method {
+        Some(_) => (
+            "the `params` of the request, of a group with the `serverName`,",
+            " The capability is declared to servers.",
+        ),
+        None => (params.as_str(), ""),
     };
     let result = result.as_deref().unwrap_or("`{}`");
     registration(
         name,
         &format!(
-            "{doc} `callback` gets {of}{params} as JSON, and answers with {result} by \
+            "{doc} `callback` gets {given} as JSON, and answers with {result} by \
          `trunkline_call_return_result`.{declared}"
         ),
     )

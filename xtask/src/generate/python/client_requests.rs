@@ -17,7 +17,7 @@ const ANSWER: &str = "ElicitResult";
 const FORM_DOC: &str = "A dataclass, TypedDict or pydantic model, or a JSON Schema.";
 const MESSAGES_DOC: &str = "A text is a message of the user.";
 const ROUNDS: &str = "The same code serves all revisions. Where the client is asked by rounds (2026-07-28), the handler ends \
-    here and is called again from the top when the answer is there: an effect before a question belongs in `once`.";
+    here and is called again from the top when the answer is there: an effect before a request belongs in `once`.";
 
 /// The functions; and the methods, for handlers made with `async def` and with `def`.
 pub(super) fn render(surface: &Surface) -> [(&'static str, &'static str, String); 3] {
@@ -150,7 +150,7 @@ impl Request<'_> {
         if rounds {
             text += "\n\n";
             text += ROUNDS;
-            let key = "The question that the answer belongs to (default: questions of a kind are counted).";
+            let key = "The request that the answer belongs to (default: requests of a kind are counted).";
             arguments.push(("key".into(), key.into()));
             arguments
                 .push(("timeout".into(), "Seconds for the answer (default: the server's `input_timeout`).".into()));

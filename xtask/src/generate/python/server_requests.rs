@@ -8,13 +8,6 @@ use super::{DICTS, class, docstring};
 use crate::generate::surface::{Field, HostOperation, Model, Notification, ObjectModel, Presence, Surface, Type};
 use crate::generate::text::pascal;
 
-/// Parameters of requests, by the names that handlers see.
-const REQUESTS: [(&str, &str); 3] = [
-    ("ElicitFormParams", "ElicitRequest"),
-    ("ElicitUrlParams", "ElicitUrlRequest"),
-    ("CreateMessageParams", "SampleRequest"),
-];
-
 /// Notifications that reach a program in another way: with the call or the subscription that they
 /// are about.
 const ELSEWHERE: [&str; 2] = ["progress", "resource_updated"];
@@ -46,7 +39,7 @@ pub(super) fn render(surface: &Surface) -> String {
         .collect::<String>();
     text += "\n\n# A result as the protocol writes it.\nResult: TypeAlias = Mapping[str, Any]\n\n";
     for row in &surface.host {
-        let (variable, request) = (variable(&row.name), request_name(&row.params));
+        let (variable, request) = (variable(&row.name), &row.params);
         let result = result_of(row);
         let _ = writeln!(
             text,
@@ -98,11 +91,6 @@ fn variable(name: &str) -> String {
     format!("_{}", pascal(name))
 }
 
-/// The name of the class of a request.
-pub(super) fn request_name(params: &str) -> &str {
-    REQUESTS.iter().find(|(model, _)| *model == params).map_or(params, |(_, name)| name)
-}
-
 fn result_of(row: &HostOperation) -> String {
     match row.result.as_deref() {
         Some("ElicitResult") => "ElicitResult[Any] | Result".into(),
@@ -125,12 +113,8 @@ fn request(params: &ObjectModel) -> String {
         presence: if field.name == "messages" { Presence::List } else { field.presence },
         ..field.clone()
     });
-    let object = ObjectModel {
-        name: request_name(&params.name).to_owned(),
-        doc: params.doc.clone(),
-        tag: None,
-        fields: fields.collect(),
-    };
+    let object =
+        ObjectModel { name: params.name.clone(), doc: params.doc.clone(), tag: None, fields: fields.collect() };
     class(&object, &DICTS)
 }
 
@@ -138,7 +122,7 @@ fn answered(row: &HostOperation) -> String {
     let HostOperation { name, doc, method, params, .. } = row;
     let when = if method.is_some() { REGISTERED } else { BEFORE };
     let doc = docstring("        ", &format!("{doc} {when}"));
-    let (variable, request) = (variable(name), request_name(params));
+    let (variable, request) = (variable(name), params);
     format!(
         "\n    def on_{name}(self, function: {variable}) -> {variable}:\n{doc}        self._answer(\"{name}\", function, \
          {request}.from_json)\n        return function\n"

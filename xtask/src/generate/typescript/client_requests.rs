@@ -1,7 +1,7 @@
 //! The requests of a handler to its client: functions that make them as values, and the methods of
 //! the context.
 
-use super::{facts, literals, model_of, names_word, readonly, renamed, tagged, typed};
+use super::{facts, literals, model_of, names_word, readonly, tagged, typed};
 use crate::generate::surface::{Caller, Field, Operation, Presence, Surface, Type};
 use crate::generate::text::{camel, pascal};
 
@@ -66,8 +66,7 @@ export abstract class ClientRequests {
             };
             fields.chain(result)
         })
-        .map(renamed)
-        .chain(rows.iter().map(|request| request.row).filter(|row| super::in_object(row)).map(|_| "SamplingParams"))
+        .chain(rows.iter().map(|request| request.row).filter(|row| super::in_object(row)).map(|_| "SampleParams"))
         .chain(call.into_iter().flat_map(facts::models))
         .chain(["JsonObject"])
         .filter(|name| *name != ANSWER && names_word(&body, name))

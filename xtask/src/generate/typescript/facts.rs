@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{comment, model_of, renamed};
+use super::{comment, model_of};
 use crate::generate::surface::{Field, Presence, Record, Type};
 use crate::generate::text::camel;
 
@@ -40,7 +40,7 @@ pub(super) fn getters(facts: &Record) -> String {
 
 /// The models that the facts name.
 pub(super) fn models(facts: &Record) -> impl Iterator<Item = &str> {
-    facts.fields.iter().filter_map(|field| model_of(&field.ty)).map(renamed)
+    facts.fields.iter().filter_map(|field| model_of(&field.ty))
 }
 
 fn type_of(field: &Field) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{comment, literals, renamed, tagged, type_of};
+use super::{comment, literals, tagged, type_of};
 use crate::generate::surface::{Field, GroupOperation, Presence, Surface, Type};
 use crate::generate::text::camel;
 
@@ -93,7 +93,7 @@ function serverOf({ error, ...server }: GivenServer): GroupServer {
 fn member(field: &Field) -> String {
     match &field.ty {
         Type::Json => "TrunklineError".into(),
-        Type::Model(name) => renamed(name).to_owned(),
+        Type::Model(name) => name.clone(),
         Type::Values(values) => literals(values),
         ty => type_of(ty),
     }

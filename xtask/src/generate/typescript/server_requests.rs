@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{REPLACED, comment, renamed};
+use super::{REPLACED, comment};
 use crate::generate::surface::{HostOperation, Surface};
 use crate::generate::text::{camel, pascal};
 
@@ -20,7 +20,7 @@ pub(super) fn render(surface: &Surface) -> String {
         "\n/** Handlers for authorization, and for requests of a server, whose capabilities are declared. */\nexport interface RequestHandlers {\n",
     );
     for row in &surface.host {
-        let (request, result) = (renamed(&row.params), result_of(row));
+        let (request, result) = (&row.params, result_of(row));
         body += &comment("  ", &row.doc);
         _ = writeln!(
             body,
@@ -32,7 +32,7 @@ pub(super) fn render(surface: &Surface) -> String {
     for row in &notifications {
         let changed = if row.name.ends_with("_changed") { format!(" {CHANGED}") } else { String::new() };
         body += &comment("  ", &format!("{}{changed}", row.doc));
-        let params = row.params.as_deref().map(|params| format!("params: {}", renamed(params))).unwrap_or_default();
+        let params = row.params.as_deref().map(|params| format!("params: {}", params)).unwrap_or_default();
         _ = writeln!(body, "  {}?: ({params}) => void;", handler(&row.name));
     }
     body += "}\n\n/** The operation of each handler, as the core names it. */\nexport const operations: Record<keyof RequestHandlers, string> = {\n";
@@ -58,8 +58,7 @@ pub(super) fn render(surface: &Surface) -> String {
         .iter()
         .flat_map(|row| [Some(row.params.as_str()), row.result.as_deref()])
         .flatten()
-        .map(renamed)
-        .chain(notifications.iter().filter_map(|row| row.params.as_deref()).map(renamed))
+        .chain(notifications.iter().filter_map(|row| row.params.as_deref()))
         .filter(|name| !REPLACED.contains(name))
         .collect();
     used.sort_unstable();

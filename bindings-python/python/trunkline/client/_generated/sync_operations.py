@@ -11,6 +11,7 @@ from ..._generated.models import (
     CompleteArgument,
     CompleteContext,
     CompleteResult,
+    CompletionReference,
     GetSkillResult,
     ListPromptsResult,
     ListResourcesResult,
@@ -20,7 +21,6 @@ from ..._generated.models import (
     ListToolsResult,
     Prompt,
     ReadResourceResult,
-    Reference,
     Resource,
     ResourceTemplate,
     SkillEntry,
@@ -530,7 +530,7 @@ class SyncOperations:
 
     def complete(
         self,
-        reference: Reference,
+        reference: CompletionReference,
         argument: CompleteArgument,
         context: CompleteContext | None = None,
         *,

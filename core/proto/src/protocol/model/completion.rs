@@ -7,7 +7,7 @@ json_object! {
     /// An argument to complete.
     pub struct CompleteParams {
         /// The prompt or resource template that has the argument.
-        required reference: Reference = "ref",
+        required reference: CompletionReference = "ref",
         /// The argument.
         required argument: CompleteArgument = "argument",
         /// Arguments that have values already (2025-06-18 and later).
@@ -37,7 +37,7 @@ json_object! {
 
 json_union! {
     /// The prompt or resource template that an argument belongs to.
-    pub enum Reference by "type", else "`type` must be \"ref/prompt\" or \"ref/resource\"" {
+    pub enum CompletionReference by "type", else "`type` must be \"ref/prompt\" or \"ref/resource\"" {
         /// A prompt.
         Prompt(PromptReference) = "ref/prompt",
         /// A resource template.
@@ -108,7 +108,7 @@ impl From<Completion> for CompleteResult {
     }
 }
 
-impl Reference {
+impl CompletionReference {
     /// A prompt.
     pub fn prompt(name: impl Into<String>) -> Self {
         Self::Prompt(PromptReference { name: name.into(), ..PromptReference::default() })
@@ -120,7 +120,7 @@ impl Reference {
     }
 }
 
-impl Default for Reference {
+impl Default for CompletionReference {
     fn default() -> Self {
         Self::Prompt(PromptReference::default())
     }

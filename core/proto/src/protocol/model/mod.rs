@@ -30,8 +30,8 @@ pub use capabilities::{
     ServerCapabilities,
 };
 pub use completion::{
-    CompleteArgument, CompleteContext, CompleteParams, CompleteResult, Completion, PromptReference, Reference,
-    ResourceTemplateReference,
+    CompleteArgument, CompleteContext, CompleteParams, CompleteResult, Completion, CompletionReference,
+    PromptReference, ResourceTemplateReference,
 };
 pub use connection_failure::{ConnectionFailure, FailureReason};
 pub use content::{

@@ -19,11 +19,11 @@ json_object! {
 }
 
 crate::setters!(SubscriptionFilter {
-    into with_resources resources: Option<Vec<String>>,
-    value with_tools tools: bool,
-    value with_prompts prompts: bool,
-    value with_resource_list resource_list: bool,
-    into with_tasks tasks: Option<Vec<String>>,
+    [into] with_resources resources: Option<Vec<String>>,
+    [] with_tools tools: bool,
+    [] with_prompts prompts: bool,
+    [] with_resource_list resource_list: bool,
+    [into] with_tasks tasks: Option<Vec<String>>,
 });
 
 impl SubscriptionFilter {

@@ -1,4 +1,4 @@
-//! Questions and their answers.
+//! Requests to clients and their answers.
 
 use crate::{
     protocol::{
@@ -192,7 +192,7 @@ async fn a_question_that_is_answered_keeps_nothing() {
             seen += 1;
         }
     }
-    // Long before the questions' time is over, nobody holds the stream but this test.
+    // Long before the time of the requests is over, nobody holds the stream but this test.
     assert_eq!((seen, Arc::strong_count(&stream)), (2, 1));
 }
 

@@ -63,7 +63,7 @@ struct TaskState {
     updated: Duration,
     outcome: Option<Result<RawJson, RpcError>>,
     progress: Option<f64>,
-    questions: IndexMap<String, TaskQuestion>,
+    open_requests: IndexMap<String, OpenInputRequest>,
     /// Keys are never used again (TKX-12).
     used: BTreeSet<String>,
     /// Requests for the result, which wait for it (TSK-20).
@@ -71,7 +71,7 @@ struct TaskState {
 }
 
 /// A request of the task to its client.
-struct TaskQuestion {
+struct OpenInputRequest {
     request: InputRequest,
     timeout: RequestTimeout,
     on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
@@ -107,7 +107,7 @@ impl Task {
             updated: created,
             outcome: None,
             progress: None,
-            questions: IndexMap::new(),
+            open_requests: IndexMap::new(),
             used: BTreeSet::new(),
             fetchers: Vec::new(),
         };
@@ -186,7 +186,7 @@ impl Task {
         match (&state.status, &state.outcome) {
             (TaskStatus::InputRequired, _) => {
                 let open: Map<_, _> =
-                    state.questions.iter().map(|(key, question)| (key.clone(), question.request.to_json())).collect();
+                    state.open_requests.iter().map(|(key, open)| (key.clone(), open.request.to_json())).collect();
                 task["inputRequests"] = open.into();
             }
             (TaskStatus::Completed, Some(Ok(result))) => task["result"] = result.parse().unwrap_or_default(),
@@ -238,7 +238,7 @@ impl Task {
     }
 
     fn end(self: &Arc<Self>, status: TaskStatus, outcome: Result<RawJson, RpcError>) -> bool {
-        let (fetchers, questions) = {
+        let (fetchers, open_requests) = {
             let mut state = self.state.lock();
             if !state.status.may_become(status) {
                 return false;
@@ -249,10 +249,10 @@ impl Task {
                 state.message = Some(error.message.clone());
             }
             state.outcome = Some(outcome);
-            (std::mem::take(&mut state.fetchers), std::mem::take(&mut state.questions))
+            (std::mem::take(&mut state.fetchers), std::mem::take(&mut state.open_requests))
         };
-        for question in questions.into_values() {
-            (question.on_response)(Err(ClientRequestError::Cancelled));
+        for open in open_requests.into_values() {
+            (open.on_response)(Err(ClientRequestError::Cancelled));
         }
         self.notify();
         for Fetcher { context, responder } in fetchers {
@@ -291,7 +291,7 @@ impl Task {
                         task.forget_fetcher(&gone);
                     }
                 }));
-                self.send_questions();
+                self.send_open_requests();
                 return;
             }
         }
@@ -307,7 +307,7 @@ impl Task {
         };
     }
 
-    /// Asks the client; the task waits for it (TSK-14). Gives the key of the question.
+    /// Asks the client; the task waits for it (TSK-14). Gives the key of the request.
     pub(in crate::server) fn ask(
         self: &Arc<Self>,
         key: &str,
@@ -324,13 +324,13 @@ impl Task {
             if self.is_of_session() {
                 self.relate(&mut request.params);
             }
-            state.questions.insert(key.clone(), TaskQuestion { request, timeout, on_response, sent: false });
+            state.open_requests.insert(key.clone(), OpenInputRequest { request, timeout, on_response, sent: false });
             state.status = TaskStatus::InputRequired;
             state.updated = self.runtime.unix_time();
             key
         };
         self.notify();
-        self.send_questions();
+        self.send_open_requests();
         self.give_up_later(key.clone(), timeout);
         Ok(key)
     }
@@ -347,9 +347,9 @@ impl Task {
         }));
     }
 
-    /// In the legacy era, questions go out on the stream of a request for the result (TSK-19).
-    fn send_questions(self: &Arc<Self>) {
-        let (context, questions) = {
+    /// In the legacy era, requests go out on the stream of a request for the result (TSK-19).
+    fn send_open_requests(self: &Arc<Self>) {
+        let (context, open_requests) = {
             let mut state = self.state.lock();
             let is_open = |fetcher: &&Fetcher| {
                 let RequestContext { connection, reply, cancellation, .. } = &*fetcher.context;
@@ -357,16 +357,16 @@ impl Task {
             };
             let way_back = state.fetchers.iter().find(is_open);
             let Some(context) = way_back.map(|fetcher| Arc::clone(&fetcher.context)) else { return };
-            let unsent = state.questions.iter_mut().filter(|(_, question)| !question.sent);
-            let questions: Vec<_> = unsent
-                .map(|(key, question)| {
-                    question.sent = true;
-                    (key.clone(), question.request.clone(), question.timeout)
+            let unsent = state.open_requests.iter_mut().filter(|(_, open)| !open.sent);
+            let open_requests: Vec<_> = unsent
+                .map(|(key, open)| {
+                    open.sent = true;
+                    (key.clone(), open.request.clone(), open.timeout)
                 })
                 .collect();
-            (context, questions)
+            (context, open_requests)
         };
-        for (key, request, timeout) in questions {
+        for (key, request, timeout) in open_requests {
             let task = Arc::clone(self);
             let name = key.clone();
             let on_response = Box::new(move |answer| task.answered_or_unsent(&name, answer));
@@ -376,39 +376,39 @@ impl Task {
         }
     }
 
-    /// A question whose stream went away goes out on another, now or later.
+    /// A request whose stream went away goes out on another, now or later.
     fn answered_or_unsent(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
         match answer {
             Err(ClientRequestError::Cancelled | ClientRequestError::Closed | ClientRequestError::NotReachable) => {
-                if let Some(question) = self.state.lock().questions.get_mut(key) {
-                    question.sent = false;
+                if let Some(open) = self.state.lock().open_requests.get_mut(key) {
+                    open.sent = false;
                 }
-                self.send_questions();
+                self.send_open_requests();
             }
             answer => self.answered(key, answer),
         }
     }
 
-    /// A question has its answer; with the last one the task goes on.
+    /// A request has its answer; with the last one the task goes on.
     fn answered(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
-        let question = {
+        let open = {
             let mut state = self.state.lock();
-            let Some(question) = state.questions.shift_remove(key) else { return };
-            if state.questions.is_empty() && state.status == TaskStatus::InputRequired {
+            let Some(open) = state.open_requests.shift_remove(key) else { return };
+            if state.open_requests.is_empty() && state.status == TaskStatus::InputRequired {
                 state.status = TaskStatus::Working;
             }
             state.updated = self.runtime.unix_time();
-            question
+            open
         };
         self.notify();
-        (question.on_response)(answer);
+        (open.on_response)(answer);
     }
 
     /// Takes the answers of `tasks/update`. Keys that are not open are ignored (TKX-18), and so is
     /// what answers something else.
     pub(in crate::server) fn update(self: &Arc<Self>, responses: Map<String, Value>) {
         for (key, response) in responses {
-            let request = self.state.lock().questions.get(&key).map(|question| question.request.clone());
+            let request = self.state.lock().open_requests.get(&key).map(|open| open.request.clone());
             let Some(request) = request else { continue };
             match request.read(Answer::Given(response)) {
                 Err(ClientRequestError::Suspended) => {}
@@ -417,7 +417,7 @@ impl Task {
         }
     }
 
-    /// A question that the handler does not wait for any more.
+    /// A request that the handler does not wait for any more.
     pub(in crate::server) fn withdraw(self: &Arc<Self>, key: &str) {
         self.answered(key, Err(ClientRequestError::Cancelled));
     }
