@@ -208,7 +208,7 @@ def test_variables_that_may_be_absent_or_are_lists() -> None:
         async with Client(server) as client:
 
             async def read(uri: str) -> Any:
-                result = await client._request({"method": "resources/read", "params": {"uri": uri}})
+                result = await client.request("resources/read", {"uri": uri})
                 return json.loads(result["contents"][0]["text"])
 
             assert await read("files://a") == [["a"], 1, None]

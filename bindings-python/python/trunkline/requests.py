@@ -22,7 +22,6 @@ def request_json(
     *,
     progress: bool = False,
     all_pages: bool = False,
-    **more: Any,
 ) -> dict[str, Any]:
     """One request as the core takes it."""
     json: dict[str, Any] = {"method": method}
@@ -34,7 +33,7 @@ def request_json(
         json["progress"] = True
     if all_pages:
         json["all"] = True
-    return json | {name: value for name, value in more.items() if value is not None}
+    return json
 
 
 def read_answer(method: str, read: Callable[[Any], T], answer: Any) -> T:

@@ -811,8 +811,14 @@ const INPUT: [(&str, &str, &str); 3] = [
     ("input_responses", "Mapping[str, Any] | None = None", "The answers to the requests of that error, by their keys."),
     ("request_state", "str | None = None", "The `request_state` of that error."),
 ];
-const INPUT_MEMBERS: &str =
-    ", manualInput=manual_input or None, inputResponses=jsonable(input_responses), requestState=request_state";
+/// The statements that put them into a request.
+const INPUT_MEMBERS: &str = r#"        if manual_input:
+            json["manualInput"] = True
+        if input_responses is not None:
+            json["inputResponses"] = jsonable(input_responses)
+        if request_state is not None:
+            json["requestState"] = request_state
+"#;
 
 /// The request and the notification of a client for what has no method of its own.
 const REQUEST: &str = r#"
@@ -822,9 +828,6 @@ const REQUEST: &str = r#"
 
     def _cancel(self, ticket: int) -> None:
         raise NotImplementedError
-
-    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
-        return (await self._ask(None, json, on_progress))[1]
 
     async def request(self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None, max_timeout: float | None = None, on_progress: OnProgress | None = None, manual_input: bool = False, input_responses: Mapping[str, Any] | None = None, request_state: str | None = None) -> Any:
         """A request of the protocol that has no method of its own. Returns the result as JSON.
@@ -846,8 +849,9 @@ const REQUEST: &str = r#"
             ClosedError, TransportError: The connection ended before the answer.
         """
         given = None if params is None else dict(params)
-        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None, manualInput=manual_input or None, inputResponses=jsonable(input_responses), requestState=request_state)
-        return await self._request(json, on_progress)
+        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
+        INPUT_MEMBERS
+        return (await self._ask(None, json, on_progress))[1]
 
     def _note(self, json: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -878,7 +882,7 @@ fn operations(surface: &Surface) -> String {
     text += "from ...options import camel_case, in_ms\nfrom ...requests import OnProgress, params_of, read_answer, \
              request_json\nfrom ...schema.jsonable import jsonable\nfrom ..tool_results import expect, read_tool_result\nfrom .streams import AsyncClientTask, AsyncSubscription\n\nT = TypeVar(\"T\")\n\n\nclass AsyncOperations:\n    \"\"\"The requests of a client, one method \
              each.\"\"\"\n";
-    text += REQUEST;
+    text += &REQUEST.replace("        INPUT_MEMBERS\n", INPUT_MEMBERS);
     text += &streams::methods(surface);
     for operation in client() {
         text += &match &operation.list {
@@ -946,14 +950,7 @@ fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
     let returned = if typed { "Any" } else { &*result };
     let _ = write!(text, "\n    async def {name}({}) -> {returned}:\n", parameters.join(", "));
     text += &method_doc(operation, all, page);
-    let mut members: Vec<String> = operation.fixed.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
-    let params = operation.params.iter().filter(|field| field.name != "meta");
-    members.extend(params.map(|field| format!("\"{}\": {}", field.json, field.name)));
-    if page {
-        members.push("\"cursor\": cursor".into());
-    }
-    members.push("\"_meta\": meta".into());
-    let _ = writeln!(text, "        params = params_of({{{}}})", members.join(", "));
+    text += &params(operation, page);
     let mut options = String::new();
     if operation.progress {
         options += ", progress=on_progress is not None";
@@ -961,14 +958,19 @@ fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
     if all {
         options += ", all_pages=True";
     }
+    let given = if params_are_given(operation) { "params" } else { "params or None" };
+    let _ = writeln!(text, "        json = request_json(\"{method}\", {given}, timeout, max_timeout{options})");
     if operation.input {
-        options += INPUT_MEMBERS;
+        text += INPUT_MEMBERS;
     }
-    let json = format!("request_json(\"{method}\", params, timeout, max_timeout{options})");
-    let json = if typed { format!("expect({json}, result)") } else { json };
-    let _ = writeln!(text, "        json = {json}");
-    let request =
-        if operation.progress { "await self._request(json, on_progress)" } else { "await self._request(json)" };
+    if typed {
+        text += "        if result is not None:\n            json = expect(json, result)\n";
+    }
+    let request = if operation.progress {
+        "(await self._ask(None, json, on_progress))[1]"
+    } else {
+        "(await self._ask(None, json))[1]"
+    };
     let _ = match (&operation.result, list) {
         _ if typed => writeln!(text, "        return read_tool_result(result, raise_on_error, {request})"),
         (Some(result), Some((list, true))) => {
@@ -978,6 +980,29 @@ fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
         (Some(result), _) => writeln!(text, "        return read_answer(\"{method}\", {result}.from_json, {request})"),
         (None, _) => writeln!(text, "        {request}"),
     };
+    text
+}
+
+/// Returns whether a request never goes without parameters.
+fn params_are_given(operation: &Operation) -> bool {
+    !operation.fixed.is_empty() || operation.params.iter().any(|field| field.presence == Presence::Required)
+}
+
+/// The statements that make the parameters of a request. Made without a function of their own: each
+/// call of a tool runs through them.
+fn params(operation: &Operation, page: bool) -> String {
+    let params = || operation.params.iter().filter(|field| field.name != "meta");
+    let mut always: Vec<String> = operation.fixed.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+    let (required, optional): (Vec<&Field>, Vec<&Field>) =
+        params().partition(|field| field.presence == Presence::Required);
+    always.extend(required.iter().map(|field| format!("\"{}\": {}", field.json, field.name)));
+    let mut given: Vec<(&str, &str)> = optional.iter().map(|field| (&*field.json, &*field.name)).collect();
+    given.extend(page.then_some(("cursor", "cursor")));
+    given.push(("_meta", "meta"));
+    let mut text = format!("        params: dict[str, Any] = {{{}}}\n", always.join(", "));
+    for (json, name) in given {
+        let _ = writeln!(text, "        if {name} is not None:\n            params[\"{json}\"] = {name}");
+    }
     text
 }
 

@@ -63,7 +63,7 @@ class Port(Lifecycle):
             TrunklineError: why there is none.
         """
         try:
-            return await self.reply(handle)
+            return await self.answer(handle)
         except BaseException:
             self._listeners.pop(handle, None)
             self.hosts.pop(handle, None)
@@ -108,33 +108,22 @@ class Port(Lifecycle):
             self._poll_soon()
         return ticket
 
-    async def reply(self, ticket: int) -> Any:
-        """The reply to an open or a request.
+    async def answer(self, ticket: int) -> Any:
+        """The reply to an open or a request; cancelling the task cancels the request.
 
         Raises:
             TrunklineError: what the core reported instead.
         """
         try:
             ok, body = await self._replies[ticket]
+        except BaseException as cancelled:  # of asyncio, or of another event loop's own
+            self.cancel(ticket, str(cancelled))
+            raise
         finally:
             self._replies.pop(ticket, None)
         if not ok:
             raise from_object(body)
         return body
-
-    async def answer(self, ticket: int) -> Any:
-        """The result of a request; cancelling the task cancels the request.
-
-        Raises:
-            TrunklineError: what the core reported instead.
-        """
-        try:
-            return await self.reply(ticket)
-        except Exception:
-            raise
-        except BaseException as cancelled:  # of asyncio, or of another event loop's own
-            self.cancel(ticket, str(cancelled))
-            raise
 
     def http_request(self, listener: int, head: dict[str, Any], exchange: Exchange) -> int:
         """Gives the head of a web framework's request to a mounted listener; the response goes to `exchange`."""

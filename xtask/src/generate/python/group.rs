@@ -123,11 +123,11 @@ fn method(row: &GroupOperation) -> String {
         Some(_) => (
             "list[GroupServer]",
             format!(
-                "answer = await self._request({json})\n        return read_answer(\"{name}\", lambda answer: \
+                "_, answer = await self._ask(None, {json})\n        return read_answer(\"{name}\", lambda answer: \
                  [server_from_json(server) for server in answer[\"servers\"]], answer)"
             ),
         ),
-        None => ("None", format!("await self._request({json})")),
+        None => ("None", format!("await self._ask(None, {json})")),
     };
     let mut arguments: Vec<(String, String)> =
         params.iter().map(|field| (field.name.clone(), field.doc.clone())).collect();

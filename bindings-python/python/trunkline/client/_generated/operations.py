@@ -51,9 +51,6 @@ class AsyncOperations:
     def _cancel(self, ticket: int) -> None:
         raise NotImplementedError
 
-    async def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
-        return (await self._ask(None, json, on_progress))[1]
-
     async def request(
         self,
         method: str,
@@ -85,17 +82,14 @@ class AsyncOperations:
             ClosedError, TransportError: The connection ended before the answer.
         """
         given = None if params is None else dict(params)
-        json = request_json(
-            method,
-            given,
-            timeout,
-            max_timeout,
-            progress=on_progress is not None,
-            manualInput=manual_input or None,
-            inputResponses=jsonable(input_responses),
-            requestState=request_state,
-        )
-        return await self._request(json, on_progress)
+        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
+        if manual_input:
+            json["manualInput"] = True
+        if input_responses is not None:
+            json["inputResponses"] = jsonable(input_responses)
+        if request_state is not None:
+            json["requestState"] = request_state
+        return (await self._ask(None, json, on_progress))[1]
 
     def _note(self, json: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -189,9 +183,11 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("tools/list", params, timeout, max_timeout, all_pages=True)
-        return read_answer("tools/list", ListToolsResult.from_json, await self._request(json)).tools
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("tools/list", params or None, timeout, max_timeout, all_pages=True)
+        return read_answer("tools/list", ListToolsResult.from_json, (await self._ask(None, json))[1]).tools
 
     async def list_tools_page(
         self,
@@ -214,9 +210,13 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("tools/list", params, timeout, max_timeout)
-        return read_answer("tools/list", ListToolsResult.from_json, await self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("tools/list", params or None, timeout, max_timeout)
+        return read_answer("tools/list", ListToolsResult.from_json, (await self._ask(None, json))[1])
 
     @overload
     async def call_tool(
@@ -290,21 +290,21 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"name": name, "arguments": arguments, "_meta": meta})
-        json = expect(
-            request_json(
-                "tools/call",
-                params,
-                timeout,
-                max_timeout,
-                progress=on_progress is not None,
-                manualInput=manual_input or None,
-                inputResponses=jsonable(input_responses),
-                requestState=request_state,
-            ),
-            result,
-        )
-        return read_tool_result(result, raise_on_error, await self._request(json, on_progress))
+        params: dict[str, Any] = {"name": name}
+        if arguments is not None:
+            params["arguments"] = arguments
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None)
+        if manual_input:
+            json["manualInput"] = True
+        if input_responses is not None:
+            json["inputResponses"] = jsonable(input_responses)
+        if request_state is not None:
+            json["requestState"] = request_state
+        if result is not None:
+            json = expect(json, result)
+        return read_tool_result(result, raise_on_error, (await self._ask(None, json, on_progress))[1])
 
     async def list_resources(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -321,9 +321,11 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("resources/list", params, timeout, max_timeout, all_pages=True)
-        return read_answer("resources/list", ListResourcesResult.from_json, await self._request(json)).resources
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("resources/list", params or None, timeout, max_timeout, all_pages=True)
+        return read_answer("resources/list", ListResourcesResult.from_json, (await self._ask(None, json))[1]).resources
 
     async def list_resources_page(
         self,
@@ -346,9 +348,13 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("resources/list", params, timeout, max_timeout)
-        return read_answer("resources/list", ListResourcesResult.from_json, await self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("resources/list", params or None, timeout, max_timeout)
+        return read_answer("resources/list", ListResourcesResult.from_json, (await self._ask(None, json))[1])
 
     async def list_resource_templates(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -366,10 +372,12 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("resources/templates/list", params, timeout, max_timeout, all_pages=True)
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("resources/templates/list", params or None, timeout, max_timeout, all_pages=True)
         return read_answer(
-            "resources/templates/list", ListResourceTemplatesResult.from_json, await self._request(json)
+            "resources/templates/list", ListResourceTemplatesResult.from_json, (await self._ask(None, json))[1]
         ).resource_templates
 
     async def list_resource_templates_page(
@@ -394,9 +402,15 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("resources/templates/list", params, timeout, max_timeout)
-        return read_answer("resources/templates/list", ListResourceTemplatesResult.from_json, await self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("resources/templates/list", params or None, timeout, max_timeout)
+        return read_answer(
+            "resources/templates/list", ListResourceTemplatesResult.from_json, (await self._ask(None, json))[1]
+        )
 
     async def read_resource(
         self,
@@ -428,18 +442,19 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"uri": uri, "_meta": meta})
-        json = request_json(
-            "resources/read",
-            params,
-            timeout,
-            max_timeout,
-            progress=on_progress is not None,
-            manualInput=manual_input or None,
-            inputResponses=jsonable(input_responses),
-            requestState=request_state,
+        params: dict[str, Any] = {"uri": uri}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("resources/read", params, timeout, max_timeout, progress=on_progress is not None)
+        if manual_input:
+            json["manualInput"] = True
+        if input_responses is not None:
+            json["inputResponses"] = jsonable(input_responses)
+        if request_state is not None:
+            json["requestState"] = request_state
+        return read_answer(
+            "resources/read", ReadResourceResult.from_json, (await self._ask(None, json, on_progress))[1]
         )
-        return read_answer("resources/read", ReadResourceResult.from_json, await self._request(json, on_progress))
 
     async def list_prompts(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -456,9 +471,11 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("prompts/list", params, timeout, max_timeout, all_pages=True)
-        return read_answer("prompts/list", ListPromptsResult.from_json, await self._request(json)).prompts
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("prompts/list", params or None, timeout, max_timeout, all_pages=True)
+        return read_answer("prompts/list", ListPromptsResult.from_json, (await self._ask(None, json))[1]).prompts
 
     async def list_prompts_page(
         self,
@@ -481,9 +498,13 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("prompts/list", params, timeout, max_timeout)
-        return read_answer("prompts/list", ListPromptsResult.from_json, await self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("prompts/list", params or None, timeout, max_timeout)
+        return read_answer("prompts/list", ListPromptsResult.from_json, (await self._ask(None, json))[1])
 
     async def get_prompt(
         self,
@@ -517,18 +538,19 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"name": name, "arguments": arguments, "_meta": meta})
-        json = request_json(
-            "prompts/get",
-            params,
-            timeout,
-            max_timeout,
-            progress=on_progress is not None,
-            manualInput=manual_input or None,
-            inputResponses=jsonable(input_responses),
-            requestState=request_state,
-        )
-        return read_answer("prompts/get", GetPromptResult.from_json, await self._request(json, on_progress))
+        params: dict[str, Any] = {"name": name}
+        if arguments is not None:
+            params["arguments"] = arguments
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("prompts/get", params, timeout, max_timeout, progress=on_progress is not None)
+        if manual_input:
+            json["manualInput"] = True
+        if input_responses is not None:
+            json["inputResponses"] = jsonable(input_responses)
+        if request_state is not None:
+            json["requestState"] = request_state
+        return read_answer("prompts/get", GetPromptResult.from_json, (await self._ask(None, json, on_progress))[1])
 
     async def complete(
         self,
@@ -556,9 +578,13 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"ref": reference, "argument": argument, "context": context, "_meta": meta})
+        params: dict[str, Any] = {"ref": reference, "argument": argument}
+        if context is not None:
+            params["context"] = context
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("completion/complete", params, timeout, max_timeout)
-        return read_answer("completion/complete", CompleteResult.from_json, await self._request(json))
+        return read_answer("completion/complete", CompleteResult.from_json, (await self._ask(None, json))[1])
 
     async def list_skills(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -576,9 +602,11 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("skills/list", params, timeout, max_timeout, all_pages=True)
-        return read_answer("skills/list", ListSkillsResult.from_json, await self._request(json)).skills
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("skills/list", params or None, timeout, max_timeout, all_pages=True)
+        return read_answer("skills/list", ListSkillsResult.from_json, (await self._ask(None, json))[1]).skills
 
     async def list_skills_page(
         self,
@@ -602,9 +630,13 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("skills/list", params, timeout, max_timeout)
-        return read_answer("skills/list", ListSkillsResult.from_json, await self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("skills/list", params or None, timeout, max_timeout)
+        return read_answer("skills/list", ListSkillsResult.from_json, (await self._ask(None, json))[1])
 
     async def get_skill(
         self,
@@ -627,9 +659,11 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"uri": uri, "_meta": meta})
+        params: dict[str, Any] = {"uri": uri}
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("skills/get", params, timeout, max_timeout)
-        return read_answer("skills/get", GetSkillResult.from_json, await self._request(json))
+        return read_answer("skills/get", GetSkillResult.from_json, (await self._ask(None, json))[1])
 
     async def list_tasks(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -646,9 +680,11 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("tasks/list", params, timeout, max_timeout, all_pages=True)
-        return read_answer("tasks/list", ListTasksResult.from_json, await self._request(json)).tasks
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("tasks/list", params or None, timeout, max_timeout, all_pages=True)
+        return read_answer("tasks/list", ListTasksResult.from_json, (await self._ask(None, json))[1]).tasks
 
     async def list_tasks_page(
         self,
@@ -672,9 +708,13 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("tasks/list", params, timeout, max_timeout)
-        return read_answer("tasks/list", ListTasksResult.from_json, await self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("tasks/list", params or None, timeout, max_timeout)
+        return read_answer("tasks/list", ListTasksResult.from_json, (await self._ask(None, json))[1])
 
     async def get_task(
         self,
@@ -697,9 +737,11 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"taskId": task_id, "_meta": meta})
+        params: dict[str, Any] = {"taskId": task_id}
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("tasks/get", params, timeout, max_timeout)
-        return read_answer("tasks/get", Task.from_json, await self._request(json))
+        return read_answer("tasks/get", Task.from_json, (await self._ask(None, json))[1])
 
     async def cancel_task(
         self,
@@ -722,9 +764,11 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"taskId": task_id, "_meta": meta})
+        params: dict[str, Any] = {"taskId": task_id}
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("tasks/cancel", params, timeout, max_timeout)
-        await self._request(json)
+        (await self._ask(None, json))[1]
 
     async def ping(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -741,9 +785,11 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("ping", params, timeout, max_timeout)
-        await self._request(json)
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("ping", params or None, timeout, max_timeout)
+        (await self._ask(None, json))[1]
 
     async def load_skill(
         self,
@@ -767,9 +813,11 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"skill": skill, "_meta": meta})
+        params: dict[str, Any] = {"skill": skill}
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("load_skill", params, timeout, max_timeout)
-        return read_answer("load_skill", ResourceContents.from_json, await self._request(json))
+        return read_answer("load_skill", ResourceContents.from_json, (await self._ask(None, json))[1])
 
     async def read_skill_file(
         self,
@@ -794,6 +842,8 @@ class AsyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"skill": skill, "file": file, "_meta": meta})
+        params: dict[str, Any] = {"skill": skill, "file": file}
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("read_skill_file", params, timeout, max_timeout)
-        return read_answer("read_skill_file", ResourceContents.from_json, await self._request(json))
+        return read_answer("read_skill_file", ResourceContents.from_json, (await self._ask(None, json))[1])

@@ -49,9 +49,6 @@ class SyncOperations:
     def _cancel(self, ticket: int) -> None:
         raise NotImplementedError
 
-    def _request(self, json: dict[str, Any], on_progress: OnProgress | None = None) -> Any:
-        return (self._ask(None, json, on_progress))[1]
-
     def request(
         self,
         method: str,
@@ -83,17 +80,14 @@ class SyncOperations:
             ClosedError, TransportError: The connection ended before the answer.
         """
         given = None if params is None else dict(params)
-        json = request_json(
-            method,
-            given,
-            timeout,
-            max_timeout,
-            progress=on_progress is not None,
-            manualInput=manual_input or None,
-            inputResponses=jsonable(input_responses),
-            requestState=request_state,
-        )
-        return self._request(json, on_progress)
+        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
+        if manual_input:
+            json["manualInput"] = True
+        if input_responses is not None:
+            json["inputResponses"] = jsonable(input_responses)
+        if request_state is not None:
+            json["requestState"] = request_state
+        return (self._ask(None, json, on_progress))[1]
 
     def _note(self, json: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -187,9 +181,11 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("tools/list", params, timeout, max_timeout, all_pages=True)
-        return read_answer("tools/list", ListToolsResult.from_json, self._request(json)).tools
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("tools/list", params or None, timeout, max_timeout, all_pages=True)
+        return read_answer("tools/list", ListToolsResult.from_json, (self._ask(None, json))[1]).tools
 
     def list_tools_page(
         self,
@@ -212,9 +208,13 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("tools/list", params, timeout, max_timeout)
-        return read_answer("tools/list", ListToolsResult.from_json, self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("tools/list", params or None, timeout, max_timeout)
+        return read_answer("tools/list", ListToolsResult.from_json, (self._ask(None, json))[1])
 
     @overload
     def call_tool(
@@ -288,21 +288,21 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"name": name, "arguments": arguments, "_meta": meta})
-        json = expect(
-            request_json(
-                "tools/call",
-                params,
-                timeout,
-                max_timeout,
-                progress=on_progress is not None,
-                manualInput=manual_input or None,
-                inputResponses=jsonable(input_responses),
-                requestState=request_state,
-            ),
-            result,
-        )
-        return read_tool_result(result, raise_on_error, self._request(json, on_progress))
+        params: dict[str, Any] = {"name": name}
+        if arguments is not None:
+            params["arguments"] = arguments
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("tools/call", params, timeout, max_timeout, progress=on_progress is not None)
+        if manual_input:
+            json["manualInput"] = True
+        if input_responses is not None:
+            json["inputResponses"] = jsonable(input_responses)
+        if request_state is not None:
+            json["requestState"] = request_state
+        if result is not None:
+            json = expect(json, result)
+        return read_tool_result(result, raise_on_error, (self._ask(None, json, on_progress))[1])
 
     def list_resources(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -319,9 +319,11 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("resources/list", params, timeout, max_timeout, all_pages=True)
-        return read_answer("resources/list", ListResourcesResult.from_json, self._request(json)).resources
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("resources/list", params or None, timeout, max_timeout, all_pages=True)
+        return read_answer("resources/list", ListResourcesResult.from_json, (self._ask(None, json))[1]).resources
 
     def list_resources_page(
         self,
@@ -344,9 +346,13 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("resources/list", params, timeout, max_timeout)
-        return read_answer("resources/list", ListResourcesResult.from_json, self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("resources/list", params or None, timeout, max_timeout)
+        return read_answer("resources/list", ListResourcesResult.from_json, (self._ask(None, json))[1])
 
     def list_resource_templates(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -364,10 +370,12 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("resources/templates/list", params, timeout, max_timeout, all_pages=True)
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("resources/templates/list", params or None, timeout, max_timeout, all_pages=True)
         return read_answer(
-            "resources/templates/list", ListResourceTemplatesResult.from_json, self._request(json)
+            "resources/templates/list", ListResourceTemplatesResult.from_json, (self._ask(None, json))[1]
         ).resource_templates
 
     def list_resource_templates_page(
@@ -392,9 +400,15 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("resources/templates/list", params, timeout, max_timeout)
-        return read_answer("resources/templates/list", ListResourceTemplatesResult.from_json, self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("resources/templates/list", params or None, timeout, max_timeout)
+        return read_answer(
+            "resources/templates/list", ListResourceTemplatesResult.from_json, (self._ask(None, json))[1]
+        )
 
     def read_resource(
         self,
@@ -426,18 +440,17 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"uri": uri, "_meta": meta})
-        json = request_json(
-            "resources/read",
-            params,
-            timeout,
-            max_timeout,
-            progress=on_progress is not None,
-            manualInput=manual_input or None,
-            inputResponses=jsonable(input_responses),
-            requestState=request_state,
-        )
-        return read_answer("resources/read", ReadResourceResult.from_json, self._request(json, on_progress))
+        params: dict[str, Any] = {"uri": uri}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("resources/read", params, timeout, max_timeout, progress=on_progress is not None)
+        if manual_input:
+            json["manualInput"] = True
+        if input_responses is not None:
+            json["inputResponses"] = jsonable(input_responses)
+        if request_state is not None:
+            json["requestState"] = request_state
+        return read_answer("resources/read", ReadResourceResult.from_json, (self._ask(None, json, on_progress))[1])
 
     def list_prompts(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -454,9 +467,11 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("prompts/list", params, timeout, max_timeout, all_pages=True)
-        return read_answer("prompts/list", ListPromptsResult.from_json, self._request(json)).prompts
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("prompts/list", params or None, timeout, max_timeout, all_pages=True)
+        return read_answer("prompts/list", ListPromptsResult.from_json, (self._ask(None, json))[1]).prompts
 
     def list_prompts_page(
         self,
@@ -479,9 +494,13 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("prompts/list", params, timeout, max_timeout)
-        return read_answer("prompts/list", ListPromptsResult.from_json, self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("prompts/list", params or None, timeout, max_timeout)
+        return read_answer("prompts/list", ListPromptsResult.from_json, (self._ask(None, json))[1])
 
     def get_prompt(
         self,
@@ -515,18 +534,19 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"name": name, "arguments": arguments, "_meta": meta})
-        json = request_json(
-            "prompts/get",
-            params,
-            timeout,
-            max_timeout,
-            progress=on_progress is not None,
-            manualInput=manual_input or None,
-            inputResponses=jsonable(input_responses),
-            requestState=request_state,
-        )
-        return read_answer("prompts/get", GetPromptResult.from_json, self._request(json, on_progress))
+        params: dict[str, Any] = {"name": name}
+        if arguments is not None:
+            params["arguments"] = arguments
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("prompts/get", params, timeout, max_timeout, progress=on_progress is not None)
+        if manual_input:
+            json["manualInput"] = True
+        if input_responses is not None:
+            json["inputResponses"] = jsonable(input_responses)
+        if request_state is not None:
+            json["requestState"] = request_state
+        return read_answer("prompts/get", GetPromptResult.from_json, (self._ask(None, json, on_progress))[1])
 
     def complete(
         self,
@@ -554,9 +574,13 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"ref": reference, "argument": argument, "context": context, "_meta": meta})
+        params: dict[str, Any] = {"ref": reference, "argument": argument}
+        if context is not None:
+            params["context"] = context
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("completion/complete", params, timeout, max_timeout)
-        return read_answer("completion/complete", CompleteResult.from_json, self._request(json))
+        return read_answer("completion/complete", CompleteResult.from_json, (self._ask(None, json))[1])
 
     def list_skills(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -574,9 +598,11 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("skills/list", params, timeout, max_timeout, all_pages=True)
-        return read_answer("skills/list", ListSkillsResult.from_json, self._request(json)).skills
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("skills/list", params or None, timeout, max_timeout, all_pages=True)
+        return read_answer("skills/list", ListSkillsResult.from_json, (self._ask(None, json))[1]).skills
 
     def list_skills_page(
         self,
@@ -600,9 +626,13 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("skills/list", params, timeout, max_timeout)
-        return read_answer("skills/list", ListSkillsResult.from_json, self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("skills/list", params or None, timeout, max_timeout)
+        return read_answer("skills/list", ListSkillsResult.from_json, (self._ask(None, json))[1])
 
     def get_skill(
         self,
@@ -625,9 +655,11 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"uri": uri, "_meta": meta})
+        params: dict[str, Any] = {"uri": uri}
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("skills/get", params, timeout, max_timeout)
-        return read_answer("skills/get", GetSkillResult.from_json, self._request(json))
+        return read_answer("skills/get", GetSkillResult.from_json, (self._ask(None, json))[1])
 
     def list_tasks(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -644,9 +676,11 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("tasks/list", params, timeout, max_timeout, all_pages=True)
-        return read_answer("tasks/list", ListTasksResult.from_json, self._request(json)).tasks
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("tasks/list", params or None, timeout, max_timeout, all_pages=True)
+        return read_answer("tasks/list", ListTasksResult.from_json, (self._ask(None, json))[1]).tasks
 
     def list_tasks_page(
         self,
@@ -670,9 +704,13 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"cursor": cursor, "_meta": meta})
-        json = request_json("tasks/list", params, timeout, max_timeout)
-        return read_answer("tasks/list", ListTasksResult.from_json, self._request(json))
+        params: dict[str, Any] = {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("tasks/list", params or None, timeout, max_timeout)
+        return read_answer("tasks/list", ListTasksResult.from_json, (self._ask(None, json))[1])
 
     def get_task(
         self,
@@ -695,9 +733,11 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"taskId": task_id, "_meta": meta})
+        params: dict[str, Any] = {"taskId": task_id}
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("tasks/get", params, timeout, max_timeout)
-        return read_answer("tasks/get", Task.from_json, self._request(json))
+        return read_answer("tasks/get", Task.from_json, (self._ask(None, json))[1])
 
     def cancel_task(
         self,
@@ -720,9 +760,11 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"taskId": task_id, "_meta": meta})
+        params: dict[str, Any] = {"taskId": task_id}
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("tasks/cancel", params, timeout, max_timeout)
-        self._request(json)
+        (self._ask(None, json))[1]
 
     def ping(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
@@ -739,9 +781,11 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"_meta": meta})
-        json = request_json("ping", params, timeout, max_timeout)
-        self._request(json)
+        params: dict[str, Any] = {}
+        if meta is not None:
+            params["_meta"] = meta
+        json = request_json("ping", params or None, timeout, max_timeout)
+        (self._ask(None, json))[1]
 
     def load_skill(
         self,
@@ -765,9 +809,11 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"skill": skill, "_meta": meta})
+        params: dict[str, Any] = {"skill": skill}
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("load_skill", params, timeout, max_timeout)
-        return read_answer("load_skill", ResourceContents.from_json, self._request(json))
+        return read_answer("load_skill", ResourceContents.from_json, (self._ask(None, json))[1])
 
     def read_skill_file(
         self,
@@ -792,6 +838,8 @@ class SyncOperations:
             TimeoutError: No answer came in time.
             ClosedError, TransportError: The connection ended before the answer.
         """
-        params = params_of({"skill": skill, "file": file, "_meta": meta})
+        params: dict[str, Any] = {"skill": skill, "file": file}
+        if meta is not None:
+            params["_meta"] = meta
         json = request_json("read_skill_file", params, timeout, max_timeout)
-        return read_answer("read_skill_file", ResourceContents.from_json, self._request(json))
+        return read_answer("read_skill_file", ResourceContents.from_json, (self._ask(None, json))[1])

@@ -47,7 +47,7 @@ class SyncClientGroup(SyncClient):
         Args:
             timeout: Seconds for it (default: those of connecting and closing).
         """
-        answer = self._request(request_json("servers", timeout=timeout))
+        _, answer = self._ask(None, request_json("servers", timeout=timeout))
         return read_answer("servers", lambda answer: [server_from_json(server) for server in answer["servers"]], answer)
 
     def add_server(self, name: str, target: ServerTarget, *, timeout: float | None = None) -> None:
@@ -63,7 +63,7 @@ class SyncClientGroup(SyncClient):
             InvalidArgumentError: There is a server of that name, or the target makes no sense.
             TrunklineError: It cannot be connected to.
         """
-        self._request(request_json("add_server", {"name": name, "target": jsonable(target)}, timeout))
+        self._ask(None, request_json("add_server", {"name": name, "target": jsonable(target)}, timeout))
 
     def remove_server(self, name: str, *, timeout: float | None = None) -> None:
         """Removes a server from the group and closes its connection. Requests that it has in flight fail as
@@ -76,7 +76,7 @@ class SyncClientGroup(SyncClient):
         Raises:
             InvalidArgumentError: There is no such server.
         """
-        self._request(request_json("remove_server", {"name": name}, timeout))
+        self._ask(None, request_json("remove_server", {"name": name}, timeout))
 
     def reconnect_server(self, name: str, *, timeout: float | None = None) -> None:
         """Connects to a server of the group again that is disconnected. One that is connected stays so.
@@ -89,4 +89,4 @@ class SyncClientGroup(SyncClient):
             InvalidArgumentError: There is no such server.
             TrunklineError: It cannot be connected to.
         """
-        self._request(request_json("reconnect_server", {"name": name}, timeout))
+        self._ask(None, request_json("reconnect_server", {"name": name}, timeout))

@@ -267,6 +267,10 @@ fn unreadable(error: &serde_json::Error) -> RpcError {
 
 /// The reason why a text is beyond its bounds, if it is.
 pub fn excess(text: &[u8], bounds: FrameBounds) -> Option<String> {
+    // Each level, and each value, is a byte at least.
+    if text.len() <= bounds.nesting.min(bounds.values) {
+        return None;
+    }
     scan(text, bounds).err()
 }
 
@@ -278,20 +282,12 @@ pub fn count_values(text: &[u8]) -> usize {
 /// Counts brackets and commas outside strings; whether they are where they belong is for the
 /// parser.
 fn scan(text: &[u8], bounds: FrameBounds) -> Result<usize, String> {
-    let (mut depth, mut values, mut position) = (0_usize, 1_usize, 0);
-    while let Some(&byte) = text.get(position) {
+    let (mut depth, mut values, mut rest) = (0_usize, 1_usize, text);
+    while let Some(position) = rest.iter().position(|byte| STRUCTURAL[usize::from(*byte)]) {
+        let byte = rest[position];
+        rest = &rest[position + 1..];
         match byte {
-            b'"' => {
-                position += 1;
-                while let Some(&byte) = text.get(position) {
-                    match byte {
-                        b'"' => break,
-                        b'\\' => position += 1,
-                        _ => {}
-                    }
-                    position += 1;
-                }
-            }
+            b'"' => rest = behind_string(rest),
             b'{' | b'[' => {
                 depth += 1;
                 values += 1;
@@ -300,15 +296,35 @@ fn scan(text: &[u8], bounds: FrameBounds) -> Result<usize, String> {
                 }
             }
             b',' => values += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
+            _ => depth = depth.saturating_sub(1),
         }
-        position += 1;
     }
     if values > bounds.values {
         return Err(format!("has more than {} JSON values", bounds.values));
     }
     Ok(values)
+}
+
+/// The bytes that begin a string, or count.
+const STRUCTURAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let (bytes, mut index) = (b"\"{}[],", 0);
+    while index < bytes.len() {
+        table[bytes[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
+/// The text behind the end of a string that has begun.
+fn behind_string(mut text: &[u8]) -> &[u8] {
+    while let Some(position) = text.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+        if text[position] == b'"' {
+            return &text[position + 1..];
+        }
+        text = text.get(position + 2..).unwrap_or_default();
+    }
+    &[]
 }
 
 #[cfg(test)]
