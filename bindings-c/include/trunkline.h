@@ -1859,8 +1859,8 @@ enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *cal
 /**
  * Asks the client's user to fill in a form. `params` is a JSON object, the params of
  * `elicitation/create` in the specification, with `message` and `requestedSchema`, or with
- * `"mode": "url"`, `message` and `url`. `key` says which answer belongs to which question; if it
- * is empty, questions are counted by kind. `callback` gets the ElicitResult as JSON; when, and
+ * `"mode": "url"`, `message` and `url`. `key` says which answer belongs to which request; if it
+ * is empty, requests are counted by kind. `callback` gets the ElicitResult as JSON; when, and
  * with which failures, as with `trunkline_call_start_request`. `destructor` fires exactly once,
  * also if this function fails.
  */
@@ -1875,7 +1875,7 @@ enum trunkline_result trunkline_call_elicit(struct trunkline_call *call,
 /**
  * Asks the client's model to continue a conversation. `params` is a JSON object, the params of
  * `sampling/createMessage` in the specification, with `messages` and `maxTokens`. `key` says
- * which answer belongs to which question; if it is empty, questions are counted by kind.
+ * which answer belongs to which request; if it is empty, requests are counted by kind.
  * `callback` gets the CreateMessageResult as JSON; when, and with which failures, as with
  * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
  */
@@ -1889,8 +1889,8 @@ enum trunkline_result trunkline_call_sample(struct trunkline_call *call,
 
 /**
  * Asks for the directories and files that the client lets the server work in. `key` says which
- * answer belongs to which question; if it is empty, questions are counted by kind. `callback`
- * gets the ListRootsResult as JSON; when, and with which failures, as with
+ * answer belongs to which request; if it is empty, requests are counted by kind. `callback` gets
+ * the ListRootsResult as JSON; when, and with which failures, as with
  * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
  */
 enum trunkline_result trunkline_call_list_roots(struct trunkline_call *call,
@@ -1975,8 +1975,8 @@ enum trunkline_result trunkline_server_remove_prompt(struct trunkline_server *se
 /**
  * Adds a completion, as `trunkline_server_add` does.
  *
- * - `reference`: A Reference object: the prompt or the resource template that has the argument.
- *   JSON.
+ * - `reference`: A CompletionReference object: the prompt or the resource template that has the
+ *   argument. JSON.
  * - `argument`: The name of the argument.
  */
 enum trunkline_result trunkline_server_add_completion(struct trunkline_server *server,
@@ -2862,10 +2862,10 @@ enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
                                                    struct trunkline_error **error);
 
 /**
- * A server asks the user to fill in a form. `callback` gets the specification's ElicitFormParams
- * as JSON, and answers with ElicitResult by `trunkline_call_return_result`. The capability is
- * declared to servers. `destructor` fires exactly once, when neither the options nor a client
- * uses `user_data` any more.
+ * A server asks the user to fill in a form. `callback` gets the `params` of the request, of a
+ * group with the `serverName`, as JSON, and answers with ElicitResult by
+ * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
+ * exactly once, when neither the options nor a client uses `user_data` any more.
  */
 enum trunkline_result trunkline_client_options_on_elicit(struct trunkline_client_options *options,
                                                          trunkline_call_callback callback,
@@ -2885,9 +2885,10 @@ enum trunkline_result trunkline_client_on_elicit(struct trunkline_client *client
 
 /**
  * A server asks the user to open a page; nobody may open it without the user's consent.
- * `callback` gets the specification's ElicitUrlParams as JSON, and answers with ElicitResult by
- * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
- * exactly once, when neither the options nor a client uses `user_data` any more.
+ * `callback` gets the `params` of the request, of a group with the `serverName`, as JSON, and
+ * answers with ElicitResult by `trunkline_call_return_result`. The capability is declared to
+ * servers. `destructor` fires exactly once, when neither the options nor a client uses
+ * `user_data` any more.
  */
 enum trunkline_result trunkline_client_options_on_elicit_url(struct trunkline_client_options *options,
                                                              trunkline_call_callback callback,
@@ -2906,8 +2907,8 @@ enum trunkline_result trunkline_client_on_elicit_url(struct trunkline_client *cl
                                                      struct trunkline_error **error);
 
 /**
- * A server asks the model to continue a conversation. `callback` gets the specification's
- * CreateMessageParams as JSON, and answers with CreateMessageResult by
+ * A server asks the model to continue a conversation. `callback` gets the `params` of the
+ * request, of a group with the `serverName`, as JSON, and answers with CreateMessageResult by
  * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
  * exactly once, when neither the options nor a client uses `user_data` any more.
  */
@@ -2929,9 +2930,10 @@ enum trunkline_result trunkline_client_on_sample(struct trunkline_client *client
 
 /**
  * A server asks the model to continue a conversation in which it may use tools. `callback` gets
- * the specification's CreateMessageParams as JSON, and answers with CreateMessageResult by
- * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
- * exactly once, when neither the options nor a client uses `user_data` any more.
+ * the `params` of the request, of a group with the `serverName`, as JSON, and answers with
+ * CreateMessageResult by `trunkline_call_return_result`. The capability is declared to servers.
+ * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
+ * more.
  */
 enum trunkline_result trunkline_client_options_on_sample_with_tools(struct trunkline_client_options *options,
                                                                     trunkline_call_callback callback,
