@@ -61,7 +61,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     }, handlers);
     const client = make(connection, handlers);
     const settings = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined };
-    const config = { client: settings, handlers: handlers.lanes, auth: authorization(auth) };
+    const config = { client: settings, handlers: handlers.lanes(), auth: authorization(auth) };
     client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as ConnectionDescription;
     return client;
   }
@@ -81,8 +81,8 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
    * to.
    */
   setHandlers(handlers: RequestHandlers): void {
+    this.#connection.notify({ handlers: this.#handlers.lanes(handlers) });
     this.#handlers.add(handlers);
-    this.#connection.notify({ handlers: this.#handlers.lanes });
   }
 
   /** Changes the roots. A server of a revision before 2026-07-28 is notified; others ask again. */

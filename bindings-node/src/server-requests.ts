@@ -26,9 +26,9 @@ export class Handlers {
     for (const [name, run] of Object.entries(transportFunctions(transport))) this.#callables.set(name, { run, answer: (result) => resultOf(result ?? {}) });
   }
 
-  /** The operations that are answered, as the core takes them. */
-  get lanes(): Record<string, "queue"> {
-    return Object.fromEntries([...this.#callables.keys()].map((operation) => [operation, "queue"]));
+  /** The operations that are answered, with those of more handlers, as the core takes them. */
+  lanes(more: ServerHandlers = {}): Record<string, "queue"> {
+    return Object.fromEntries([...this.#callables.keys(), ...given(more, operations).map(([name]) => operations[name])].map((operation) => [operation, "queue"]));
   }
 
   /** True if newer servers must be asked for notifications. */

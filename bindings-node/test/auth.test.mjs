@@ -221,7 +221,9 @@ async function freePort() {
 
 test("wrong credentials are named", async () => {
   for (const [auth, named] of [
-    [{ clientSecret: "x" }, /clientSecret: needs a clientId/],
+    [{ clientSecret: "x" }, /clientSecret needs clientId/],
+    [{ token: "x", dpop: true }, /dpop is for OAuth/],
+    [{ grant: "workload_identity", assertion: "jwt", redirectUri: "http://localhost/x" }, /redirectUri is for the grant authorization_code/],
     [{ redirectUri: "https://a.example/done" }, /redirectUri/],
     [{ grant: "workload_identity" }, /assertion/],
     [{ loginTimeout: -1 }, /loginTimeout/],
@@ -229,5 +231,13 @@ test("wrong credentials are named", async () => {
   ]) {
     await assert.rejects(Client.connect("http://a.example", { auth }), named);
   }
-  await assert.rejects(Client.connect(["node"], { auth: "x" }), /auth is for servers over HTTP/);
+  for (const target of [["node"], { command: "node" }]) await assert.rejects(Client.connect(target, { auth: "x" }), /auth is for servers over HTTP/);
+});
+
+test("functions of the authorization are given before connecting", async () => {
+  const client = await Client.connect(new Server({ name: "plain", version: "1.0.0" }));
+  assert.throws(() => client.setHandlers({ onAuthorize: () => ({ url: "" }) }), /authorize came too late/);
+  // The refused one is forgotten.
+  client.setHandlers({ onElicit: () => ({ action: "decline" }) });
+  await client.close();
 });

@@ -448,14 +448,20 @@ def test_wrong_credentials_are_named() -> None:
         with pytest.raises(TrunklineError, match="access_token failed"):
             await client.connect()
         for auth, named in [
-            (OAuth(client_secret="x"), "clientSecret: needs a clientId"),
+            (OAuth(client_secret="x"), "clientSecret needs clientId"),
             (OAuth(redirect_uri="https://a.example/done"), "redirectUri"),
             (OAuth(grant="workload_identity"), "assertion"),
+            (OAuth(token="x", dpop=True), "dpop is for OAuth"),
+            (OAuth(grant="client_credentials", redirect_uri="http://localhost/x"), "redirectUri is for"),
         ]:
             with pytest.raises(InvalidArgumentError, match=named):
                 await Client("http://a.example", auth=auth).connect()
-        with pytest.raises(InvalidArgumentError, match="auth is for servers over HTTP"):
-            await Client(guarded(), auth="x").connect()
+        for target in [guarded(), {"command": "server"}]:
+            with pytest.raises(InvalidArgumentError, match="auth is for servers over HTTP"):
+                await Client(target, auth="x").connect()
+        async with Client(guarded()) as late:
+            with pytest.raises(InvalidArgumentError, match="access_token came too late"):
+                late.on_access_token(fail)
 
     run(check())
     with pytest.raises(TypeError, match="clientid"):

@@ -3,7 +3,7 @@
 //! exists where the feature `full` is on.
 
 pub use crate::sync::{Condvar, Mutex};
-pub use trunkline_proto::described;
+pub use trunkline_proto::{described, options};
 
 pub use crate::client::{InFlight, reply::ReplyTo, skill_file_uri};
 pub use crate::transport::{

@@ -8,14 +8,12 @@ use std::{
     collections::BTreeMap,
     error::Error,
     io::{self, Write as _},
-    sync::Arc,
 };
 use trunkline::{
     ClientGroup, ClientOptions,
-    auth::OAuth,
+    auth::{CredentialStore, OAuth, OAuthOptions},
     client::ServersConfig,
     serde_json::{self, Value},
-    transport::FileStore,
 };
 
 const HELP: &str = r#"NAME [JSON]          calls a tool, such as: weather__forecast {"city": "Oslo"}
@@ -25,8 +23,8 @@ prompt NAME [JSON]   gets a prompt"#;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1).ok_or("usage: agent_host mcp.json")?;
-    let auth = OAuth::new(FileStore::of_user()?).with_client_name("Agent host");
-    let options = ClientOptions::default().with_terminal_forms(true).with_auth(Some(Arc::new(auth) as _));
+    let auth = OAuthOptions::default().with_client_name("Agent host").with_store(CredentialStore::File);
+    let options = ClientOptions::default().with_terminal_forms(true).with_auth(OAuth::new(auth)?);
     let group = ClientGroup::connect_with(ServersConfig::from_file(file)?, options, ()).await?;
     show(&group).await?;
     println!("{HELP}");

@@ -750,8 +750,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_ca(
     set!(options, options.endpoint.put("ca", text!(ca)))
 }
 
-/// Sets the certificate of the client in PEM, for servers that ask for one, and those of its
-/// issuers. For HTTP only.
+/// Sets the certificate of the client in PEM, for servers that ask for one (mTLS), and those of
+/// its issuers. For HTTP only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_client_certificate(
     options: *mut trunkline_client_options,
@@ -792,7 +792,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
 
 /// Sets whether the child process inherits the whole environment of this process, secrets
 /// included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`,
-/// on Windows those that programs need there. For child processes only.
+/// on Windows those that programs need there. Default false. For child processes only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     options: *mut trunkline_client_options,

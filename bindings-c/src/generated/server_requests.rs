@@ -162,7 +162,7 @@ pub unsafe extern "C" fn trunkline_client_options_on_authorize(
     set!(options, options.handlers.put("authorize", CallCallback::required(callback, user_data)?))
 }
 
-/// Gives the access token of a request, in the place of the option `auth`. `callback` gets
+/// Gives the access token of a request, in the place of the option `token`. `callback` gets
 /// TokenRequest as JSON, and answers with Token by `trunkline_call_return_result`. `destructor`
 /// fires exactly once, when neither the options nor a client uses `user_data` any more.
 #[unsafe(no_mangle)]
@@ -177,9 +177,10 @@ pub unsafe extern "C" fn trunkline_client_options_on_access_token(
 }
 
 /// Gives the user's ID token of the organization's identity provider (grant
-/// `enterprise_managed`). `callback` gets IdentityTokenRequest as JSON, and answers with Token by
-/// `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
-/// a client uses `user_data` any more.
+/// `enterprise_managed`), in the place of the option `identityToken`. `callback` gets
+/// IdentityTokenRequest as JSON, and answers with Token by `trunkline_call_return_result`.
+/// `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
+/// more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_identity_token(
     options: *mut trunkline_client_options,
@@ -191,10 +192,10 @@ pub unsafe extern "C" fn trunkline_client_options_on_identity_token(
     set!(options, options.handlers.put("identity_token", CallCallback::required(callback, user_data)?))
 }
 
-/// Gives the JWT by which the platform vouches for this workload (grant `workload_identity`).
-/// `callback` gets AssertionRequest as JSON, and answers with Token by
-/// `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
-/// a client uses `user_data` any more.
+/// Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in
+/// the place of the option `assertion`. `callback` gets AssertionRequest as JSON, and answers
+/// with Token by `trunkline_call_return_result`. `destructor` fires exactly once, when neither
+/// the options nor a client uses `user_data` any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_assertion(
     options: *mut trunkline_client_options,

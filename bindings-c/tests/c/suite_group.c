@@ -11,6 +11,27 @@ static void answer_with_name(trunkline_call *call, trunkline_str params, void *u
   trunkline_text_free(name);
 }
 
+/* A failure to connect to an entry of `mcpServers` with this authorization. */
+static void wrong_auth(const char *auth, const char *server, const char *part) {
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_auth(options, trunkline_str_of(auth)) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, part, trunkline_client_connect_config(trunkline_str_of(server), options, &client, &error));
+  CHECK(client == NULL);
+  trunkline_client_options_free(options);
+}
+
+static void wrong_credentials(void) {
+  static const char *http = "{\"url\": \"http://a.example/mcp\"}";
+  wrong_auth("{}", "{\"command\": \"server\"}", "auth is for servers over HTTP");
+  wrong_auth("{\"token\": \"x\", \"dpop\": true}", http, "dpop is for OAuth");
+  wrong_auth("{\"clientSecret\": \"x\"}", http, "clientSecret needs clientId");
+  wrong_auth("{\"grant\": \"workload_identity\"}", http, "assertion is missing");
+  wrong_auth("{\"grant\": \"workload_identity\", \"assertion\": \"jwt\", \"redirectUri\": \"http://localhost/x\"}", http,
+             "redirectUri is for the grant authorization_code");
+}
+
 static void group(void) {
   trunkline_server *server = asking_server();
   trunkline_listener *listener = listen_http(server);
@@ -60,6 +81,7 @@ static void group(void) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "needs either", trunkline_client_connect_config(S("{}"), NULL, &client, &error));
   CHECK(client == NULL && result == NULL);
   trunkline_client_options_free(options);
+  wrong_credentials();
   trunkline_listener_free(listener);
   trunkline_server_free(server);
 }

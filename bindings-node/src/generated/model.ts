@@ -866,7 +866,7 @@ export interface Token {
   token: string;
 }
 
-/** The need for an ID token of the user. */
+/** The need for an ID token of the user: the sign-on itself is the program's. */
 export interface IdentityTokenRequest {
   /** The token endpoint of the identity provider. */
   tokenEndpoint: string;

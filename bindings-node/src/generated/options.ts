@@ -335,25 +335,59 @@ export interface InputOptions {
 
 /** Access tokens that requests to an endpoint need: `transport.auth` of a listener. */
 export interface AuthOptions {
-  /** The public URL of the endpoint, which tokens must be issued for. */
-  resource: string;
   /**
-   * The issuers of JWTs that are accepted: https, or http on this machine. The authorization
-   * servers by default.
+   * The public URL of the endpoint, which tokens must be issued for (its canonical URI, RFC 8707).
    */
-  issuer?: string | readonly string[];
+  resource: string;
   /** The servers where clients get tokens. The issuers by default. */
   authorizationServers?: readonly string[];
-  /** Audiences of which a token must name one, in the place of the resource. */
-  audience?: string | readonly string[];
-  /** Scopes that the metadata tells clients to ask for. The required ones by default. */
+  /**
+   * Scopes that the metadata tells clients to ask for: those for basic use, not the whole
+   * catalogue. The required ones by default.
+   */
   scopes?: readonly string[];
   /** Scopes that every request needs. */
   requiredScopes?: readonly string[];
   /** Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`. */
   implies?: Readonly<Record<string, string[]>>;
   /**
-   * The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they are.
+   * Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are
+   * accepted. Default: `off`.
+   */
+  dpop?: DpopPolicy;
+  /** Algorithms by which proofs may be signed. All of them by default. */
+  dpopAlgorithms?: readonly string[];
+  /**
+   * Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that all
+   * processes of one endpoint share. Default: false.
+   */
+  dpopNonce?: boolean | string;
+  /**
+   * Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
+   * requests are refused with 503. Each process remembers its own, each proof for as long as its
+   * date is accepted, in some 20 bytes. Default: 500,000.
+   */
+  dpopProofs?: number;
+  /**
+   * The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs name it.
+   * By default the origin of the resource with the path of the request.
+   */
+  publicUrl?: string;
+  /**
+   * Further members of the metadata document, such as `resource_name` (RFC 9728 section 2); not
+   * those that other options give.
+   */
+  metadata?: JsonObject;
+  /**
+   * The issuers of JWTs that are accepted (`iss`, letter by letter): https, or http on this
+   * machine. The authorization servers by default.
+   */
+  issuer?: string | readonly string[];
+  /** Audiences of which a token must name one, in the place of the resource. */
+  audience?: string | readonly string[];
+  /**
+   * The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they are
+   * (RFC 8414, OpenID Connect Discovery).
    */
   jwks?: JsonObject;
   /** The URL of the issuer's keys. */
@@ -364,50 +398,37 @@ export interface AuthOptions {
    */
   algorithms?: readonly string[];
   /**
-   * Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it: for issuers that write
-   * it, above all where an audience is the id of a client.
+   * Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers write
+   * `JWT`, or no type, into their access tokens as into their ID tokens; those tell themselves
+   * apart by their audience then. The option is for issuers that write the type, above all where an
+   * audience is the id of a client. Default: false.
    */
   strictType?: boolean;
-  /**
-   * Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are
-   * accepted.
-   */
-  dpop?: DpopPolicy;
-  /** Algorithms by which proofs may be signed. All of them by default. */
-  dpopAlgorithms?: readonly string[];
-  /**
-   * Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that all
-   * processes of one endpoint share.
-   */
-  dpopNonce?: boolean | string;
-  /**
-   * Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
-   * requests are refused with 503. Each process remembers its own. Default: 500,000.
-   */
-  dpopProofs?: number;
-  /**
-   * The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs name it.
-   */
-  publicUrl?: string;
-  /** Further members of the metadata document, such as `resource_name`. */
-  metadata?: JsonObject;
 }
 
-/** A child process that serves its standard input and output: `{"type": "child", …}`. */
+/**
+ * A program that serves the protocol on its standard input and output.
+ *
+ * It runs in a process group (Windows: a job) of its own, which ends with the client. Out of reach
+ * are descendants that leave that group (`setsid`), and where this process itself is killed no code
+ * of it runs: then a server learns of it from the end of its standard input, at which it must exit.
+ * A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come with the end of the thread that
+ * started the server, which a runtime may end long before the process.
+ */
 export interface ChildOptions {
   /** Environment variables for the child process, beside those that it inherits. */
   env?: Readonly<Record<string, string>>;
   /**
    * `true` if the child process inherits the whole environment of this process, secrets included;
    * otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows
-   * those that programs need there.
+   * those that programs need there. Default: false.
    */
   inheritEnv?: boolean;
   /** The folder that the child process runs in; this process's own by default. */
   cwd?: string;
 }
 
-/** An HTTP endpoint to connect to: `{"type": "http", …}`. */
+/** An HTTP endpoint to connect to: its URL, headers, TLS and proxy. */
 export interface EndpointOptions {
   /** Headers of each request. */
   headers?: Readonly<Record<string, string>>;
@@ -417,7 +438,8 @@ export interface EndpointOptions {
    */
   ca?: string;
   /**
-   * The certificate of the client in PEM, for servers that ask for one, and those of its issuers.
+   * The certificate of the client in PEM, for servers that ask for one (mTLS), and those of its
+   * issuers.
    */
   clientCertificate?: string;
   /** The private key of that certificate, in PEM. */
@@ -435,13 +457,18 @@ export interface EndpointOptions {
  * times are in milliseconds.
  */
 export interface OAuthOptions {
-  /** An access token that the program has from elsewhere. Nothing else is needed then. */
+  /** An access token that the program has from elsewhere. No other option goes with it. */
   token?: string;
-  /** The way to access tokens. */
+  /** The way to access tokens. Default: `authorization_code`. */
   grant?: OAuthGrant;
-  /** The name of the program, for the page on which the user authorizes it. */
+  /**
+   * The name of the program, for the page on which the user authorizes it. Default: `trunkline`.
+   */
   clientName?: string;
-  /** A client id that was registered beforehand. */
+  /**
+   * A client id that was registered beforehand. Without one, the metadata document of the client or
+   * a registration is used.
+   */
   clientId?: string;
   /** The secret of that client. */
   clientSecret?: string;
@@ -452,7 +479,10 @@ export interface OAuthOptions {
    * read such documents.
    */
   clientMetadataUrl?: string;
-  /** The key with which the client authenticates (`private_key_jwt`): PKCS #8 in PEM. */
+  /**
+   * The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in PEM. It
+   * belongs to `clientId` or to the metadata document.
+   */
   privateKey?: string;
   /** The algorithm of that key. Default: `ES256`. */
   algorithm?: string;
@@ -460,20 +490,21 @@ export interface OAuthOptions {
   keyId?: string;
   /** The scopes to ask for where the server names none. By default those of its metadata. */
   scopes?: readonly string[];
-  /** Bind tokens to a key of this client (DPoP, RFC 9449). */
+  /** Bind tokens to a key of this client (DPoP, RFC 9449). Default: false. */
   dpop?: boolean;
   /**
-   * The place where credentials are kept. `memory`, the default: until the connection ends. `file`:
-   * in the folder of this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`),
-   * on macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. Otherwise the path
-   * of a folder. Files are readable by their user only, not encrypted, and shared with other
-   * processes.
+   * The place where credentials are kept. `memory`: until the connection ends. `file`: in the
+   * folder of this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on
+   * macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. Otherwise the path of
+   * a folder. Files are readable by their user only, not encrypted, and shared with other
+   * processes. Default: `memory`.
    */
   store?: string;
   /**
    * The redirect URI that the client was registered with. One of this machine, such as
-   * `http://127.0.0.1:8912/callback`, is listened at; by default a free port is. Where the program
-   * receives redirects itself, the function `authorize` gives them.
+   * `http://127.0.0.1:8912/callback`, is listened at; by default a free port is, or the one that
+   * the client registered itself with. Where the program receives redirects itself, the function
+   * `authorize` gives them.
    */
   redirectUri?: string;
   /** Longest time of a login. Default: 300,000 (5 min). */
@@ -484,8 +515,22 @@ export interface OAuthOptions {
   idpClientId?: string;
   /** The secret of that client. */
   idpClientSecret?: string;
-  /** The type of the token that the program gives, if it is not an ID token. */
+  /**
+   * The type of the token that the program gives: an ID token by default, or
+   * `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged for one.
+   * Default: `urn:ietf:params:oauth:token-type:id_token`.
+   */
   idpTokenType?: string;
+  /**
+   * The user's ID token of the identity provider (`enterprise_managed`). One that ends before the
+   * connection does is better given by the function `identity_token`.
+   */
+  identityToken?: string;
+  /**
+   * The JWT by which the platform vouches for this workload (`workload_identity`). One that ends
+   * before the connection does is better given by the function `assertion`.
+   */
+  assertion?: string;
 }
 
 /** The times of {@link OAuthOptions}. */

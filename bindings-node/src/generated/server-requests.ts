@@ -18,13 +18,17 @@ export interface RequestHandlers {
    * follows. Needs the option `redirectUri`. Without this function the browser is opened.
    */
   onAuthorize?: (request: AuthorizeRequest, context: ServerRequestContext) => Redirect | Promise<Redirect>;
-  /** Gives the access token of a request, in the place of the option `auth`. */
+  /** Gives the access token of a request, in the place of the option `token`. */
   onAccessToken?: (request: TokenRequest, context: ServerRequestContext) => Token | Promise<Token>;
   /**
-   * Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`).
+   * Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`),
+   * in the place of the option `identityToken`.
    */
   onIdentityToken?: (request: IdentityTokenRequest, context: ServerRequestContext) => Token | Promise<Token>;
-  /** Gives the JWT by which the platform vouches for this workload (grant `workload_identity`). */
+  /**
+   * Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in
+   * the place of the option `assertion`.
+   */
   onAssertion?: (request: AssertionRequest, context: ServerRequestContext) => Token | Promise<Token>;
   /**
    * Gives headers of a request, beside those of the credentials. Headers of the protocol are

@@ -5,14 +5,15 @@ use super::{
     error::BridgeError,
     event::Lane,
     host_function::{HostFunction, HostFunctionRow},
-    message::{Handlers, KEY_ALGORITHM, OAuthGrant, OAuthOptions},
+    message::Handlers,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{collections::BTreeMap, sync::Arc};
 use trunkline::{
     auth::{
-        AccessToken, Algorithm, AuthError, ClientAuth, EnterpriseManaged, FileStore, LoopbackHandler, MemoryStore,
-        OAuth, RedirectHandler, RequestHeaders, SigningKey, TokenStore,
+        AssertionRequest, AuthError, AuthOptionError, ClientAuth, CredentialStore, HeadersRequest,
+        IdentityTokenRequest, OAuth, OAuthOptions, RedirectHandler, RequestHeaders, TokenRequest, TokenSource,
+        TokenStore,
     },
     bridge_support::described,
     protocol::{RawJson, describe::Described},
@@ -41,19 +42,25 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     },
     HostFunctionRow {
         name: ACCESS_TOKEN,
-        doc: &[" Gives the access token of a request, in the place of the option `auth`."],
+        doc: &[" Gives the access token of a request, in the place of the option `token`."],
         params: Some(TokenRequest::TYPE),
         result: Some(Token::TYPE),
     },
     HostFunctionRow {
         name: IDENTITY_TOKEN,
-        doc: &[" Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`)."],
+        doc: &[
+            " Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`), in the place of",
+            " the option `identityToken`.",
+        ],
         params: Some(IdentityTokenRequest::TYPE),
         result: Some(Token::TYPE),
     },
     HostFunctionRow {
         name: ASSERTION,
-        doc: &[" Gives the JWT by which the platform vouches for this workload (grant `workload_identity`)."],
+        doc: &[
+            " Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in the place of the",
+            " option `assertion`.",
+        ],
         params: Some(AssertionRequest::TYPE),
         result: Some(Token::TYPE),
     },
@@ -105,55 +112,11 @@ described! {
 }
 
 described! {
-    /// A request that needs an access token.
-    #[derive(Serialize)]
-    pub struct TokenRequest {
-        /// The URL of the server.
-        required url: String = "url",
-        /// The server has refused the last token.
-        required refused: bool = "refused",
-    }
-}
-
-described! {
     /// A token.
     #[derive(Deserialize)]
     pub struct Token {
         /// The token.
         required token: String = "token",
-    }
-}
-
-described! {
-    /// The need for an ID token of the user.
-    #[derive(Serialize)]
-    pub struct IdentityTokenRequest {
-        /// The token endpoint of the identity provider.
-        required token_endpoint: String = "tokenEndpoint",
-    }
-}
-
-described! {
-    /// The facts that the assertion of a workload is made for.
-    #[derive(Serialize)]
-    pub struct AssertionRequest {
-        /// The issuer of the authorization server: the audience.
-        required issuer: String = "issuer",
-        /// Its token endpoint.
-        required token_endpoint: String = "tokenEndpoint",
-        /// The identifier of the MCP server.
-        required resource: String = "resource",
-    }
-}
-
-described! {
-    /// A request that needs headers.
-    #[derive(Serialize)]
-    pub struct HeadersRequest {
-        /// The HTTP method.
-        required method: String = "method",
-        /// The URL that the request goes to.
-        required url: String = "url",
     }
 }
 
@@ -209,176 +172,63 @@ pub(super) fn credentials(
 ) -> Result<Option<Arc<dyn ClientAuth>>, BridgeError> {
     let functions = Functions { handlers, host };
     let authorizes = |name: &String| is_function(name) && name != REQUEST_HEADERS;
-    let auth = if given.is_some() || handlers.keys().any(authorizes) { authority(given, &functions)? } else { None };
+    let auth = if given.is_some() || handlers.keys().any(authorizes) {
+        let options = with_functions(given.unwrap_or_default(), &functions)?;
+        OAuth::new(options).map_err(wrong)?.into()
+    } else {
+        None
+    };
     let Some(ask) = functions.get(REQUEST_HEADERS) else { return Ok(auth) };
-    let headers = RequestHeaders::from_fn(move |request| {
-        let request = HeadersRequest { method: request.method, url: request.url };
-        ask.call::<GivenHeaders, _>(&request, |answer| answer.headers)
-    });
+    let headers =
+        RequestHeaders::from_fn(move |request| ask.call::<GivenHeaders, _>(&request, |answer| answer.headers));
     Ok(headers.with_auth(auth).into())
 }
 
-/// The credentials of the options and functions, of which at least one is given.
-fn authority(
-    given: Option<OAuthOptions>,
-    functions: &Functions<'_>,
-) -> Result<Option<Arc<dyn ClientAuth>>, BridgeError> {
-    let given = given.unwrap_or_default();
-    if given.token.is_some() || functions.get(ACCESS_TOKEN).is_some() {
-        refuse_oauth_options(&given, functions)?;
+/// The options with the functions in their places.
+fn with_functions(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthOptions, BridgeError> {
+    let mut options = given;
+    if let Some(ask) = functions.instead(ACCESS_TOKEN, "token", options.token.is_some())? {
+        options = options.with_token(ask.source::<TokenRequest>());
     }
-    if let Some(ask) = functions.get(ACCESS_TOKEN) {
-        let token = AccessToken::from_fn(move |request| {
-            ask.call::<Token, _>(&TokenRequest { url: request.url, refused: request.refused }, |answer| answer.token)
-        });
-        return Ok(token.into());
+    if let Some(ask) = functions.instead(IDENTITY_TOKEN, "identityToken", options.identity_token.is_some())? {
+        options = options.with_identity_token(ask.source::<IdentityTokenRequest>());
     }
-    if let Some(token) = given.token {
-        return Ok(AccessToken::new(token).into());
+    if let Some(ask) = functions.instead(ASSERTION, "assertion", options.assertion.is_some())? {
+        options = options.with_assertion(ask.source::<AssertionRequest>());
     }
-    oauth(given, functions).map(Into::into)
-}
-
-/// A token is sent as it is.
-fn refuse_oauth_options(given: &OAuthOptions, functions: &Functions<'_>) -> Result<(), BridgeError> {
-    if given.token.is_some() && functions.get(ACCESS_TOKEN).is_some() {
-        return Err(wrong("token", "is given, and the function `access_token` too: there can be one of them"));
-    }
-    let others = [
-        ("grant", given.grant != OAuthGrant::default()),
-        ("clientId", given.client_id.is_some()),
-        ("clientSecret", given.client_secret.is_some()),
-        ("clientMetadataUrl", given.client_metadata_url.is_some()),
-        ("privateKey", given.private_key.is_some()),
-        ("scopes", !given.scopes.is_empty()),
-        ("dpop", given.dpop),
-        ("store", given.store.is_some()),
-        ("redirectUri", given.redirect_uri.is_some()),
-    ];
-    match others.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => {
-            Err(wrong(option, "is for OAuth: a token, or a function that gives one, is sent as it is"))
+    if let Some(store) = functions.store()? {
+        if !matches!(options.store, CredentialStore::Memory) {
+            return Err(both("store", LOAD));
         }
-        None => Ok(()),
+        options = options.with_store(store);
     }
+    with_visit(options, functions)
 }
 
-fn oauth(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuth, BridgeError> {
-    let mut auth = with_store(given.store.as_deref(), functions)?;
-    if let Some(visit) = functions.get(AUTHORIZE) {
-        let uri =
-            given.redirect_uri.clone().ok_or_else(|| wrong("redirectUri", "is missing, and `authorize` needs it"))?;
-        auth = auth.with_handler(RedirectHandler::new(uri, move |url| {
-            visit.call::<Redirect, _>(&AuthorizeRequest { url }, |redirect| redirect.url)
-        }));
-    } else if let Some(uri) = given.redirect_uri {
-        let loopback = LoopbackHandler::default().with_redirect_uri(&uri);
-        let advice = |error: AuthError| wrong("redirectUri", &format!("{error}, or needs the function `authorize`"));
-        auth = auth.with_handler(loopback.map_err(advice)?);
-    }
-    let needing = [
-        ("clientSecret", given.client_secret.is_some()),
-        ("privateKey", given.private_key.is_some()),
-        ("issuer", given.issuer.is_some()),
-    ];
-    if let Some((option, _)) = needing.iter().find(|(_, is_given)| *is_given && given.client_id.is_none()) {
-        return Err(wrong(option, "needs a clientId"));
-    }
-    let of_provider = [
-        ("idpTokenEndpoint", given.idp_token_endpoint.is_some()),
-        ("idpClientId", given.idp_client_id.is_some()),
-        ("idpClientSecret", given.idp_client_secret.is_some()),
-        ("idpTokenType", given.idp_token_type.is_some()),
-    ];
-    if let Some((option, _)) = of_provider.iter().find(|(_, is_given)| *is_given)
-        && given.grant != OAuthGrant::EnterpriseManaged
-    {
-        return Err(wrong(option, "is for the grant enterprise_managed"));
-    }
-    if given.private_key.is_none() && (given.algorithm.is_some() || given.key_id.is_some()) {
-        return Err(wrong("privateKey", "is missing, and algorithm and keyId are of it"));
-    }
-    if let Some(name) = given.client_name {
-        auth = auth.with_client_name(name);
-    }
-    if let Some(id) = given.client_id {
-        auth = auth.with_client_id(id);
-    }
-    if let Some(secret) = given.client_secret {
-        auth = auth.with_client_secret(secret);
-    }
-    if let Some(issuer) = given.issuer {
-        auth = auth.with_issuer(issuer);
-    }
-    if let Some(url) = given.client_metadata_url {
-        auth = auth.with_client_metadata_url(url).map_err(|error| wrong("clientMetadataUrl", &error.0))?;
-    }
-    if let Some(pem) = given.private_key {
-        let name = given.algorithm.as_deref().unwrap_or(KEY_ALGORITHM);
-        let algorithm = Algorithm::parse(name).ok_or_else(|| wrong("algorithm", &format!("{name:?} is unknown")))?;
-        let key = SigningKey::from_pem(&pem, algorithm).map_err(|error| wrong("privateKey", &error.0))?;
-        auth = auth.with_private_key(match given.key_id {
-            Some(id) => key.with_id(id),
-            None => key,
-        });
-    }
-    if !given.scopes.is_empty() {
-        auth = auth.with_scopes(given.scopes);
-    }
-    if let Some(timeout) = given.login_timeout {
-        auth = auth.with_login_timeout(timeout.0);
-    }
-    auth = auth.with_dpop(given.dpop);
-    Ok(match given.grant {
-        OAuthGrant::AuthorizationCode => auth,
-        OAuthGrant::ClientCredentials => auth.client_credentials(),
-        OAuthGrant::EnterpriseManaged => {
-            let needed = |name: &str, value: Option<String>| value.ok_or_else(|| wrong(name, "is missing"));
-            let endpoint = needed("idpTokenEndpoint", given.idp_token_endpoint)?;
-            let client = needed("idpClientId", given.idp_client_id)?;
-            let ask = functions.get(IDENTITY_TOKEN).ok_or_else(|| missing(IDENTITY_TOKEN, "enterprise_managed"))?;
-            let asked = endpoint.clone();
-            let mut provider = EnterpriseManaged::new(endpoint, client, move || {
-                ask.call::<Token, _>(&IdentityTokenRequest { token_endpoint: asked.clone() }, |answer| answer.token)
-            });
-            if let Some(secret) = given.idp_client_secret {
-                provider = provider.with_client_secret(secret);
-            }
-            if let Some(kind) = given.idp_token_type {
-                provider = provider.with_subject_token_type(kind);
-            }
-            auth.enterprise_managed(provider)
-        }
-        OAuthGrant::WorkloadIdentity => {
-            let ask = functions.get(ASSERTION).ok_or_else(|| missing(ASSERTION, "workload_identity"))?;
-            auth.workload_identity(move |request| {
-                let trunkline::auth::AssertionRequest { issuer, token_endpoint, resource, .. } = request;
-                ask.call::<Token, _>(&AssertionRequest { issuer, token_endpoint, resource }, |answer| answer.token)
-            })
-        }
-    })
+/// The options with the function that takes the user to a page.
+fn with_visit(options: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthOptions, BridgeError> {
+    let Some(visit) = functions.get(AUTHORIZE) else { return Ok(options) };
+    let Some(uri) = options.redirect_uri.clone() else {
+        return Err(BridgeError::invalid(format!("open: auth.redirectUri is missing, and {AUTHORIZE} needs it")));
+    };
+    // The handler takes the redirect URI over.
+    options.check().map_err(wrong)?;
+    let handler = RedirectHandler::new(uri, move |url| {
+        visit.call::<Redirect, _>(&AuthorizeRequest { url }, |redirect| redirect.url)
+    });
+    let mut options = options.with_handler(handler);
+    options.redirect_uri = None;
+    Ok(options)
 }
 
-fn with_store(folder: Option<&str>, functions: &Functions<'_>) -> Result<OAuth, BridgeError> {
-    match (folder, functions.get(LOAD), functions.get(SAVE), functions.get(REMOVE)) {
-        (None | Some("memory"), None, None, None) => Ok(OAuth::new(MemoryStore::new())),
-        (Some("file"), None, None, None) => {
-            FileStore::of_user().map(OAuth::new).map_err(|error| wrong("store", &error.0))
-        }
-        (Some(""), None, None, None) => Err(wrong("store", "is empty: give memory, file or the path of a folder")),
-        (Some(folder), None, None, None) => Ok(OAuth::new(FileStore::new(folder))),
-        (None, Some(load), Some(save), Some(remove)) => Ok(OAuth::new(HostStore { load, save, remove })),
-        (Some(_), ..) => Err(wrong("store", "is given, and functions of a store too: there can be one store")),
-        _ => Err(BridgeError::invalid(format!("open: handlers: a store needs {LOAD}, {SAVE} and {REMOVE}"))),
-    }
+fn wrong(error: AuthOptionError) -> BridgeError {
+    BridgeError::invalid(format!("open: {error}"))
 }
 
-fn wrong(member: &str, problem: &str) -> BridgeError {
-    BridgeError::invalid(format!("open: auth.{member}: {problem}"))
-}
-
-fn missing(function: &str, grant: &str) -> BridgeError {
-    BridgeError::invalid(format!("open: handlers: the grant {grant} needs the function {function}"))
+fn both(option: &str, function: &str) -> BridgeError {
+    BridgeError::invalid(format!(
+        "open: auth.{option} is given, and the function {function} too: there can be one of them"
+    ))
 }
 
 /// The functions of the host that were given.
@@ -391,6 +241,22 @@ impl Functions<'_> {
     fn get(&self, name: &'static str) -> Option<Asked> {
         let lane = *self.handlers.get(name)?;
         Some(Asked { host: self.host.clone(), name, lane })
+    }
+
+    /// A function that gives an option, which must not be given as well.
+    fn instead(&self, name: &'static str, option: &str, is_given: bool) -> Result<Option<Asked>, BridgeError> {
+        match self.get(name) {
+            Some(_) if is_given => Err(both(option, name)),
+            asked => Ok(asked),
+        }
+    }
+
+    fn store(&self) -> Result<Option<HostStore>, BridgeError> {
+        match (self.get(LOAD), self.get(SAVE), self.get(REMOVE)) {
+            (None, None, None) => Ok(None),
+            (Some(load), Some(save), Some(remove)) => Ok(Some(HostStore { load, save, remove })),
+            _ => Err(BridgeError::invalid(format!("open: handlers: a store needs {LOAD}, {SAVE} and {REMOVE}"))),
+        }
     }
 }
 
@@ -414,6 +280,11 @@ impl Asked {
             let read: Result<T, _> = answer.await?.read();
             read.map(take).map_err(|problem| AuthError(format!("The answer of {name} makes no sense: {problem}")))
         })
+    }
+
+    /// The tokens that it gives.
+    fn source<R: Serialize + 'static>(self) -> TokenSource<R> {
+        TokenSource::from_fn(move |request: R| self.call::<Token, _>(&request, |answer| answer.token))
     }
 
     fn answer(&self, params: &impl Serialize) -> BoxedTask<Result<RawJson, AuthError>> {

@@ -1,6 +1,6 @@
 //! An open connection: to one server, or to those of a group.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 use trunkline::{
     client::{Client, ClientError, ClientGroup, ClientHandlers},
     protocol::model::Root,
@@ -12,21 +12,20 @@ pub(super) struct Connection {
     /// The client of the server, or that of the group.
     pub(super) client: Client,
     pub(super) group: Option<Arc<ClientGroup>>,
-}
-
-impl From<Client> for Connection {
-    fn from(client: Client) -> Self {
-        Self { client, group: None }
-    }
-}
-
-impl From<ClientGroup> for Connection {
-    fn from(group: ClientGroup) -> Self {
-        Self { client: Client::clone(&group), group: Some(Arc::new(group)) }
-    }
+    /// The names of the functions that it was opened with: of its authorization and of its
+    /// transport.
+    pub(super) functions: Arc<BTreeSet<String>>,
 }
 
 impl Connection {
+    pub(super) fn to_server(client: Client, functions: BTreeSet<String>) -> Self {
+        Self { client, group: None, functions: Arc::new(functions) }
+    }
+
+    pub(super) fn to_group(group: ClientGroup, functions: BTreeSet<String>) -> Self {
+        Self { client: Client::clone(&group), group: Some(Arc::new(group)), functions: Arc::new(functions) }
+    }
+
     pub(super) fn set_handlers(&self, handlers: ClientHandlers) -> Result<(), ClientError> {
         match &self.group {
             Some(group) => group.set_handlers(handlers),

@@ -2,14 +2,14 @@
 
 use super::{
     error::BridgeError,
-    message::{Child, Configured, Connecting, Endpoint, Memory},
+    message::{Configured, Connecting, Memory},
     state::PortState,
 };
 use std::sync::Arc;
 use trunkline::{
     bridge_support::{ChildConnector, MemoryConnector, ReadHandoff},
     client::{ClientOptions, Connector, ServerEntry},
-    transport::{ChildCommand, HttpConnector, HttpEndpoint, Target},
+    transport::{HttpConnector, Target},
 };
 
 /// The way to one server.
@@ -29,21 +29,13 @@ pub(super) fn connector(
         Connecting::Memory(Memory { server }) => {
             Ok(Arc::new(MemoryConnector::new(state.server(server)?, state.runtime()?)))
         }
-        Connecting::Child(Child { command, env, inherit_env, cwd }) => {
-            if command.is_empty() {
+        Connecting::Child(command) => {
+            if command.command.is_empty() {
                 return Err(BridgeError::invalid("open: transport.command is empty"));
             }
-            let command = ChildCommand::new(command)
-                .with_env(env.into_iter().collect::<Vec<_>>())
-                .with_inherit_env(inherit_env.unwrap_or(false))
-                .with_cwd(cwd.map(Into::into));
             Ok(Arc::new(ChildConnector::new(command, options.limits(), handoff)))
         }
-        Connecting::Http(Endpoint { url, headers, ca, client_certificate, client_key, proxy }) => {
-            let mut endpoint = HttpEndpoint::new(url);
-            endpoint.headers = headers;
-            (endpoint.ca, endpoint.proxy) = (ca, proxy);
-            (endpoint.client_certificate, endpoint.client_key) = (client_certificate, client_key);
+        Connecting::Http(endpoint) => {
             let connector = HttpConnector::new(&endpoint, options.limits());
             Ok(Arc::new(connector.map_err(BridgeError::invalid)?.with_auth(options.auth.clone())))
         }
@@ -57,11 +49,8 @@ pub(super) fn of_entry(
     options: &ClientOptions,
     handoff: Option<Arc<ReadHandoff>>,
 ) -> Result<Arc<dyn Connector>, BridgeError> {
-    match entry {
-        ServerEntry::Command { command, env, cwd, inherit_env } => {
-            let child = Child { command, env, inherit_env, cwd };
-            connector(state, Connecting::Child(child), options, handoff)
-        }
-        entry => Ok(Target::from(entry).connector(options, &state.runtime()?)?),
+    match Target::of_entry(entry)? {
+        Target::Child(command) => connector(state, Connecting::Child(command), options, handoff),
+        target => Ok(target.connector(options, &state.runtime()?)?),
     }
 }

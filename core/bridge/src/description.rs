@@ -22,7 +22,9 @@ use trunkline::{
 pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
     let tables = state.tables.lock();
     let described = match HandleKind::of(target) {
-        None if target == 0 => Some(json!({"kind": "port", "things": tables.len(), "closing": state.is_closing()})),
+        None if target == 0 => {
+            Some(of_kind("port", json!(PortDescription { things: tables.len(), closing: state.is_closing() })))
+        }
         Some(HandleKind::Call) => tables.calls.get(target).map(|call| of_call(&call.info)),
         Some(HandleKind::Connection) => {
             let client = tables.connections.get(target).and_then(|connection| connection.get());
@@ -66,6 +68,44 @@ described! {
 }
 
 described! {
+    /// The members of the description of a call that its host has a use for, beside those above.
+    #[derive(Serialize)]
+    pub struct HandlerMemory {
+        /// The values that earlier runs of the handler kept with `notify` `once`, by their names.
+        required once: Value = "once" as JsonObject,
+        /// The reasons why answers of the client do not match the requests for input, by their
+        /// keys.
+        optional input_problems: Option<Value> = "inputProblems" as JsonObject,
+    }
+}
+
+described! {
+    /// The description of a server: the names of its features.
+    #[derive(Serialize)]
+    pub struct ServerFeatures {
+        /// The tools.
+        required tools: Vec<String> = "tools",
+        /// The URIs of the resources.
+        required resources: Vec<String> = "resources",
+        /// The resource templates.
+        required resource_templates: Vec<String> = "resourceTemplates",
+        /// The prompts.
+        required prompts: Vec<String> = "prompts",
+    }
+}
+
+described! {
+    /// The description of the port.
+    #[derive(Serialize)]
+    pub struct PortDescription {
+        /// The number of handles and tickets in use.
+        required things: usize = "things",
+        /// The port was closed, and ends.
+        required closing: bool = "closing",
+    }
+}
+
+described! {
     /// The server of a connection. Where the revision 2026-07-28 was pinned, everything but the
     /// revision is known a moment after the connection was opened.
     #[derive(Serialize)]
@@ -96,32 +136,36 @@ fn of_call(call: &CallInfo) -> Value {
         input_responses: json!(call.input_responses()),
         state: call.state(),
     };
-    let mut described = json!(facts);
-    described["kind"] = "call".into();
-    let problems = call.input_problems();
-    if !problems.is_empty() {
-        described["inputProblems"] = json!(problems);
+    let problems = Some(call.input_problems()).filter(|problems| !problems.is_empty());
+    let memory =
+        HandlerMemory { once: json!(call.all_kept()), input_problems: problems.map(|problems| json!(problems)) };
+    let mut described = of_kind("call", json!(facts));
+    if let (Some(members), Value::Object(more)) = (described.as_object_mut(), json!(memory)) {
+        members.extend(more);
     }
-    described["once"] = json!(call.all_kept());
     without_nulls(described)
+}
+
+/// A description with its kind.
+fn of_kind(kind: &str, mut described: Value) -> Value {
+    described["kind"] = kind.into();
+    described
 }
 
 /// A connection: its server.
 fn of_connection(server: &ServerDescription) -> Value {
-    let mut described = server_description(server);
-    described["kind"] = "connection".into();
-    described
+    of_kind("connection", server_description(server))
 }
 
 /// A server: its features by name.
 fn of_server(server: &Server) -> Value {
-    json!({
-        "kind": "server",
-        "tools": server.names(Category::Tools),
-        "resources": server.names(Category::Resources),
-        "resourceTemplates": server.names(Category::ResourceTemplates),
-        "prompts": server.names(Category::Prompts),
-    })
+    let features = ServerFeatures {
+        tools: server.names(Category::Tools),
+        resources: server.names(Category::Resources),
+        resource_templates: server.names(Category::ResourceTemplates),
+        prompts: server.names(Category::Prompts),
+    };
+    of_kind("server", json!(features))
 }
 
 /// The description of the server of an open connection.

@@ -1,18 +1,14 @@
 //! Groups: many servers behind one connection, and the requests that it answers itself.
 
 use super::{
-    connectors::of_entry,
-    description::without_nulls,
-    error::BridgeError,
-    log_scope::Scoped,
-    message::{OAuthOptions, Request},
-    replies::answer_by_task,
-    state::PortState,
+    connectors::of_entry, description::without_nulls, error::BridgeError, log_scope::Scoped, message::Request,
+    replies::answer_by_task, state::PortState,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use trunkline::{
+    auth::OAuthOptions,
     bridge_support::described,
     client::{
         ClientError, ClientGroup, ClientOptions, Connector, GroupServer as OpenServer, GroupServerState, NamedServer,
@@ -186,12 +182,12 @@ pub(super) fn check_auth(auth: Option<&OAuthOptions>) -> Result<(), BridgeError>
     let Some(auth) = auth else { return Ok(()) };
     if auth.token.is_some() {
         return Err(BridgeError::invalid(
-            "open: auth.token: is for one server, and a group would send it to all: write it into the headers of the server's entry, or give the function access_token, which gets the URL",
+            "open: auth.token is for one server, and a group would send it to all: write it into the headers of the server's entry, or give the function access_token, which gets the URL",
         ));
     }
     if auth.client_secret.is_some() && auth.issuer.is_none() {
         return Err(BridgeError::invalid(
-            "open: auth.issuer: is missing: the client secret of a group is for one authorization server",
+            "open: auth.issuer is missing: the client secret of a group is for one authorization server",
         ));
     }
     Ok(())

@@ -22,6 +22,7 @@ mod error;
 mod event;
 mod exchanges;
 mod expectation;
+mod functions;
 mod given;
 mod groups;
 mod host_function;

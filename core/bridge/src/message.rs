@@ -9,16 +9,16 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
 use trunkline::{
-    auth::OAuth,
+    auth::OAuthOptions,
     client::ClientOptions,
     protocol::{
         RawJson,
         describe::{Described, Type, Values},
         model::{LoggingLevel, Root},
-        options::{JsonForm, Millis},
+        options::{JsonForm, Millis, Options},
     },
     server::{CacheHints, CacheScope, ServerOptions},
-    transport::HttpOptions,
+    transport::{ChildCommand, HttpEndpoint, HttpOptions},
 };
 
 /// Declares a message: required members, then behind a `;` those that may be absent; `or` and a
@@ -307,8 +307,8 @@ message! {
     /// listener is a BoundAddress object, that of a connection a ConnectionDescription object.
     pub struct OpenMessage {
         /// Of a listener: `{"type": "stdio"}`, or HttpOptions with `"type": "http"`, and with
-        /// `"mounted": true` for an endpoint without a socket. Of a connection: Child, Endpoint,
-        /// Memory, Configured or Group with its `type`.
+        /// `"mounted": true` for an endpoint without a socket. Of a connection: ChildCommand with
+        /// `"type": "child"`, HttpEndpoint with `"type": "http"`, Memory, Configured or Group.
         transport: Map<String, Value> = "transport",
         ;
         /// The server that listens.
@@ -325,10 +325,6 @@ message! {
         /// The host may read the pipe itself while messages come one by one.
         host_driven_reads: bool = "hostDrivenReads",
     }
-}
-
-impl Described for OAuthOptions {
-    const TYPE: Type = Type::Model(Self::OBJECT);
 }
 
 /// A listener to open.
@@ -394,9 +390,9 @@ pub type Handlers = BTreeMap<String, Lane>;
 #[derive(Debug, Clone)]
 pub enum Connecting {
     /// A child process.
-    Child(Child),
+    Child(ChildCommand),
     /// An HTTP endpoint.
-    Http(Endpoint),
+    Http(HttpEndpoint),
     /// A server of the same port.
     Memory(Memory),
     /// A server of a configuration.
@@ -405,45 +401,6 @@ pub enum Connecting {
     Group(Group),
     /// A transport of the host's own: `{"type": "channel"}`, with its functions among the handlers.
     Channel,
-}
-
-message! {
-    /// A child process that serves its standard input and output: `{"type": "child", …}`.
-    pub struct Child {
-        /// The program and its arguments. No shell reads them.
-        command: Vec<String> = "command",
-        ;
-        /// Environment variables for the child process, beside those that it inherits.
-        env: BTreeMap<String, String> = "env",
-        /// `true` if the child process inherits the whole environment of this process, secrets
-        /// included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and
-        /// `USER`, on Windows those that programs need there.
-        inherit_env: Option<bool> = "inheritEnv",
-        /// The folder that the child process runs in; this process's own by default.
-        cwd: Option<String> = "cwd",
-    }
-}
-
-message! {
-    /// An HTTP endpoint to connect to: `{"type": "http", …}`.
-    pub struct Endpoint {
-        /// The URL; a server on a Unix socket has `unix:/run/it.sock:/mcp`.
-        url: String = "url",
-        ;
-        /// Headers of each request.
-        headers: BTreeMap<String, String> = "headers",
-        /// Certificates in PEM that are trusted beside those of the system, and those of the files
-        /// that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name.
-        ca: Option<String> = "ca",
-        /// The certificate of the client in PEM, for servers that ask for one, and those of its
-        /// issuers.
-        client_certificate: Option<String> = "clientCertificate",
-        /// The private key of that certificate, in PEM.
-        client_key: Option<String> = "clientKey",
-        /// The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
-        /// `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`.
-        proxy: Option<String> = "proxy",
-    }
 }
 
 message! {
@@ -470,95 +427,6 @@ message! {
         /// their names in the group, each an entry of `mcpServers`, a URL, or a command as a list.
         servers: Value = "servers",
     }
-}
-
-/// The algorithm of a private key where none is given.
-pub(crate) const KEY_ALGORITHM: &str = "ES256";
-
-message! {
-    /// Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server is
-    /// asked what it needs, the client registers itself, and the user logs in with the browser.
-    pub struct OAuthOptions {
-        ;
-        /// An access token that the program has from elsewhere. Nothing else is needed then.
-        token: Option<String> = "token",
-        /// The way to access tokens.
-        grant: OAuthGrant = "grant",
-        /// The name of the program, for the page on which the user authorizes it.
-        client_name: Option<String> = "clientName",
-        /// A client id that was registered beforehand.
-        client_id: Option<String> = "clientId",
-        /// The secret of that client.
-        client_secret: Option<String> = "clientSecret",
-        /// The issuer of the authorization server that knows the client. It is shown to no other.
-        issuer: Option<String> = "issuer",
-        /// The https URL of the client's metadata document, which is its id at authorization
-        /// servers that read such documents.
-        client_metadata_url: Option<String> = "clientMetadataUrl",
-        /// The key with which the client authenticates (`private_key_jwt`): PKCS #8 in PEM.
-        private_key: Option<String> = "privateKey",
-        /// The algorithm of that key.
-        algorithm: Option<String> = "algorithm" or KEY_ALGORITHM,
-        /// The name of that key, for authorization servers that know several.
-        key_id: Option<String> = "keyId",
-        /// The scopes to ask for where the server names none. By default those of its metadata.
-        scopes: Vec<String> = "scopes",
-        /// Bind tokens to a key of this client (DPoP, RFC 9449).
-        dpop: bool = "dpop",
-        /// The place where credentials are kept. `memory`, the default: until the connection ends.
-        /// `file`: in the folder of this user, which is `trunkline/tokens` in `~/.config` (or
-        /// `XDG_CONFIG_HOME`), on macOS in `~/Library/Application Support`, on Windows in
-        /// `%LOCALAPPDATA%`. Otherwise the path of a folder. Files are readable by their user only,
-        /// not encrypted, and shared with other processes.
-        store: Option<String> = "store",
-        /// The redirect URI that the client was registered with. One of this machine, such as
-        /// `http://127.0.0.1:8912/callback`, is listened at; by default a free port is. Where the
-        /// program receives redirects itself, the function `authorize` gives them.
-        redirect_uri: Option<String> = "redirectUri",
-        /// Longest time of a login.
-        login_timeout: Option<Time> = "loginTimeoutMs" or OAuth::LOGIN_TIMEOUT.as_millis(),
-        /// The token endpoint of the organization's identity provider (`enterprise_managed`).
-        idp_token_endpoint: Option<String> = "idpTokenEndpoint",
-        /// The client id at the identity provider.
-        idp_client_id: Option<String> = "idpClientId",
-        /// The secret of that client.
-        idp_client_secret: Option<String> = "idpClientSecret",
-        /// The type of the token that the program gives, if it is not an ID token.
-        idp_token_type: Option<String> = "idpTokenType",
-    }
-}
-
-/// The way to access tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OAuthGrant {
-    /// The user logs in and authorizes the client.
-    #[default]
-    AuthorizationCode,
-    /// The client acts for itself.
-    ClientCredentials,
-    /// An organization's identity provider grants access.
-    EnterpriseManaged,
-    /// The platform vouches for this workload.
-    WorkloadIdentity,
-}
-
-impl Described for OAuthGrant {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "OAuthGrant",
-            doc: &[" The way to access tokens."],
-            values: &[
-                ("authorization_code", &[" The user logs in and authorizes the client."]),
-                ("client_credentials", &[" The client acts for itself; it has an id, and a secret or a key."]),
-                ("enterprise_managed", &[" An organization's identity provider grants access."]),
-                ("workload_identity", &[" The platform vouches for this workload."]),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
-    const PRESENCE: trunkline::protocol::describe::Presence = trunkline::protocol::describe::Presence::Optional;
 }
 
 /// The method by which middleware runs the rest of the request, and by which a subscription gives
@@ -860,8 +728,8 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     RegisterVerifier::OBJECT,
     SkillFile::OBJECT,
     OpenMessage::OBJECT,
-    Child::OBJECT,
-    Endpoint::OBJECT,
+    <ChildCommand as Options>::OBJECT,
+    <HttpEndpoint as Options>::OBJECT,
     Memory::OBJECT,
     Configured::OBJECT,
     Group::OBJECT,

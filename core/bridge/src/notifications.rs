@@ -5,6 +5,7 @@ use super::{
     connection::Connection,
     entries::{MAX_WAITING, OpenState, WaitingMessage, too_many_wait},
     error::BridgeError,
+    functions,
     message::{Notification, NotifyCall, NotifyConnection, NotifyServer},
     server_requests,
     state::PortState,
@@ -91,6 +92,7 @@ pub(super) fn of_connection(
     given: NotifyConnection,
 ) -> Result<(), BridgeError> {
     if let Some(handlers) = given.handlers {
+        functions::check_opened(&connection.functions, &handlers)?;
         let handlers = server_requests::handlers(state, handle, server_requests::operations(&handlers)?);
         connection.set_handlers(handlers)?;
     }

@@ -9,7 +9,7 @@ use super::{
     entries::{OpenState as Entry, Openable, WaitingMessage},
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
-    groups,
+    functions, groups,
     host_function::HostFunction,
     host_reads,
     log_scope::Scoped,
@@ -21,6 +21,7 @@ use super::{
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     marker::PhantomData,
     sync::{Arc, Weak},
     time::Duration,
@@ -32,6 +33,7 @@ use trunkline::{
     protocol::RawJson,
     server::Server,
     transport::{HttpOptions, Listener},
+    wire_log::Transport,
 };
 
 pub(super) fn open(state: &Arc<PortState>, given: Open) -> Result<u64, BridgeError> {
@@ -69,14 +71,10 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     // A host reads the pipe of one server, not those of many.
     let handoff = (given.host_driven_reads && !is_group).then(Arc::default);
     let host = HostFunction::new(state);
-    let is_http = is_group || matches!(given.transport, Connecting::Http(_) | Connecting::Config(_));
     if is_group {
         groups::check_auth(given.auth.as_ref())?;
     }
     let auth = client_auth::credentials(given.auth, &given.handlers, &host)?;
-    if auth.is_some() && !is_http {
-        return Err(BridgeError::invalid("open: auth is for servers over HTTP"));
-    }
     let client = given.client.with_auth(auth);
     if !matches!(given.transport, Connecting::Channel) {
         channel::check_unused(&given.handlers)?;
@@ -86,6 +84,12 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
         Connecting::Group(Group { servers }) => ConnectionTarget::Group(groups::servers(state, &servers, &client)?),
         transport => ConnectionTarget::Server(connector(state, transport, &client, handoff.clone())?),
     };
+    if let ConnectionTarget::Server(connector) = &place
+        && client.auth.is_some()
+        && connector.transport() != Transport::Http
+    {
+        return Err(BridgeError::invalid("open: auth is for servers over HTTP, and this one is not"));
+    }
     let answered = server_requests::operations(&given.handlers)?;
     let opening = PendingOpen::<Connection>::enter(state, slot)?;
     let handle = opening.handle;
@@ -95,7 +99,8 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     if let Some(handoff) = handoff {
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }
-    let connecting = state.spawn(&process, connect(Arc::clone(state), opening, place, options));
+    let functions = functions::names(&given.handlers);
+    let connecting = state.spawn(&process, connect(Arc::clone(state), opening, place, options, functions));
     if let Some(Entry::Opening { task, .. }) = state.tables.lock().connections.get_mut(handle) {
         *task = Some(connecting.abort_handle());
     }
@@ -119,6 +124,7 @@ async fn connect(
     opening: PendingOpen<Connection>,
     place: ConnectionTarget,
     options: ClientOptions,
+    functions: BTreeSet<String>,
 ) {
     let (handle, slot) = (opening.handle, opening.slot.clone());
     let runtime = match state.runtime() {
@@ -129,10 +135,12 @@ async fn connect(
     let opened = match place {
         ConnectionTarget::Server(connector) => {
             let connector = Arc::new(Scoped::new(&state.queue, connector));
-            Client::open(runtime, connector, options, events).await.map(Connection::from)
+            let opened = Client::open(runtime, connector, options, events).await;
+            opened.map(|client| Connection::to_server(client, functions))
         }
         ConnectionTarget::Group(servers) => {
-            ClientGroup::open(runtime, servers, options, events).await.map(Connection::from)
+            let opened = ClientGroup::open(runtime, servers, options, events).await;
+            opened.map(|group| Connection::to_group(group, functions))
         }
     };
     match opened {

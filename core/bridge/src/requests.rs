@@ -70,7 +70,7 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
 
 fn ask_server(
     state: &Arc<PortState>,
-    Connection { client, group }: &Connection,
+    Connection { client, group, .. }: &Connection,
     handle: u64,
     ticket: u64,
     given: &Request,

@@ -1,7 +1,8 @@
 //! Setters of option structs, so that a new option breaks no program.
 
 /// Writes a setter for each field: `[]` takes the type itself, `[into]` anything that converts into
-/// it, and `[some]` the value of an `Option`.
+/// it, `[some]` what converts into the value of an `Option`, and `[each]` what converts into the
+/// items of a list. The type is that of the value.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {
@@ -20,7 +21,9 @@ macro_rules! setters {
     (@type [] $type:ty) => { $type };
     (@type [into] $type:ty) => { impl Into<$type> };
     (@type [some] $type:ty) => { impl Into<$type> };
+    (@type [each] $type:ty) => { impl IntoIterator<Item: Into<$type>> };
     (@value [] $value:ident) => { $value };
     (@value [into] $value:ident) => { $value.into() };
     (@value [some] $value:ident) => { Some($value.into()) };
+    (@value [each] $value:ident) => { $value.into_iter().map(Into::into).collect() };
 }

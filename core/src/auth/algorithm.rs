@@ -1,5 +1,8 @@
 //! The algorithms of signatures.
 
+use crate::protocol::describe::{Described, Type};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
 /// The algorithm of a token's signature (RFC 7518 section 3.1, RFC 8037).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
@@ -53,5 +56,25 @@ impl Algorithm {
         // RFC 9864 gives EdDSA on this curve a name of its own.
         let name = if name == "Ed25519" { "EdDSA" } else { name };
         Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == name)
+    }
+}
+
+impl Described for Algorithm {
+    const TYPE: Type = Type::String;
+}
+
+impl Serialize for Algorithm {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Algorithm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::parse(&name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::as_str).join(", ");
+            D::Error::custom(format_args!("{name:?} is not one of {known}"))
+        })
     }
 }

@@ -22,7 +22,7 @@ use url::Url;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trunkline::auth::{Authorization, Identity, Refusal, Verification};
+/// use trunkline::auth::{Authorization, AuthorizationOptions, Identity, Refusal, Verification};
 ///
 /// let verifier = |token: Verification| {
 ///     let verdict = match token.token() {
@@ -31,10 +31,10 @@ use url::Url;
 ///     };
 ///     token.complete(verdict);
 /// };
-/// let authorization = Authorization::builder("https://mcp.example/mcp", Arc::new(verifier))
-///     .authorization_server("https://auth.example")
-///     .required_scopes(["mcp"])
-///     .build()?;
+/// let options = AuthorizationOptions::new("https://mcp.example/mcp")
+///     .with_authorization_servers(["https://auth.example"])
+///     .with_required_scopes(["mcp"]);
+/// let authorization = Authorization::new(options, Arc::new(verifier))?;
 /// # Ok::<(), trunkline::auth::AuthOptionError>(())
 /// ```
 #[derive(Clone)]

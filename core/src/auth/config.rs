@@ -8,16 +8,94 @@ use super::{
     resource::{bare, is_safe},
     scopes::{Hierarchy, union},
 };
-use crate::{http::scope::is_scope, sync::Mutex};
+use crate::{
+    http::scope::is_scope,
+    protocol::{
+        describe::{Described, Type, Values},
+        options::{JsonForm, Required},
+    },
+    sync::Mutex,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Map, Value};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 use url::Url;
 
 /// Shorter secrets can be guessed.
 const MIN_SECRET: usize = 32;
 
+trunkline_proto::options! {
+    /// Access tokens that requests to an endpoint need: `transport.auth` of a listener.
+    ///
+    /// ```
+    /// use trunkline::auth::{AuthorizationOptions, DpopPolicy};
+    ///
+    /// let options = AuthorizationOptions::new("https://mcp.example/mcp")
+    ///     .with_required_scopes(["mcp"])
+    ///     .with_implied("admin", ["mcp", "files:write"])
+    ///     .with_dpop(DpopPolicy::Optional);
+    /// ```
+    #[derive(Debug, Clone)]
+    pub struct AuthorizationOptions {
+        /// The public URL of the endpoint, which tokens must be issued for (its canonical URI, RFC
+        /// 8707).
+        @into resource: String => "resource" as Required = String::new(),
+        /// The servers where clients get tokens (AUS-01). The issuers by default.
+        @each(String) authorization_servers: Vec<String> => "authorizationServers" = Vec::new(),
+        /// Scopes that the metadata tells clients to ask for: those for basic use, not the whole
+        /// catalogue. The required ones by default.
+        @each(String) scopes: Vec<String> => "scopes" = Vec::new(),
+        /// Scopes that every request needs.
+        @each(String) required_scopes: Vec<String> => "requiredScopes" = Vec::new(),
+        /// Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}` (AUS-12).
+        implies: BTreeMap<String, Vec<String>> => "implies" = BTreeMap::new(),
+        /// Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they
+        /// are accepted.
+        dpop: DpopPolicy => "dpop" = DpopPolicy::Off,
+        /// Algorithms by which proofs may be signed. All of them by default.
+        @into dpop_algorithms: Vec<Algorithm> => "dpopAlgorithms" = Algorithm::ALL.to_vec(),
+        /// Proofs need a nonce of the server (XAU-67): `true`, or a secret of 32 bytes or more in
+        /// Base64 that all processes of one endpoint share.
+        @into dpop_nonce: DpopNonce => "dpopNonce" as NonceSecret = DpopNonce::Off,
+        /// Proofs that are remembered, so that none is good twice (XAU-70); a fifth of them for one
+        /// key. Beyond it requests are refused with 503. Each process remembers its own, each proof
+        /// for as long as its date is accepted, in some 20 bytes.
+        dpop_proofs: usize => "dpopProofs" = dpop::DEFAULT_MAX,
+        /// The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs
+        /// name it (XAU-59). By default the origin of the resource with the path of the request.
+        @some(String) public_url: Option<String> => "publicUrl" = None,
+        /// Further members of the metadata document, such as `resource_name` (RFC 9728 section 2);
+        /// not those that other options give.
+        metadata: Map<String, Value> => "metadata" = Map::new(),
+    }
+}
+
+impl AuthorizationOptions {
+    /// The URL of the endpoint.
+    pub(crate) fn resource_url(&self) -> Result<Url, AuthOptionError> {
+        if self.resource.is_empty() {
+            return Err(AuthOptionError::new("resource", "is missing: tokens are issued for the URL of the endpoint"));
+        }
+        endpoint_url("resource", &self.resource)
+    }
+
+    /// The options of the endpoint at a public URL.
+    pub fn new(resource: impl Into<String>) -> Self {
+        Self { resource: resource.into(), ..Self::default() }
+    }
+
+    /// Adds a scope that implies narrower ones.
+    #[must_use]
+    pub fn with_implied(mut self, scope: impl Into<String>, narrower: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.implies.entry(scope.into()).or_default().extend(narrower.into_iter().map(Into::into));
+        self
+    }
+}
+
 /// The binding of tokens to keys of the client (RFC 9449).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum DpopPolicy {
     /// Bearer tokens only. Tokens that are bound are refused, for nobody would check their binding.
@@ -27,6 +105,77 @@ pub enum DpopPolicy {
     Optional,
     /// Bound tokens only.
     Required,
+}
+
+impl Described for DpopPolicy {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "DpopPolicy",
+            doc: &[" The binding of tokens to keys (RFC 9449)."],
+            values: &[
+                ("off", &[" Tokens are not bound; bound ones still need their proof."]),
+                ("optional", &[" Clients may bind their tokens."]),
+                ("required", &[" Every token must be bound."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
+}
+
+/// The nonces that proofs must hold (RFC 9449 section 9).
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum DpopNonce {
+    /// None.
+    #[default]
+    Off,
+    /// Those of a secret that this process makes up.
+    Random,
+    /// Those of this secret: 32 random bytes or more.
+    Secret(Vec<u8>),
+}
+
+impl<T: Into<Vec<u8>>> From<T> for DpopNonce {
+    fn from(secret: T) -> Self {
+        Self::Secret(secret.into())
+    }
+}
+
+/// Without the secret.
+impl fmt::Debug for DpopNonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "Off",
+            Self::Random => "Random",
+            Self::Secret(_) => "Secret",
+        })
+    }
+}
+
+/// The form of nonces in JSON: a boolean, or the secret in Base64.
+struct NonceSecret;
+
+impl JsonForm<DpopNonce> for NonceSecret {
+    const TYPE: Type = Type::Json;
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DpopNonce, D::Error> {
+        let secret = match Value::deserialize(deserializer)? {
+            Value::Bool(false) => return Ok(DpopNonce::Off),
+            Value::Bool(true) => return Ok(DpopNonce::Random),
+            Value::String(text) => STANDARD.decode(text).ok(),
+            _ => None,
+        };
+        secret.map(DpopNonce::Secret).ok_or_else(|| D::Error::custom("must be a boolean or a secret in Base64"))
+    }
+
+    fn write(nonce: &DpopNonce) -> Value {
+        match nonce {
+            DpopNonce::Off => false.into(),
+            DpopNonce::Random => true.into(),
+            DpopNonce::Secret(_) => Value::Null,
+        }
+    }
 }
 
 /// An option that cannot be.
@@ -43,203 +192,98 @@ impl AuthOptionError {
     }
 }
 
-/// Builds an [`Authorization`].
-#[must_use = "a builder does nothing until `build` is called"]
-pub struct AuthorizationBuilder {
-    resource: String,
-    public_url: Option<String>,
-    authorization_servers: Vec<String>,
-    scopes: Vec<String>,
-    required: Vec<String>,
-    implied: BTreeMap<String, Vec<String>>,
-    dpop: DpopPolicy,
-    dpop_algorithms: Vec<Algorithm>,
-    nonce_secret: Option<Vec<u8>>,
-    max_proofs: usize,
-    metadata: Map<String, Value>,
-    verifier: Arc<dyn TokenVerifier>,
-}
-
 impl Authorization {
-    /// `resource` is the public URL of the endpoint (its canonical URI, RFC 8707): what tokens must
-    /// be issued for. `verifier` judges the tokens; [`super::JwtVerifier`] is the one for JWTs.
-    pub fn builder(resource: impl Into<String>, verifier: Arc<dyn TokenVerifier>) -> AuthorizationBuilder {
-        AuthorizationBuilder::new(resource.into(), verifier)
-    }
-}
-
-impl AuthorizationBuilder {
-    /// The proofs that are remembered by default ([`Self::dpop_proofs`]).
-    pub const DPOP_PROOFS: usize = dpop::DEFAULT_MAX;
-
-    pub(super) fn new(resource: String, verifier: Arc<dyn TokenVerifier>) -> Self {
-        Self {
-            resource,
-            public_url: None,
-            authorization_servers: Vec::new(),
-            scopes: Vec::new(),
-            required: Vec::new(),
-            implied: BTreeMap::new(),
-            dpop: DpopPolicy::Off,
-            dpop_algorithms: Algorithm::ALL.to_vec(),
-            nonce_secret: None,
-            max_proofs: Self::DPOP_PROOFS,
-            metadata: Map::new(),
-            verifier,
-        }
-    }
-
-    /// An authorization server (its issuer URL) where clients get tokens. At least one is needed
-    /// (AUS-01).
-    pub fn authorization_server(mut self, issuer: impl Into<String>) -> Self {
-        self.authorization_servers.push(issuer.into());
-        self
-    }
-
-    /// The scopes that the metadata tells clients to ask for: those for basic use, not the whole
-    /// catalogue. Default: the required ones.
-    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.scopes.extend(scopes.into_iter().map(Into::into));
-        self
-    }
-
-    /// The scopes that every request needs.
-    pub fn required_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.required.extend(scopes.into_iter().map(Into::into));
-        self
-    }
-
-    /// A scope that implies narrower ones (AUS-12).
-    pub fn implies(mut self, scope: impl Into<String>, narrower: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.implied.entry(scope.into()).or_default().extend(narrower.into_iter().map(Into::into));
-        self
-    }
-
-    /// Sets the binding of tokens to keys. Default: [`DpopPolicy::Off`].
-    pub fn dpop(mut self, policy: DpopPolicy) -> Self {
-        self.dpop = policy;
-        self
-    }
-
-    /// Algorithms of proofs. Default: every algorithm with public keys.
-    pub fn dpop_algorithms(mut self, algorithms: impl Into<Vec<Algorithm>>) -> Self {
-        self.dpop_algorithms = algorithms.into();
-        self
-    }
-
-    /// Proofs must hold a nonce of this server (XAU-67). Processes that serve the same endpoint
-    /// need the same secret, at least 32 random bytes.
-    pub fn dpop_nonce(mut self, secret: impl Into<Vec<u8>>) -> Self {
-        self.nonce_secret = Some(secret.into());
-        self
-    }
-
-    /// The proofs that are remembered, each for as long as its date is accepted (5 minutes as a
-    /// rule), so that none is good twice (XAU-70); a fifth of them for one key. Beyond it requests
-    /// are refused with 503. Default: [`Self::DPOP_PROOFS`], of some 20 bytes each.
-    ///
-    /// Each process remembers what it has seen itself: with several of them behind one address a
-    /// proof is good once in each, for as long as its nonce is where there are nonces
-    /// ([`Self::dpop_nonce`]).
-    pub fn dpop_proofs(mut self, max: usize) -> Self {
-        self.max_proofs = max;
-        self
-    }
-
-    /// The public URL of the endpoint where a proxy changes its path, for DPoP proofs name it
-    /// (XAU-59). Default: the origin of the resource with the path of the request.
-    pub fn public_url(mut self, url: impl Into<String>) -> Self {
-        self.public_url = Some(url.into());
-        self
-    }
-
-    /// Further members of the metadata document, such as `resource_name` (RFC 9728 section 2); not
-    /// those that other options give.
-    pub fn metadata(mut self, members: Map<String, Value>) -> Self {
-        self.metadata.extend(members);
-        self
-    }
-
-    /// The authorization.
+    /// Judges the options. `verifier` judges the tokens; [`Authorization::jwt`] is the usual case,
+    /// and [`super::JwtVerifier`] its verifier.
     ///
     /// # Errors
     /// If an option is wrong; the text names it.
-    pub fn build(self) -> Result<Authorization, AuthOptionError> {
-        let resource = endpoint_url("resource", &self.resource)?;
-        let public_url = self.public_url.as_deref().map(|url| endpoint_url("publicUrl", url)).transpose()?;
-        if let Some(name) = Metadata::OWN_MEMBERS.iter().find(|name| self.metadata.contains_key(**name)) {
+    pub fn new(options: AuthorizationOptions, verifier: Arc<dyn TokenVerifier>) -> Result<Self, AuthOptionError> {
+        let resource = options.resource_url()?;
+        let public_url = options.public_url.as_deref().map(|url| endpoint_url("publicUrl", url)).transpose()?;
+        if let Some(name) = Metadata::OWN_MEMBERS.iter().find(|name| options.metadata.contains_key(**name)) {
             return Err(AuthOptionError::new(
                 "metadata",
                 format!("has {name}, which the document has from other options"),
             ));
         }
-        if self.authorization_servers.is_empty() {
+        if options.authorization_servers.is_empty() {
             return Err(AuthOptionError::new(
                 "authorizationServers",
                 "must name at least one: where do clients get tokens?",
             ));
         }
-        for server in &self.authorization_servers {
+        for server in &options.authorization_servers {
             if !Url::parse(server).is_ok_and(|url| is_safe(&url)) {
                 let problem = format!("has {server:?}, which is not an https URL (http is for this machine only)");
                 return Err(AuthOptionError::new("authorizationServers", problem));
             }
         }
-        let hierarchy = Hierarchy::new(self.implied);
-        check_scopes("scopes", &self.scopes)?;
-        check_scopes("requiredScopes", &self.required)?;
+        let hierarchy = Hierarchy::new(options.implies);
+        check_scopes("scopes", &options.scopes)?;
+        check_scopes("requiredScopes", &options.required_scopes)?;
         check_scopes("implies", hierarchy.names())?;
-        let nonces = match self.nonce_secret {
-            Some(secret) if secret.len() < MIN_SECRET => {
+        let nonces = match options.dpop_nonce {
+            DpopNonce::Off => None,
+            _ if options.dpop == DpopPolicy::Off => {
+                return Err(AuthOptionError::new("dpopNonce", "has no effect while dpop is off"));
+            }
+            DpopNonce::Random => Some(Nonces::new(&random_secret()?)),
+            DpopNonce::Secret(secret) if secret.len() < MIN_SECRET => {
                 return Err(AuthOptionError::new(
                     "dpopNonce",
                     format!("must be a secret of at least {MIN_SECRET} bytes"),
                 ));
             }
-            Some(_) if self.dpop == DpopPolicy::Off => {
-                return Err(AuthOptionError::new("dpopNonce", "has no effect while dpop is off"));
-            }
-            secret => secret.map(|secret| Nonces::new(&secret)),
+            DpopNonce::Secret(secret) => Some(Nonces::new(&secret)),
         };
-        if self.max_proofs == 0 {
+        if options.dpop_proofs == 0 {
             return Err(AuthOptionError::new(
                 "dpopProofs",
                 "must be at least 1, for a proof is remembered when it is used",
             ));
         }
-        if self.dpop_algorithms.is_empty() {
+        if options.dpop_algorithms.is_empty() {
             return Err(AuthOptionError::new("dpopAlgorithms", "must name at least one"));
         }
-        let schemes = match self.dpop {
+        let schemes = match options.dpop {
             DpopPolicy::Off => vec![Scheme::Bearer],
             DpopPolicy::Optional => vec![Scheme::Bearer, Scheme::Dpop],
             DpopPolicy::Required => vec![Scheme::Dpop],
         };
-        let required = union(&self.required);
-        let supported = if self.scopes.is_empty() { required.clone() } else { union(&self.scopes) };
+        let required = union(&options.required_scopes);
+        let supported = if options.scopes.is_empty() { required.clone() } else { union(&options.scopes) };
         let contents = MetadataValues {
-            resource: &self.resource,
-            authorization_servers: &self.authorization_servers,
+            resource: &options.resource,
+            authorization_servers: &options.authorization_servers,
             scopes: &supported,
-            dpop: (self.dpop != DpopPolicy::Off)
-                .then_some((&self.dpop_algorithms[..], self.dpop == DpopPolicy::Required)),
-            more: &self.metadata,
+            dpop: (options.dpop != DpopPolicy::Off)
+                .then_some((&options.dpop_algorithms[..], options.dpop == DpopPolicy::Required)),
+            more: &options.metadata,
         };
         let metadata = Metadata::new(&resource, &contents);
-        Ok(Authorization::of(Terms {
-            name: self.resource.into(),
+        Ok(Self::of(Terms {
+            name: options.resource.into(),
             resource,
             public_url,
             metadata,
             required,
             hierarchy,
             schemes,
-            dpop_algorithms: self.dpop_algorithms,
+            dpop_algorithms: options.dpop_algorithms,
             nonces,
-            replays: Mutex::new(Replays::new(self.max_proofs)),
-            verifier: self.verifier,
+            replays: Mutex::new(Replays::new(options.dpop_proofs)),
+            verifier,
         }))
     }
+}
+
+fn random_secret() -> Result<[u8; MIN_SECRET], AuthOptionError> {
+    let mut secret = [0; MIN_SECRET];
+    getrandom::fill(&mut secret).map_err(|error| {
+        AuthOptionError::new("dpopNonce", format!("needs a secret, and the system gives no random bytes: {error}"))
+    })?;
+    Ok(secret)
 }
 
 /// An absolute https URL that names an endpoint (RFC 8707 section 2, RFC 9728 section 1.2). Clients
@@ -279,51 +323,53 @@ mod tests {
     use crate::auth::{Refusal, Verification};
     use serde_json::json;
 
-    fn builder(resource: &str) -> AuthorizationBuilder {
+    fn built(options: AuthorizationOptions) -> Result<Authorization, AuthOptionError> {
         let verifier = |token: Verification| {
             token.complete(Err(Refusal::Missing));
         };
-        Authorization::builder(resource, Arc::new(verifier))
+        Authorization::new(options, Arc::new(verifier))
     }
 
-    fn good() -> AuthorizationBuilder {
-        builder("https://mcp.example/mcp").authorization_server("https://auth.example")
+    fn good() -> AuthorizationOptions {
+        AuthorizationOptions::new("https://mcp.example/mcp").with_authorization_servers(["https://auth.example"])
     }
 
     #[test]
     fn wrong_options_are_named() {
-        let at = |server: &str| builder("https://mcp.example/mcp").authorization_server(server);
-        assert!(good().build().is_ok());
-        assert!(builder("http://127.0.0.1:8000/mcp").authorization_server("http://localhost:9").build().is_ok());
-        for (builder, option) in [
-            (builder("mcp.example"), "auth.resource"),
-            (builder("https://mcp.example#a"), "auth.resource"),
-            (builder("https://mcp.example?a=b"), "auth.resource"),
-            (builder("urn:mcp"), "auth.resource"),
-            (builder("http://mcp.example/mcp"), "auth.resource"),
-            (builder("http://localhost.evil.example/mcp"), "auth.resource"),
-            (builder("https://mcp.example"), "auth.authorizationServers"),
+        let of = |resource: &str| AuthorizationOptions::new(resource);
+        let at = |server: &str| good().with_authorization_servers([server]);
+        assert!(built(good()).is_ok());
+        let here = of("http://127.0.0.1:8000/mcp").with_authorization_servers(["http://localhost:9"]);
+        assert!(built(here).is_ok());
+        for (options, option) in [
+            (of("mcp.example"), "auth.resource"),
+            (of("https://mcp.example#a"), "auth.resource"),
+            (of("https://mcp.example?a=b"), "auth.resource"),
+            (of("urn:mcp"), "auth.resource"),
+            (of("http://mcp.example/mcp"), "auth.resource"),
+            (of("http://localhost.evil.example/mcp"), "auth.resource"),
+            (of("https://mcp.example"), "auth.authorizationServers"),
             (at("http://auth.example"), "auth.authorizationServers"),
             (at("auth.example"), "auth.authorizationServers"),
-            (good().public_url("/mcp"), "auth.publicUrl"),
-            (good().public_url("http://mcp.example/mcp"), "auth.publicUrl"),
-            (good().scopes(["a b"]), "auth.scopes"),
-            (good().required_scopes(["a\"b"]), "auth.requiredScopes"),
-            (good().implies("a", [""]), "auth.implies"),
-            (good().dpop(DpopPolicy::Required).dpop_nonce([1; 31]), "auth.dpopNonce"),
-            (good().dpop_nonce([1; 32]), "auth.dpopNonce"),
-            (good().dpop(DpopPolicy::Optional).dpop_algorithms([]), "auth.dpopAlgorithms"),
-            (good().dpop_proofs(0), "auth.dpopProofs"),
+            (good().with_public_url("/mcp"), "auth.publicUrl"),
+            (good().with_public_url("http://mcp.example/mcp"), "auth.publicUrl"),
+            (good().with_scopes(["a b"]), "auth.scopes"),
+            (good().with_required_scopes(["a\"b"]), "auth.requiredScopes"),
+            (good().with_implied("a", [""]), "auth.implies"),
+            (good().with_dpop(DpopPolicy::Required).with_dpop_nonce([1; 31]), "auth.dpopNonce"),
+            (good().with_dpop_nonce([1; 32]), "auth.dpopNonce"),
+            (good().with_dpop(DpopPolicy::Optional).with_dpop_algorithms(Vec::new()), "auth.dpopAlgorithms"),
+            (good().with_dpop_proofs(0), "auth.dpopProofs"),
         ] {
-            let error = builder.build().unwrap_err().to_string();
+            let error = built(options).unwrap_err().to_string();
             assert!(error.starts_with(option), "{error}");
         }
     }
 
     #[test]
     fn aus_13_offline_access_is_no_scope_of_a_resource() {
-        for builder in [good().scopes(["offline_access"]), good().required_scopes(["offline_access"])] {
-            assert!(builder.build().unwrap_err().to_string().contains("offline_access"));
+        for options in [good().with_scopes(["offline_access"]), good().with_required_scopes(["offline_access"])] {
+            assert!(built(options).unwrap_err().to_string().contains("offline_access"));
         }
     }
 
@@ -336,9 +382,10 @@ mod tests {
             ("dpop_bound_access_tokens_required", json!(false)),
         ] {
             let members = Map::from_iter([(name.to_owned(), value)]);
-            let error = good().metadata(members).build().unwrap_err().to_string();
+            let error = built(good().with_metadata(members)).unwrap_err().to_string();
             assert!(error.contains("metadata") && error.contains(name), "{error}");
         }
-        assert!(good().metadata(Map::from_iter([("resource_name".to_owned(), json!("Weather"))])).build().is_ok());
+        let members = Map::from_iter([("resource_name".to_owned(), json!("Weather"))]);
+        assert!(built(good().with_metadata(members)).is_ok());
     }
 }

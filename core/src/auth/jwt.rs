@@ -12,11 +12,13 @@ use super::{
     resource::is_safe,
 };
 use crate::{
+    protocol::{describe::Type, options::JsonForm},
     runtime::{BoxedTask, Runtime},
     sync::Mutex,
 };
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::{
     future::poll_fn,
@@ -37,81 +39,91 @@ const TYPES: [&str; 2] = ["at+jwt", "application/at+jwt"];
 /// The general type, which many issuers write in its place.
 const GENERAL_TYPE: &str = "JWT";
 
-/// The JWTs that a [`JwtVerifier`] accepts.
-///
-/// ```
-/// use std::sync::Arc;
-/// use trunkline::{
-///     HttpOptions,
-///     auth::{Algorithm, Authorization, JwtOptions, JwtVerifier},
-///     transport::HttpFetch,
-/// };
-///
-/// let issuer = "https://login.example";
-/// let jwt = JwtOptions::issuer(issuer).with_algorithms(vec![Algorithm::Es256, Algorithm::EdDsa]);
-/// let verifier = JwtVerifier::new(jwt, Arc::new(HttpFetch::default()))?;
-/// let authorization = Authorization::builder("https://mcp.example/mcp", Arc::new(verifier))
-///     .authorization_server(issuer)
-///     .required_scopes(["mcp"])
-///     .build()?;
-/// let options = HttpOptions::default().with_auth(authorization);
-/// # Ok::<(), trunkline::auth::AuthOptionError>(())
-/// ```
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct JwtOptions {
-    /// The issuers whose tokens are accepted (`iss`, letter by letter).
-    pub issuers: Vec<String>,
-    /// Where their keys are.
-    pub keys: KeySource,
-    /// Accepted `aud` values. Empty (the default): the resource identifier of the server.
-    pub audiences: Vec<String>,
-    /// Algorithms of tokens. Default: every algorithm with public keys.
-    pub algorithms: Vec<Algorithm>,
-    /// Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers write
-    /// `JWT`, or no type, into their access tokens as into their ID tokens; those tell themselves
-    /// apart by their audience then. Default: `false`; `true` is for issuers that write the type,
-    /// above all where an audience is the id of a client.
-    pub strict_type: bool,
+trunkline_proto::options! {
+    /// The JWTs that are accepted as access tokens.
+    ///
+    /// ```
+    /// use trunkline::{
+    ///     HttpOptions,
+    ///     auth::{Algorithm, Authorization, AuthorizationOptions, JwtOptions},
+    /// };
+    ///
+    /// let jwt = JwtOptions::new("https://login.example").with_algorithms([Algorithm::Es256, Algorithm::EdDsa]);
+    /// let options = AuthorizationOptions::new("https://mcp.example/mcp").with_required_scopes(["mcp"]);
+    /// let options = HttpOptions::default().with_auth(Authorization::jwt(options, jwt)?);
+    /// # Ok::<(), trunkline::auth::AuthOptionError>(())
+    /// ```
+    #[derive(Debug, Clone)]
+    pub struct JwtOptions {
+        /// The issuers of JWTs that are accepted (`iss`, letter by letter): https, or http on this
+        /// machine. The authorization servers by default.
+        @each(String) issuer: Vec<String> => "issuer" as OneOrMore = Vec::new(),
+        /// Audiences of which a token must name one, in the place of the resource.
+        @each(String) audience: Vec<String> => "audience" as OneOrMore = Vec::new(),
+        /// The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they
+        /// are (RFC 8414, OpenID Connect Discovery).
+        @some(Value) jwks: Option<Value> => "jwks" = None,
+        /// The URL of the issuer's keys.
+        @some(String) jwks_uri: Option<String> => "jwksUri" = None,
+        /// Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384,
+        /// PS512, RS256, RS384 and RS512. All of them by default.
+        @into algorithms: Vec<Algorithm> => "algorithms" = Algorithm::ALL.to_vec(),
+        /// Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers
+        /// write `JWT`, or no type, into their access tokens as into their ID tokens; those tell
+        /// themselves apart by their audience then. The option is for issuers that write the type,
+        /// above all where an audience is the id of a client.
+        strict_type: bool => "strictType" = false,
+    }
 }
 
-/// Where the keys of an issuer are.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub enum KeySource {
-    /// The issuer's metadata says (RFC 8414, OpenID Connect Discovery).
-    #[default]
-    Discovered,
-    /// At this URL. For one issuer only.
-    At(String),
-    /// These, a JWK Set. For one issuer only.
-    Given(Value),
+/// The form of a list in JSON that is mostly one text.
+struct OneOrMore;
+
+impl JsonForm<Vec<String>> for OneOrMore {
+    const TYPE: Type = Type::OneOrList(&Type::String);
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Given {
+            One(String),
+            More(Vec<String>),
+        }
+        Ok(match Given::deserialize(deserializer)? {
+            Given::One(text) => vec![text],
+            Given::More(texts) => texts,
+        })
+    }
+
+    fn write(texts: &Vec<String>) -> Value {
+        texts.clone().into()
+    }
 }
 
 impl JwtOptions {
-    /// Tokens of one issuer, with keys by discovery.
-    pub fn issuer(issuer: impl Into<String>) -> Self {
-        Self::issuers([issuer])
-    }
-
-    /// Tokens of several issuers, with keys by discovery.
-    pub fn issuers<I: Into<String>>(issuers: impl IntoIterator<Item = I>) -> Self {
-        Self {
-            issuers: issuers.into_iter().map(Into::into).collect(),
-            keys: KeySource::default(),
-            audiences: Vec::new(),
-            algorithms: Algorithm::ALL.to_vec(),
-            strict_type: false,
-        }
+    /// The tokens of one issuer, with keys by discovery.
+    pub fn new(issuer: impl Into<String>) -> Self {
+        Self::default().with_issuer([issuer])
     }
 }
 
-trunkline_proto::setters!(JwtOptions {
-    [] with_keys keys: KeySource,
-    [] with_audiences audiences: Vec<String>,
-    [] with_algorithms algorithms: Vec<Algorithm>,
-    [] with_strict_type strict_type: bool,
-});
+/// Where the keys of an issuer are.
+enum KeySource {
+    Discovered,
+    At(String),
+    Given(Value),
+}
+
+impl KeySource {
+    fn of(jwks: Option<Value>, url: Option<String>) -> Result<Self, AuthOptionError> {
+        match (jwks, url) {
+            (None, None) => Ok(Self::Discovered),
+            (Some(set), None) => Ok(Self::Given(set)),
+            (None, Some(url)) => Ok(Self::At(url)),
+            (Some(_), Some(_)) => Err(AuthOptionError::new("jwksUri", "and jwks exclude each other")),
+        }
+    }
+}
 
 /// Verifies JWT access tokens (RFC 9068): signature, issuer, audience, dates, type. Cheap to clone.
 #[derive(Clone)]
@@ -157,14 +169,15 @@ impl JwtVerifier {
     /// # Errors
     /// If an option is wrong; the text names it.
     pub fn new(options: JwtOptions, fetch: Arc<dyn Fetch>) -> Result<Self, AuthOptionError> {
-        let JwtOptions { issuers, keys, audiences, algorithms, strict_type } = options;
+        let JwtOptions { issuer: issuers, audience: audiences, jwks, jwks_uri, algorithms, strict_type } = options;
+        let keys = KeySource::of(jwks, jwks_uri)?;
         if issuers.is_empty() {
             return Err(AuthOptionError::new("issuer", "is missing: whose tokens are accepted?"));
         }
         if algorithms.is_empty() {
             return Err(AuthOptionError::new("algorithms", "must name at least one"));
         }
-        if issuers.len() > 1 && keys != KeySource::Discovered {
+        if issuers.len() > 1 && !matches!(keys, KeySource::Discovered) {
             return Err(AuthOptionError::new("issuer", "must be one only where jwks or jwksUri is given"));
         }
         let issuers: Result<Vec<_>, _> = issuers.into_iter().map(|name| Issuer::new(name, &keys)).collect();

@@ -39,14 +39,14 @@ pub use crate::transport::{FileStore, HttpNetwork, LoopbackHandler};
 pub use algorithm::Algorithm;
 pub use authorization::Authorization;
 pub use client::{
-    AccessToken, AssertionRequest, AuthNetwork, AuthorizationHandler, Authorizing, EnterpriseManaged, HeadersRequest,
-    MemoryStore, NetworkAccess, OAuth, RedirectHandler, RequestHeaders, SigningKey, StoreLock, TokenRequest,
-    TokenStore,
+    AccessToken, AssertionRequest, AuthNetwork, AuthorizationHandler, Authorizing, CredentialStore, HeadersRequest,
+    IdentityTokenRequest, LoginHandler, MemoryStore, NetworkAccess, OAuth, OAuthGrant, OAuthOptions, RedirectHandler,
+    RequestHeaders, StoreLock, TokenRequest, TokenSource, TokenStore,
 };
-pub use config::{AuthOptionError, AuthorizationBuilder, DpopPolicy};
+pub use config::{AuthOptionError, AuthorizationOptions, DpopNonce, DpopPolicy};
 pub use fetch::{Fetch, FetchError};
 pub use identity::Identity;
-pub use jwt::{JwtOptions, JwtVerifier, KeySource};
+pub use jwt::{JwtOptions, JwtVerifier};
 pub use presented::Scheme;
 pub use refusal::Refusal;
 pub use verification::{TokenVerifier, Verification};

@@ -19,7 +19,7 @@ use std::{
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trunkline::auth::{Authorization, Identity, Refusal, Verification};
+/// use trunkline::auth::{Authorization, AuthorizationOptions, Identity, Refusal, Verification};
 ///
 /// let verifier = |verification: Verification| {
 ///     let verdict = match verification.token() {
@@ -28,9 +28,9 @@ use std::{
 ///     };
 ///     verification.complete(verdict);
 /// };
-/// let authorization = Authorization::builder("https://mcp.example/mcp", Arc::new(verifier))
-///     .authorization_server("https://login.example")
-///     .build()?;
+/// let options = AuthorizationOptions::new("https://mcp.example/mcp");
+/// let options = options.with_authorization_servers(["https://login.example"]);
+/// let authorization = Authorization::new(options, Arc::new(verifier))?;
 /// # Ok::<(), trunkline::auth::AuthOptionError>(())
 /// ```
 pub trait TokenVerifier: Send + Sync + 'static {

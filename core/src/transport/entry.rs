@@ -133,6 +133,9 @@ impl Client {
     ) -> Result<Self, ClientError> {
         let runtime = TokioRuntime::current();
         let connector = target.into().connector(&options, &runtime)?;
+        if options.auth.is_some() && connector.transport() != crate::wire_log::Transport::Http {
+            return Err(ClientError::Invalid("auth is for servers over HTTP, and this one is not".to_owned()));
+        }
         Self::open(runtime, connector, options, Arc::new(events)).await
     }
 }

@@ -1,7 +1,7 @@
 //! Documents that the core itself needs: keys and metadata of authorization servers.
 
 use crate::{
-    auth::{AuthOptionError, Authorization, AuthorizationBuilder, Fetch, FetchError, JwtOptions, JwtVerifier},
+    auth::{AuthOptionError, Authorization, AuthorizationOptions, Fetch, FetchError, JwtOptions, JwtVerifier},
     http::guard::is_loopback,
     runtime::BoxedTask,
 };
@@ -95,16 +95,18 @@ fn cause(error: &dyn std::error::Error) -> String {
 }
 
 impl Authorization {
-    /// The usual case: JWT access tokens of these issuers, whose keys are fetched from them.
-    /// `resource` is the public URL of the endpoint, which the tokens must be issued for.
+    /// The usual case: JWT access tokens, with keys that are fetched from their issuers. The
+    /// issuers are the authorization servers, where only one of both is given.
     ///
     /// # Errors
     /// If an option is wrong; the text names it.
-    pub fn jwt(resource: impl Into<String>, options: JwtOptions) -> Result<AuthorizationBuilder, AuthOptionError> {
-        let issuers = options.issuers.clone();
-        let verifier = JwtVerifier::new(options, Arc::new(HttpFetch::default()))?;
-        let builder = Self::builder(resource, Arc::new(verifier));
-        Ok(issuers.into_iter().fold(builder, AuthorizationBuilder::authorization_server))
+    pub fn jwt(options: AuthorizationOptions, jwt: JwtOptions) -> Result<Self, AuthOptionError> {
+        options.resource_url()?;
+        let or = |given: Vec<String>, other: &[String]| if given.is_empty() { other.to_vec() } else { given };
+        let issuer = or(jwt.issuer, &options.authorization_servers);
+        let authorization_servers = or(options.authorization_servers, &issuer);
+        let verifier = JwtVerifier::new(JwtOptions { issuer, ..jwt }, Arc::new(HttpFetch::default()))?;
+        Self::new(AuthorizationOptions { authorization_servers, ..options }, Arc::new(verifier))
     }
 }
 

@@ -106,14 +106,18 @@ impl Target {
         })
     }
 
-    fn of_entry(entry: ServerEntry) -> Result<Self, ClientError> {
+    /// The place that an entry names.
+    ///
+    /// # Errors
+    /// [`ClientError::Invalid`] if this build lacks the transport.
+    pub fn of_entry(entry: ServerEntry) -> Result<Self, ClientError> {
         match entry {
             #[cfg(feature = "child-process")]
             ServerEntry::Command { command, env, cwd, inherit_env } => {
                 let child = ChildCommand::new(command);
                 let inherit_env = inherit_env.unwrap_or(child.inherit_env);
                 Ok(Self::Child(ChildCommand {
-                    env: env.into_iter().collect(),
+                    env,
                     cwd: cwd.map(Into::into),
                     inherit_env,
                     ..child

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 use trunkline::{
-    auth::{Authorization, Identity, Verification},
+    auth::{Authorization, AuthorizationOptions, Identity, Verification},
     protocol::model::{ElicitParams, Field, FormSchema},
     server::{Context, ServerOptions, TaskSupport, Tool},
     transport::HttpOptions,
@@ -38,9 +38,9 @@ pub(crate) fn named() -> HttpOptions {
         let identity = Identity::default().with_subject(verification.token());
         verification.complete(Ok(identity));
     };
-    let authorization = Authorization::builder("https://mcp.example/mcp", Arc::new(verifier));
-    let authorization = authorization.authorization_server("https://auth.example").build().unwrap();
-    HttpOptions::default().with_auth(authorization)
+    let options = AuthorizationOptions::new("https://mcp.example/mcp");
+    let options = options.with_authorization_servers(["https://auth.example"]);
+    HttpOptions::default().with_auth(Authorization::new(options, Arc::new(verifier)).unwrap())
 }
 
 /// A modern request that declares what these tests need; `name` goes into `Mcp-Name`.

@@ -22,7 +22,9 @@ use tokio::{
 };
 use trunkline::{
     HttpOptions, Listener, Server,
-    auth::{Authorization, AuthorizationBuilder, DpopPolicy, Identity, JwtOptions, Refusal, Verification},
+    auth::{
+        Authorization, AuthorizationOptions, DpopPolicy, Identity, JwtOptions, Refusal, TokenVerifier, Verification,
+    },
     server::{Context, Tool},
 };
 
@@ -100,8 +102,8 @@ impl Issuer {
         sign(&self.key, &json!({"alg": "ES256", "typ": "at+jwt", "kid": "k1"}), &claims)
     }
 
-    fn authorization(&self) -> AuthorizationBuilder {
-        Authorization::jwt(RESOURCE, JwtOptions::issuer(&self.url)).unwrap().required_scopes(["mcp"])
+    fn authorization(&self) -> AuthorizationOptions {
+        AuthorizationOptions::new(RESOURCE).with_authorization_servers([&self.url]).with_required_scopes(["mcp"])
     }
 }
 
@@ -130,8 +132,15 @@ fn server() -> Server {
 }
 
 impl Fixture {
-    async fn new(authorization: AuthorizationBuilder) -> Self {
-        Self::with(HttpOptions::default().with_auth(authorization.build().unwrap())).await
+    async fn new(options: AuthorizationOptions) -> Self {
+        let authorization = Authorization::jwt(options, JwtOptions::default()).unwrap();
+        Self::with(HttpOptions::default().with_auth(authorization)).await
+    }
+
+    async fn judged_by(verifier: impl TokenVerifier, resource: &str) -> Self {
+        let options = AuthorizationOptions::new(resource).with_authorization_servers(["https://auth.example"]);
+        let authorization = Authorization::new(options, Arc::new(verifier)).unwrap();
+        Self::with(HttpOptions::default().with_auth(authorization)).await
     }
 
     async fn with(options: HttpOptions) -> Self {
@@ -312,7 +321,7 @@ async fn aus_09_handlers_know_the_sender_and_not_the_token() {
 #[tokio::test]
 async fn aus_10_aus_11_and_sec_21_insufficient_scope_names_all_that_is_needed() {
     let issuer = Issuer::start().await;
-    let fixture = Fixture::new(issuer.authorization().implies("admin", ["mcp", "files:write"])).await;
+    let fixture = Fixture::new(issuer.authorization().with_implied("admin", ["mcp", "files:write"])).await;
     for (scope, tool, needed) in [
         ("mcp", "who", None),
         ("mcp files:write", "write", None),
@@ -461,7 +470,7 @@ fn proof(key: &EcdsaKeyPair, token: &str, changes: Value) -> String {
 #[tokio::test]
 async fn xau_57_to_xau_66_bound_tokens_need_their_proof() {
     let issuer = Issuer::start().await;
-    let fixture = Fixture::new(issuer.authorization().dpop(DpopPolicy::Optional)).await;
+    let fixture = Fixture::new(issuer.authorization().with_dpop(DpopPolicy::Optional)).await;
     let key = new_key();
     let token = issuer.token(json!({"cnf": {"jkt": thumbprint(&key)}}));
     let unbound = issuer.token(json!({}));
@@ -510,7 +519,7 @@ async fn xau_57_to_xau_66_bound_tokens_need_their_proof() {
 #[tokio::test]
 async fn xau_67_and_xau_68_and_xau_69_nonces() {
     let issuer = Issuer::start().await;
-    let authorization = issuer.authorization().dpop(DpopPolicy::Required).dpop_nonce([3; 32]);
+    let authorization = issuer.authorization().with_dpop(DpopPolicy::Required).with_dpop_nonce([3; 32]);
     let fixture = Fixture::new(authorization).await;
     let key = new_key();
     let token = issuer.token(json!({"cnf": {"jkt": thumbprint(&key)}}));
@@ -540,8 +549,7 @@ async fn sec_20_a_local_server_is_guarded_with_a_token() {
         let is_mine = verification.token() == "the-secret-of-this-user";
         verification.complete(if is_mine { Ok(identity) } else { Err(Refusal::InvalidToken("Unknown".to_owned())) });
     };
-    let builder = Authorization::builder("http://127.0.0.1/mcp", Arc::new(verifier));
-    let fixture = Fixture::new(builder.authorization_server("https://auth.example")).await;
+    let fixture = Fixture::judged_by(verifier, "http://127.0.0.1/mcp").await;
     assert!(fixture.url("/mcp").starts_with("http://127.0.0.1:"));
     let mine = "Bearer the-secret-of-this-user";
     for wrong in [&[] as &[_], &[("authorization", "Bearer the-secret-of-another")], &[("authorization", "Basic eDp5")]]
@@ -583,8 +591,7 @@ async fn verifiers_may_answer_later_and_their_failures_let_nobody_in() {
             }
         }
     };
-    let builder = Authorization::builder(RESOURCE, Arc::new(verifier)).authorization_server("https://auth.example");
-    let fixture = Fixture::new(builder).await;
+    let fixture = Fixture::judged_by(verifier, RESOURCE).await;
     let auth = auth_of(fixture.call("who", &[("authorization", "Bearer alice")]).await).await;
     assert_eq!(auth["principal"], "#sub:alice");
     for token in ["Bearer panic", "Bearer drop"] {
@@ -608,8 +615,7 @@ async fn streams_end_with_the_token_that_opened_them() {
         let identity = if verification.token() == "ends" { identity.with_expires_at(end) } else { identity };
         verification.complete(Ok(identity));
     };
-    let builder = Authorization::builder(RESOURCE, Arc::new(verifier)).authorization_server("https://auth.example");
-    let fixture = Fixture::new(builder).await;
+    let fixture = Fixture::judged_by(verifier, RESOURCE).await;
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {}});
     let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
@@ -641,8 +647,8 @@ async fn streams_end_with_the_token_that_opened_them() {
 #[tokio::test]
 async fn when_the_issuer_is_down_nobody_gets_in_and_nobody_is_blamed() {
     let issuer = Issuer::start().await;
-    let gone = JwtOptions::issuer("http://127.0.0.1:1");
-    let fixture = Fixture::new(Authorization::jwt(RESOURCE, gone).unwrap()).await;
+    let gone = AuthorizationOptions::new(RESOURCE).with_authorization_servers(["http://127.0.0.1:1"]);
+    let fixture = Fixture::new(gone).await;
     let token = issuer.token(json!({"iss": "http://127.0.0.1:1"}));
     let answer = fixture.call("who", &[("authorization", &bearer(&token))]).await;
     assert_eq!(answer.status(), 503);

@@ -478,9 +478,15 @@ const OBJECTS: [Object; 5] = [
         name: "client",
         sources: &[
             Source { record: "ClientOptions", place: "given", except: &["info"], limits: false, note: "" },
-            Source { record: "Endpoint", place: "endpoint", except: &["url"], limits: false, note: " For HTTP only." },
             Source {
-                record: "Child",
+                record: "EndpointOptions",
+                place: "endpoint",
+                except: &["url"],
+                limits: false,
+                note: " For HTTP only.",
+            },
+            Source {
+                record: "ChildOptions",
                 place: "child",
                 except: &["command"],
                 limits: false,

@@ -46,14 +46,10 @@ fn options(surface: &Surface) -> String {
     );
     for record in &surface.options {
         page += &format!("\n## {}\n\n{}\n\n", record.name, wrapped(&record.doc, COLUMNS).join("\n"));
-        let languages = match &record.rust_builder {
-            Some(builder) => {
-                page += &format!("In Rust these are methods of {builder}.\n\n");
-                "Python"
-            }
-            None => "Rust, Python",
-        };
-        page += &format!("| {languages} | JSON | Node | C | type | default | meaning |\n{}|\n", "| --- ".repeat(7));
+        if let Some(names) = &record.in_rust {
+            page += &format!("In Rust these are members of {names}.\n\n");
+        }
+        page += &format!("| Rust, Python | JSON | Node | C | type | default | meaning |\n{}|\n", "| --- ".repeat(7));
         for field in &record.fields {
             let node = field.json.strip_suffix("Ms").filter(|_| field.ty == Type::Duration).unwrap_or(&field.json);
             page += &format!(

@@ -79,8 +79,8 @@ pub(crate) struct Record {
     pub(crate) direction: Option<String>,
     /// Of an event.
     pub(crate) number: Option<u8>,
-    /// Of options: the builder in Rust, where that is not a struct with these members.
-    pub(crate) rust_builder: Option<String>,
+    /// Of options: their structs in Rust, where those have other names.
+    pub(crate) in_rust: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

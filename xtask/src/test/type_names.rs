@@ -12,7 +12,7 @@ const SOURCES: [&str; 6] =
     ["core/src", "core/proto/src", "core/bridge/src", "bindings-c/src", "bindings-node/native", "bindings-python/src"];
 
 /// Names that several modules define for one and the same thing, with the reason.
-const SHARED: [(&str, &str); 27] = [
+const SHARED: [(&str, &str); 24] = [
     ("AccessControl", "one without the feature `auth`"),
     ("Authorization", "one without the feature `auth`"),
     ("Caller", "one without the feature `auth`"),
@@ -21,13 +21,10 @@ const SHARED: [(&str, &str); 27] = [
     ("InputRequest", "as a server makes it, as a client receives it, and as it crosses the waist"),
     ("InputRequired", "as a server makes it, as a client receives it, and as it crosses the waist"),
     ("AccessToken", CROSSES),
-    ("AssertionRequest", CROSSES),
     ("GroupServer", CROSSES),
-    ("HeadersRequest", CROSSES),
     ("LogMessage", CROSSES),
     ("Request", CROSSES),
     ("SkillFile", CROSSES),
-    ("TokenRequest", CROSSES),
     ("Tool", DEFINITION),
     ("Resource", DEFINITION),
     ("ResourceTemplate", DEFINITION),

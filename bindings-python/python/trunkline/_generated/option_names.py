@@ -6,22 +6,22 @@ from __future__ import annotations
 from typing import Final
 
 AUTH_OPTIONS: Final = {
-    "issuer": "issuer",
     "authorization_servers": "authorizationServers",
-    "audience": "audience",
     "scopes": "scopes",
     "required_scopes": "requiredScopes",
     "implies": "implies",
-    "jwks": "jwks",
-    "jwks_uri": "jwksUri",
-    "algorithms": "algorithms",
-    "strict_type": "strictType",
     "dpop": "dpop",
     "dpop_algorithms": "dpopAlgorithms",
     "dpop_nonce": "dpopNonce",
     "dpop_proofs": "dpopProofs",
     "public_url": "publicUrl",
     "metadata": "metadata",
+    "issuer": "issuer",
+    "audience": "audience",
+    "jwks": "jwks",
+    "jwks_uri": "jwksUri",
+    "algorithms": "algorithms",
+    "strict_type": "strictType",
 }
 
 CHILD_OPTIONS: Final = {
@@ -101,6 +101,8 @@ OAUTH: Final = {
     "idp_client_id": "idpClientId",
     "idp_client_secret": "idpClientSecret",
     "idp_token_type": "idpTokenType",
+    "identity_token": "identityToken",
+    "assertion": "assertion",
 }
 
 MOUNT_OPTIONS: Final = {

@@ -25,19 +25,13 @@ from .models import (
 class AuthOptions(TypedDict, total=False):
     """Access tokens that requests to an endpoint need: `transport.auth` of a listener."""
 
-    issuer: str | Sequence[str] | None
-    """The issuers of JWTs that are accepted: https, or http on this machine. The authorization servers by
-    default.
-    """
-
     authorization_servers: Sequence[str] | None
     """The servers where clients get tokens. The issuers by default."""
 
-    audience: str | Sequence[str] | None
-    """Audiences of which a token must name one, in the place of the resource."""
-
     scopes: Sequence[str] | None
-    """Scopes that the metadata tells clients to ask for. The required ones by default."""
+    """Scopes that the metadata tells clients to ask for: those for basic use, not the whole catalogue. The
+    required ones by default.
+    """
 
     required_scopes: Sequence[str] | None
     """Scopes that every request needs."""
@@ -45,47 +39,76 @@ class AuthOptions(TypedDict, total=False):
     implies: Mapping[str, Sequence[str]] | None
     """Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`."""
 
+    dpop: DpopPolicy | None
+    """Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are accepted.
+    Default: `"off"`.
+    """
+
+    dpop_algorithms: Sequence[str] | None
+    """Algorithms by which proofs may be signed. All of them by default. Default:
+    ["ES256","ES384","ES512","EdDSA","PS256","PS384","PS512","RS256","RS384","RS512"].
+    """
+
+    dpop_nonce: bool | bytes | str | None
+    """Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that all
+    processes of one endpoint share. Default: False.
+    """
+
+    dpop_proofs: int | None
+    """Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
+    requests are refused with 503. Each process remembers its own, each proof for as long as its date is
+    accepted, in some 20 bytes. Default: 500000.
+    """
+
+    public_url: str | None
+    """The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs name it. By
+    default the origin of the resource with the path of the request.
+    """
+
+    metadata: Mapping[str, Any] | None
+    """Further members of the metadata document, such as `resource_name` (RFC 9728 section 2); not those
+    that other options give.
+    """
+
+    issuer: str | Sequence[str] | None
+    """The issuers of JWTs that are accepted (`iss`, letter by letter): https, or http on this machine. The
+    authorization servers by default.
+    """
+
+    audience: str | Sequence[str] | None
+    """Audiences of which a token must name one, in the place of the resource."""
+
     jwks: Mapping[str, Any] | None
-    """The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they are."""
+    """The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they are (RFC
+    8414, OpenID Connect Discovery).
+    """
 
     jwks_uri: str | None
     """The URL of the issuer's keys."""
 
     algorithms: Sequence[str] | None
     """Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384, PS512, RS256,
-    RS384 and RS512. All of them by default.
+    RS384 and RS512. All of them by default. Default:
+    ["ES256","ES384","ES512","EdDSA","PS256","PS384","PS512","RS256","RS384","RS512"].
     """
 
     strict_type: bool | None
-    """Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it: for issuers that write it,
-    above all where an audience is the id of a client.
+    """Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers write `JWT`, or
+    no type, into their access tokens as into their ID tokens; those tell themselves apart by their
+    audience then. The option is for issuers that write the type, above all where an audience is the id
+    of a client. Default: False.
     """
-
-    dpop: DpopPolicy | None
-    """Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are accepted."""
-
-    dpop_algorithms: Sequence[str] | None
-    """Algorithms by which proofs may be signed. All of them by default."""
-
-    dpop_nonce: bool | bytes | str | None
-    """Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that all
-    processes of one endpoint share.
-    """
-
-    dpop_proofs: int | None
-    """Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
-    requests are refused with 503. Each process remembers its own. Default: 500000.
-    """
-
-    public_url: str | None
-    """The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs name it."""
-
-    metadata: Mapping[str, Any] | None
-    """Further members of the metadata document, such as `resource_name`."""
 
 
 class ChildOptions(TypedDict, total=False):
-    """A child process that serves its standard input and output: `{"type": "child", …}`."""
+    """A program that serves the protocol on its standard input and output.
+
+    It runs in a process group (Windows: a job) of its own, which ends with the client. Out of reach are
+    descendants that leave that group (`setsid`), and where this process itself is killed no code of it
+    runs: then a server learns of it from the end of its standard input, at which it must exit. A signal
+    of the kernel for that (`PR_SET_PDEATHSIG`) would come with the end of the thread that started the
+    server, which a runtime may end long before the process.
+    """
 
     env: Mapping[str, str] | None
     """Environment variables for the child process, beside those that it inherits."""
@@ -93,7 +116,7 @@ class ChildOptions(TypedDict, total=False):
     inherit_env: bool | None
     """`true` if the child process inherits the whole environment of this process, secrets included;
     otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows
-    those that programs need there.
+    those that programs need there. Default: False.
     """
 
     cwd: str | os.PathLike[str] | None
@@ -175,7 +198,7 @@ class ClientOptions(TypedDict, total=False):
 
 
 class EndpointOptions(TypedDict, total=False):
-    """An HTTP endpoint to connect to: `{"type": "http", …}`."""
+    """An HTTP endpoint to connect to: its URL, headers, TLS and proxy."""
 
     headers: Mapping[str, str] | None
     """Headers of each request."""
@@ -186,7 +209,7 @@ class EndpointOptions(TypedDict, total=False):
     """
 
     client_certificate: str | None
-    """The certificate of the client in PEM, for servers that ask for one, and those of its issuers."""
+    """The certificate of the client in PEM, for servers that ask for one (mTLS), and those of its issuers."""
 
     client_key: str | None
     """The private key of that certificate, in PEM."""
@@ -308,16 +331,18 @@ class OAuth(TypedDict, total=False):
     """
 
     token: str | None
-    """An access token that the program has from elsewhere. Nothing else is needed then."""
+    """An access token that the program has from elsewhere. No other option goes with it."""
 
     grant: OAuthGrant | None
-    """The way to access tokens."""
+    """The way to access tokens. Default: `"authorization_code"`."""
 
     client_name: str | None
-    """The name of the program, for the page on which the user authorizes it."""
+    """The name of the program, for the page on which the user authorizes it. Default: `"trunkline"`."""
 
     client_id: str | None
-    """A client id that was registered beforehand."""
+    """A client id that was registered beforehand. Without one, the metadata document of the client or a
+    registration is used.
+    """
 
     client_secret: str | None
     """The secret of that client."""
@@ -331,7 +356,9 @@ class OAuth(TypedDict, total=False):
     """
 
     private_key: str | None
-    """The key with which the client authenticates (`private_key_jwt`): PKCS #8 in PEM."""
+    """The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in PEM. It
+    belongs to `clientId` or to the metadata document.
+    """
 
     algorithm: str | None
     """The algorithm of that key. Default: `"ES256"`."""
@@ -343,19 +370,21 @@ class OAuth(TypedDict, total=False):
     """The scopes to ask for where the server names none. By default those of its metadata."""
 
     dpop: bool | None
-    """Bind tokens to a key of this client (DPoP, RFC 9449)."""
+    """Bind tokens to a key of this client (DPoP, RFC 9449). Default: False."""
 
     store: str | os.PathLike[str] | None
-    """The place where credentials are kept. `memory`, the default: until the connection ends. `file`: in
-    the folder of this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS
-    in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. Otherwise the path of a folder.
-    Files are readable by their user only, not encrypted, and shared with other processes.
+    """The place where credentials are kept. `memory`: until the connection ends. `file`: in the folder of
+    this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS in
+    `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. Otherwise the path of a folder.
+    Files are readable by their user only, not encrypted, and shared with other processes. Default:
+    `"memory"`.
     """
 
     redirect_uri: str | None
     """The redirect URI that the client was registered with. One of this machine, such as
-    `http://127.0.0.1:8912/callback`, is listened at; by default a free port is. Where the program
-    receives redirects itself, the function `authorize` gives them.
+    `http://127.0.0.1:8912/callback`, is listened at; by default a free port is, or the one that the
+    client registered itself with. Where the program receives redirects itself, the function `authorize`
+    gives them.
     """
 
     login_timeout: float | None
@@ -371,7 +400,20 @@ class OAuth(TypedDict, total=False):
     """The secret of that client."""
 
     idp_token_type: str | None
-    """The type of the token that the program gives, if it is not an ID token."""
+    """The type of the token that the program gives: an ID token by default, or
+    `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged for one.
+    Default: `"urn:ietf:params:oauth:token-type:id_token"`.
+    """
+
+    identity_token: str | None
+    """The user's ID token of the identity provider (`enterprise_managed`). One that ends before the
+    connection does is better given by the function `identity_token`.
+    """
+
+    assertion: str | None
+    """The JWT by which the platform vouches for this workload (`workload_identity`). One that ends before
+    the connection does is better given by the function `assertion`.
+    """
 
 
 class MountOptions(TypedDict, total=False):

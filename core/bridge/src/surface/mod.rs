@@ -7,11 +7,11 @@ use crate::{
     ErrorKind,
     auth::AuthConfig,
     channel, client_auth,
-    description::{CallDescription, ConnectionDescription},
+    description::{CallDescription, ConnectionDescription, HandlerMemory, PortDescription, ServerFeatures},
     event,
     groups::{self, GroupOperation},
     host_function::HostFunctionRow,
-    message::{self, Child, Endpoint, OAuthOptions, Request},
+    message::{self, Request},
     skills,
     verifications::AccessToken,
 };
@@ -26,7 +26,12 @@ use trunkline::protocol::{
     options::Options,
     project::field_span,
 };
-use trunkline::{ClientOptions, HttpOptions, ServerOptions, auth::Identity, bridge_support::BoundAddress};
+use trunkline::{
+    ChildCommand, ClientOptions, HttpOptions, ServerOptions,
+    auth::{Identity, OAuthOptions},
+    bridge_support::BoundAddress,
+    transport::HttpEndpoint,
+};
 
 mod prose;
 
@@ -46,16 +51,10 @@ pub fn surface() -> Value {
         models.record(message::INPUT_OPTIONS.0, message::INPUT_OPTIONS.1, Request::OBJECT.fields, |field| {
             message::INPUT_OPTIONS.2.contains(&field.json)
         }),
-        Models::built_by(
-            "`Authorization::builder` and `JwtOptions`",
-            models.record("AuthOptions", AuthConfig::OBJECT.doc, AuthConfig::OBJECT.fields, |_| true),
-        ),
-        models.record("ChildOptions", Child::OBJECT.doc, Child::OBJECT.fields, |_| true),
-        models.record("EndpointOptions", Endpoint::OBJECT.doc, Endpoint::OBJECT.fields, |_| true),
-        Models::built_by(
-            "`OAuth`",
-            models.record("OAuthOptions", OAuthOptions::OBJECT.doc, OAuthOptions::OBJECT.fields, |_| true),
-        ),
+        models.options_named::<AuthConfig>("AuthOptions", "`AuthorizationOptions` and `JwtOptions`"),
+        models.options_named::<ChildCommand>("ChildOptions", "`ChildCommand`"),
+        models.options_named::<HttpEndpoint>("EndpointOptions", "`HttpEndpoint`"),
+        models.options::<OAuthOptions>(),
     ];
     let mut messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message, "toCore")).collect();
     for (object, direction) in [(&AccessToken::TYPE, "body"), (&Identity::TYPE, "answer")] {
@@ -64,7 +63,14 @@ pub fn surface() -> Value {
             messages.push(models.message(object, direction));
         }
     }
-    let replies = [BoundAddress::OBJECT, ConnectionDescription::OBJECT, CallDescription::OBJECT];
+    let replies = [
+        BoundAddress::OBJECT,
+        ConnectionDescription::OBJECT,
+        CallDescription::OBJECT,
+        HandlerMemory::OBJECT,
+        ServerFeatures::OBJECT,
+        PortDescription::OBJECT,
+    ];
     messages.extend(replies.map(|reply| models.message(reply, "reply")));
     messages.extend(event::TO_HOST.iter().map(|(kind, event)| {
         let mut described = models.message(event, "toHost");
@@ -129,6 +135,14 @@ impl Models {
         json!({"name": T::OBJECT.name, "doc": text(T::OBJECT.doc), "fields": fields})
     }
 
+    /// Options whose structs have other names in Rust.
+    fn options_named<T: Options>(&mut self, name: &str, in_rust: &str) -> Value {
+        let mut options = self.options::<T>();
+        options["name"] = name.into();
+        options["inRust"] = in_rust.into();
+        options
+    }
+
     fn record(
         &mut self,
         name: &str,
@@ -139,12 +153,6 @@ impl Models {
         let fields: Vec<Value> =
             fields.iter().filter(|field| wanted(field)).map(|field| self.field(field, None)).collect();
         json!({"name": name, "doc": text(doc), "fields": fields})
-    }
-
-    /// Options that Rust has as methods of builders, and not as members of a struct.
-    fn built_by(builder: &str, mut record: Value) -> Value {
-        record["rustBuilder"] = builder.into();
-        record
     }
 
     fn error(&mut self, kind: ErrorKind) -> Value {

@@ -3,7 +3,7 @@
 //! `options!` writes the struct, its default, its reading from JSON and its description. A member
 //! that is absent or `null` has its default; an unknown member is an error.
 
-use super::describe::{Described, FieldDescription, ObjectDescription, Type, Unit};
+use super::describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Unit};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{DeserializeOwned, Error, MapAccess, Visitor},
@@ -25,6 +25,9 @@ pub trait Options: Default {
     /// # Errors
     /// A value that the option cannot have.
     fn set<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error>;
+
+    /// The names in JSON of the options that differ from their default.
+    fn changed(&self) -> Vec<&'static str>;
 }
 
 /// Reads options.
@@ -72,6 +75,8 @@ pub trait JsonForm<T> {
     const TYPE: Type;
     /// The unit.
     const UNIT: Option<Unit> = None;
+    /// When it is there.
+    const PRESENCE: Presence = Presence::Optional;
 
     /// Reads a value.
     ///
@@ -95,6 +100,23 @@ impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Plain {
 
     fn write(value: &T) -> Value {
         serde_json::to_value(value).unwrap_or_default()
+    }
+}
+
+/// The form that the type itself has, of a member that must be given: its default means nothing,
+/// and the options are refused with it.
+pub struct Required;
+
+impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Required {
+    const TYPE: Type = T::TYPE;
+    const PRESENCE: Presence = Presence::Required;
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        T::deserialize(deserializer)
+    }
+
+    fn write(value: &T) -> Value {
+        <Plain as JsonForm<T>>::write(value)
     }
 }
 
@@ -215,15 +237,16 @@ impl<'de, T, F: JsonForm<T>> Deserialize<'de> for Formed<T, F> {
 /// A row is `name: Type => "nameInJson" = default,`. `as Form` behind the name gives it another
 /// form in JSON than its own ([`JsonForm`]); a row without `=>` is for Rust alone. Rows of
 /// `name: Type,` behind a `;` take the options of another such struct among these. The struct is
-/// `non_exhaustive`; each row has a setter `with_name`, and the one of `@into name: Type` takes
-/// what converts into the type.
+/// `non_exhaustive`; each row has a setter `with_name`. That of `@into name: Type` takes what
+/// converts into the type, that of `@some(Value) name: Option<Value>` what converts into the value,
+/// and that of `@each(Item) name: Vec<Item>` a list of what converts into items.
 #[macro_export]
 macro_rules! options {
     (
         $(#[doc = $doc:literal])*
         $(#[derive($($derived:ident),* $(,)?)])?
         pub struct $name:ident {
-            $($(#[doc = $field_doc:literal])* $(@$into:ident)? $field:ident: $ty:ty $(=> $json:literal $(as $form:path)?)? = $default:expr,)*
+            $($(#[doc = $field_doc:literal])* $(@$into:ident $(($given:ty))?)? $field:ident: $ty:ty $(=> $json:literal $(as $form:path)?)? = $default:expr,)*
             $(; $($(#[doc = $flat_doc:literal])* $flat:ident: $flat_ty:ty,)*)?
         }
     ) => {
@@ -243,7 +266,7 @@ macro_rules! options {
 
         $crate::pastey::paste! {
             $crate::setters!($name {
-                $([$($into)?] [<with_ $field>] $field: $ty,)*
+                $([$($into)?] [<with_ $field>] $field: $crate::options!(@given [$ty] [$($($given)?)?]),)*
                 $($([] [<with_ $flat>] $flat: $flat_ty,)*)?
             });
         }
@@ -273,6 +296,19 @@ macro_rules! options {
                 })*)?
                 Ok(false)
             }
+
+            fn changed(&self) -> Vec<&'static str> {
+                let default = Self::default();
+                let mut changed = Vec::new();
+                $($(
+                    let json = <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::write;
+                    if json(&self.$field) != json(&default.$field) {
+                        changed.push($json);
+                    }
+                )?)*
+                $($(changed.extend($crate::protocol::options::Options::changed(&self.$flat));)*)?
+                changed
+            }
         }
 
         impl $crate::protocol::describe::Described for $name {
@@ -287,6 +323,9 @@ macro_rules! options {
         }
     };
 
+    (@given [$ty:ty] []) => { $ty };
+    (@given [$ty:ty] [$given:ty]) => { $given };
+
     (@form) => { $crate::protocol::options::Plain };
     (@form $form:path) => { $form };
 
@@ -300,13 +339,16 @@ macro_rules! options {
             name: stringify!($field),
             json: $json,
             doc: &[$($doc),*],
-            presence: $crate::protocol::describe::Presence::Optional,
+            presence: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::PRESENCE,
             ty: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::TYPE,
             unit: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::UNIT,
-            default: Some(|| {
-                let default: $ty = $default;
-                <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::write(&default)
-            }),
+            default: match <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::PRESENCE {
+                $crate::protocol::describe::Presence::Required => None,
+                _ => Some(|| {
+                    let default: $ty = $default;
+                    <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::write(&default)
+                }),
+            },
         },] $($rest)*)
     };
 }
@@ -366,6 +408,13 @@ mod tests {
         let inner = Inner { max_bytes: 7 };
         assert_eq!(set, Outer { page_size: 2, idle: Duration::ZERO, path: None, hook: Some(1), inner });
         assert_eq!(set.with_path("/x".to_owned()).path.as_deref(), Some("/x"));
+    }
+
+    #[test]
+    fn changes_are_named() {
+        assert_eq!(Outer::default().changed(), [""; 0]);
+        let given = read(json!({"pageSize": 1000, "idleMs": 20, "path": false, "maxBytes": 7})).unwrap();
+        assert_eq!(given.changed(), ["idleMs", "path", "maxBytes"]);
     }
 
     #[test]

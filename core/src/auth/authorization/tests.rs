@@ -1,6 +1,6 @@
 use super::*;
 use crate::auth::{
-    DpopPolicy, Verification,
+    AuthorizationOptions, DpopPolicy, Verification,
     jwk::{sha256, thumbprint},
     tests::{Key, TestRuntime},
 };
@@ -14,12 +14,13 @@ fn authorization(policy: DpopPolicy, nonces: bool) -> Authorization {
     let verifier = |token: Verification| {
         token.complete(Err(Refusal::InvalidToken("x".into())));
     };
-    let builder = Authorization::builder(URL, Arc::new(verifier))
-        .authorization_server("https://auth.example")
-        .required_scopes(["mcp"])
-        .implies("admin", ["mcp", "write"])
-        .dpop(policy);
-    if nonces { builder.dpop_nonce([7; 32]) } else { builder }.build().unwrap()
+    let options = options(URL).with_required_scopes(["mcp"]).with_implied("admin", ["mcp", "write"]).with_dpop(policy);
+    let options = if nonces { options.with_dpop_nonce([7; 32]) } else { options };
+    Authorization::new(options, Arc::new(verifier)).unwrap()
+}
+
+fn options(resource: &str) -> AuthorizationOptions {
+    AuthorizationOptions::new(resource).with_authorization_servers(["https://auth.example"])
 }
 
 fn parts(headers: &[(&str, &str)]) -> Parts {
@@ -118,12 +119,8 @@ fn xau_61_xau_64_and_xau_65_tokens_and_keys_belong_together() {
 fn xau_70_a_proof_that_cannot_be_remembered_is_refused_for_now() {
     let key = Key::es256();
     let verifier: Arc<dyn TokenVerifier> = Arc::new(|token: Verification| drop(token));
-    let authorization = Authorization::builder(URL, verifier)
-        .authorization_server("https://auth.example")
-        .dpop(DpopPolicy::Required)
-        .dpop_proofs(5)
-        .build()
-        .unwrap();
+    let options = options(URL).with_dpop(DpopPolicy::Required).with_dpop_proofs(5);
+    let authorization = Authorization::new(options, verifier).unwrap();
     let judged = |id: &str| {
         let proof = proof(&key, "t", id, None);
         let candidate = read(&authorization, &[("authorization", "DPoP t"), ("dpop", &proof)], NOW).unwrap();
@@ -170,19 +167,13 @@ fn xau_67_without_the_nonce_there_is_one_more_round() {
 fn xau_59_behind_a_proxy_the_public_url_counts() {
     let key = Key::es256();
     let verifier: Arc<dyn TokenVerifier> = Arc::new(|token: Verification| drop(token));
-    let builder = Authorization::builder("https://mcp.example", verifier)
-        .authorization_server("https://auth.example")
-        .dpop(DpopPolicy::Required);
+    let options = options("https://mcp.example").with_dpop(DpopPolicy::Required);
     let proof = proof(&key, "t", "1", None);
     // The origin of the resource and the path of the request.
-    let authorization = builder.build().unwrap();
+    let authorization = Authorization::new(options.clone(), verifier).unwrap();
     assert!(read(&authorization, &[("authorization", "DPoP t"), ("dpop", &proof)], NOW).is_ok());
     let verifier: Arc<dyn TokenVerifier> = Arc::new(|token: Verification| drop(token));
-    let authorization = Authorization::builder("https://mcp.example", verifier)
-        .authorization_server("https://auth.example")
-        .dpop(DpopPolicy::Required)
-        .public_url("https://mcp.example/public/mcp")
-        .build()
-        .unwrap();
+    let options = options.with_public_url("https://mcp.example/public/mcp");
+    let authorization = Authorization::new(options, verifier).unwrap();
     assert!(read(&authorization, &[("authorization", "DPoP t"), ("dpop", &proof)], NOW).is_err());
 }

@@ -1,5 +1,6 @@
 //! Access tokens that the program has from elsewhere.
 
+use super::{TokenRequest, token_source::TokenSource};
 use crate::{
     client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     runtime::BoxedTask,
@@ -21,28 +22,12 @@ use std::{
 /// }));
 /// ```
 #[derive(Clone)]
-pub struct AccessToken(Source);
-
-#[derive(Clone)]
-enum Source {
-    Fixed(String),
-    Asked(Arc<dyn Fn(TokenRequest) -> BoxedTask<Result<String, AuthError>> + Send + Sync>),
-}
-
-/// The request that a token is for.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct TokenRequest {
-    /// The URL of the server.
-    pub url: String,
-    /// The server has refused the last token.
-    pub refused: bool,
-}
+pub struct AccessToken(TokenSource<TokenRequest>);
 
 impl AccessToken {
     /// A token that stays the same.
     pub fn new(token: impl Into<String>) -> Self {
-        Self(Source::Fixed(token.into()))
+        Self(TokenSource::from(token.into()))
     }
 
     /// A function that is asked before each request, and once more if the server refuses its token.
@@ -50,36 +35,33 @@ impl AccessToken {
     where
         F: Future<Output = Result<String, AuthError>> + Send + 'static,
     {
-        Self(Source::Asked(Arc::new(move |request| Box::pin(ask(request)))))
+        Self(TokenSource::from_fn(ask))
     }
 }
 
 impl ClientAuth for AccessToken {
     fn headers(&self, request: &OutgoingRequest) -> BoxedTask<Result<Vec<(String, String)>, AuthError>> {
-        let header = |token: String| vec![("authorization".to_owned(), format!("Bearer {token}"))];
-        match &self.0 {
-            Source::Fixed(token) => Box::pin(ready(Ok(header(token.clone())))),
-            Source::Asked(ask) => {
-                let token = ask(TokenRequest { url: request.url.clone(), refused: false });
-                Box::pin(async move { token.await.map(header) })
-            }
-        }
+        let token = self.0.token(TokenRequest { url: request.url.clone(), refused: false });
+        Box::pin(async move { Ok(vec![("authorization".to_owned(), format!("Bearer {}", token.await?))]) })
     }
 
     fn refused(&self, request: &OutgoingRequest, refusal: CredentialsRefusal) -> BoxedTask<Result<bool, AuthError>> {
-        match &self.0 {
-            Source::Asked(ask) if refusal.status == 401 && refusal.round == 0 => {
-                let token = ask(TokenRequest { url: request.url.clone(), refused: true });
-                let used =
-                    refusal.headers.into_iter().find(|(name, _)| name == "authorization").map(|(_, value)| value);
-                Box::pin(async move { token.await.map(|token| used != Some(format!("Bearer {token}"))) })
-            }
-            _ => Box::pin(ready(Ok(false))),
+        if self.0.is_fixed() || refusal.status != 401 || refusal.round > 0 {
+            return Box::pin(ready(Ok(false)));
         }
+        let token = self.0.token(TokenRequest { url: request.url.clone(), refused: true });
+        let used = refusal.headers.into_iter().find(|(name, _)| name == "authorization").map(|(_, value)| value);
+        Box::pin(async move { token.await.map(|token| used != Some(format!("Bearer {token}"))) })
     }
 
     fn context(&self) -> Option<u64> {
-        matches!(self.0, Source::Fixed(_)).then_some(0)
+        self.0.is_fixed().then_some(0)
+    }
+}
+
+impl From<TokenSource<TokenRequest>> for AccessToken {
+    fn from(source: TokenSource<TokenRequest>) -> Self {
+        Self(source)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The authorization code grant with PKCE (OAuth 2.1 section 4.1, RFC 7636, RFC 8707, RFC 9207).
 
 use super::{
+    AuthorizationHandler,
     discovery::{Discovered, ServerMetadata},
     exchange::{Obtained, Parts, token_endpoint},
     network::check,
@@ -21,7 +22,12 @@ struct ExpectedRedirect<'a> {
     state: &'a str,
 }
 
-pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: &[String]) -> Result<Obtained, AuthError> {
+pub(super) async fn obtain(
+    handler: &dyn AuthorizationHandler,
+    parts: &Parts<'_>,
+    found: &Discovered,
+    scopes: &[String],
+) -> Result<Obtained, AuthError> {
     let server = &found.server;
     check_pkce(server)?;
     let endpoint = server
@@ -29,7 +35,8 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: &[Stri
         .as_deref()
         .ok_or_else(|| AuthError(format!("The metadata of {} has no authorization_endpoint", shown(&server.issuer))))?;
     check(endpoint)?;
-    let authorizing = parts.settings.handler.begin().await?;
+    let registered = registration::kept(parts.settings, server, parts.now).await?;
+    let authorizing = handler.begin(registered.and_then(|client| client.redirect_uri)).await?;
     let redirect_uri = authorizing.redirect_uri();
     // AUC-35
     check(&redirect_uri)?;
@@ -61,7 +68,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: &[Stri
         iss_required: server.authorization_response_iss_parameter_supported,
         state: &state,
     };
-    let login_timeout = parts.settings.login_timeout;
+    let login_timeout = parts.settings.options.login_timeout;
     let redirected = within(&**parts.runtime, login_timeout, authorizing.visit(with_query(endpoint, &query))).await;
     let redirected =
         redirected.ok_or_else(|| AuthError(format!("Nobody authorized the client within {login_timeout:?}")))??;
@@ -77,7 +84,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: &[Stri
     // The time of the person has passed.
     let now = parts.runtime.unix_time().as_secs();
     let endpoint = TokenContext { surroundings: parts.surroundings, url, issuer: &server.issuer, now };
-    let credentials = ClientAuthentication { client: &client, key: parts.settings.key.as_deref() };
+    let credentials = ClientAuthentication { client: &client, key: parts.settings.key.as_ref() };
     match endpoint.ask(&form, Some(credentials), parts.proofs).await {
         Ok(answer) => Ok(Obtained { answer, client: Some(client) }),
         Err(refused) => {

@@ -66,7 +66,7 @@ pub(super) async fn ask(
 ) -> Result<Obtained, AuthError> {
     let url = token_endpoint(&found.server)?;
     let endpoint = TokenContext { surroundings: parts.surroundings, url, issuer: &found.server.issuer, now: parts.now };
-    let credentials = client.as_ref().map(|client| ClientAuthentication { client, key: parts.settings.key.as_deref() });
+    let credentials = client.as_ref().map(|client| ClientAuthentication { client, key: parts.settings.key.as_ref() });
     if client.as_ref().is_some_and(|client| client.method == AuthMethod::PrivateKeyJwt) {
         check_algorithm(parts.settings, &found.server)?;
     }

@@ -1,13 +1,14 @@
 //! The grants by which tokens are got for a server.
 
 use super::{
+    AssertionRequest,
     client_identity::AuthMethod,
     code_flow,
     discovery::Discovered,
     exchange::{Obtained, Parts, ask, given_or_document, jwt_bearer, token_endpoint},
     id_jag,
     proofs::Proofs,
-    settings::{AssertionRequest, Grant},
+    settings::Grant,
     shown,
     tokens::Tokens,
 };
@@ -31,13 +32,13 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         )));
     }
     let Obtained { answer, client } = match &parts.settings.grant {
-        Grant::AuthorizationCode => code_flow::obtain(parts, found, &scopes).await?,
+        Grant::AuthorizationCode(handler) => code_flow::obtain(&**handler, parts, found, &scopes).await?,
         Grant::ClientCredentials => client_credentials(parts, found, &scopes).await?,
         Grant::Enterprise(provider) => id_jag::obtain(provider, parts, found, &scopes).await?,
         Grant::Workload(source) => {
             let token_endpoint = token_endpoint(&found.server)?.to_owned();
             let (issuer, resource) = (found.server.issuer.clone(), found.resource.clone());
-            let assertion = source(AssertionRequest { issuer, token_endpoint, resource }).await?;
+            let assertion = source.token(AssertionRequest { issuer, token_endpoint, resource }).await?;
             jwt_bearer(parts, found, &assertion, &scopes, None).await?
         }
     };
@@ -52,7 +53,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         expires_at: answer.expires_at(parts.now),
         access_token: answer.access_token,
         // XAU-13: a grant without a person is run again instead.
-        refresh_token: answer.refresh_token.filter(|_| matches!(parts.settings.grant, Grant::AuthorizationCode)),
+        refresh_token: answer.refresh_token.filter(|_| matches!(parts.settings.grant, Grant::AuthorizationCode(_))),
         requested: scopes,
         dpop_key: parts.proofs.and_then(Proofs::kept),
         is_new: true,

@@ -5,8 +5,10 @@ use std::{future::Future, sync::Arc};
 
 /// Lets a user authorize the client in a browser.
 pub trait AuthorizationHandler: Send + Sync + 'static {
-    /// Prepares one authorization, for example by listening for its redirect.
-    fn begin(&self) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>>;
+    /// Prepares one authorization, for example by listening for its redirect. `registered`: the
+    /// redirect URI that the client registered itself with earlier. With another one it registers
+    /// itself anew.
+    fn begin(&self, registered: Option<String>) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>>;
 }
 
 /// One authorization under way. Dropping it ends it.
@@ -38,7 +40,7 @@ impl RedirectHandler {
 }
 
 impl AuthorizationHandler for RedirectHandler {
-    fn begin(&self) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
+    fn begin(&self, _registered: Option<String>) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
         let authorizing: Box<dyn Authorizing> = Box::new(self.clone());
         Box::pin(std::future::ready(Ok(authorizing)))
     }

@@ -2,8 +2,9 @@
 //! token (RFC 8693, RFC 7523).
 
 use super::{
+    IdentityTokenRequest,
     discovery::Discovered,
-    enterprise::EnterpriseManaged,
+    enterprise::IdentityProvider,
     exchange::{Obtained, Parts, given_or_document, jwt_bearer},
     network::NetworkAccess,
     shown,
@@ -11,7 +12,6 @@ use super::{
     tokens::TokenContext,
 };
 use crate::client_auth::AuthError;
-use std::sync::Arc;
 
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
@@ -19,12 +19,13 @@ const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 /// XAU-16 to XAU-23: an ID-JAG of the identity provider, which the authorization server takes for a
 /// token.
 pub(super) async fn obtain(
-    provider: &Arc<EnterpriseManaged>,
+    provider: &IdentityProvider,
     parts: &Parts<'_>,
     found: &Discovered,
     scopes: &[String],
 ) -> Result<Obtained, AuthError> {
-    let assertion = (provider.assertion)().await?;
+    let request = IdentityTokenRequest { token_endpoint: provider.token_endpoint.clone() };
+    let assertion = provider.assertion.token(request).await?;
     let scope = scopes.join(" ");
     let mut form = vec![
         ("grant_type", TOKEN_EXCHANGE),

@@ -22,7 +22,7 @@ pub(super) fn key(issuer: &str) -> String {
 
 /// The client that has got these tokens, to renew them. `None`: it is not known any more.
 pub(super) async fn of_tokens(settings: &Settings, tokens: &Tokens) -> Result<Option<ClientRegistration>, AuthError> {
-    let client = match (&settings.client, &settings.client_metadata_url) {
+    let client = match (&settings.client, &settings.options.client_metadata_url) {
         (Some(client), _) => Some(client.registration(None)?),
         (None, Some(url)) if tokens.client_id.as_ref() == Some(url) => Some(document_client(settings, url)),
         (None, _) => store::read(&*settings.store, &key(&tokens.issuer)).await?,
@@ -44,16 +44,26 @@ pub(super) async fn client(
     if let Some(client) = unregistered(settings, server)? {
         return Ok(client);
     }
-    let kept: Option<ClientRegistration> = store::read(&*settings.store, &key(&server.issuer)).await?;
-    let fits = |kept: &ClientRegistration| {
-        kept.redirect_uri.as_deref() == Some(redirect_uri) && kept.secret_expires_at.is_none_or(|end| end > now)
-    };
-    if let Some(kept) = kept.filter(fits) {
+    let fits = |kept: &ClientRegistration| kept.redirect_uri.as_deref() == Some(redirect_uri);
+    if let Some(kept) = kept(settings, server, now).await?.filter(fits) {
         return Ok(kept);
     }
     let registration = register(settings, surroundings, server, redirect_uri, scopes).await?;
     store::write(&*settings.store, &key(&server.issuer), &registration).await?;
     Ok(registration)
+}
+
+/// The client that registered itself at this server earlier, if that is the way it is known there.
+pub(super) async fn kept(
+    settings: &Settings,
+    server: &ServerMetadata,
+    now: u64,
+) -> Result<Option<ClientRegistration>, AuthError> {
+    if unregistered(settings, server)?.is_some() {
+        return Ok(None);
+    }
+    let kept: Option<ClientRegistration> = store::read(&*settings.store, &key(&server.issuer)).await?;
+    Ok(kept.filter(|kept| kept.secret_expires_at.is_none_or(|end| end > now)))
 }
 
 /// The client that needs no registration: given beforehand, or by its metadata document where the
@@ -65,7 +75,7 @@ pub(super) fn unregistered(
     if let Some(client) = &settings.client {
         return client.registration(Some(server)).map(Some);
     }
-    let url = settings.client_metadata_url.as_deref().filter(|_| server.client_id_metadata_document_supported);
+    let url = settings.options.client_metadata_url.as_deref().filter(|_| server.client_id_metadata_document_supported);
     Ok(url.map(|url| document_client(settings, url)))
 }
 
@@ -98,7 +108,7 @@ async fn register(
     let method = AuthMethod::choose(&[AuthMethod::None, AuthMethod::Basic, AuthMethod::Post], server)
         .ok_or_else(|| AuthError(format!("{issuer} authenticates clients in no way that is known here")))?;
     let mut wanted = json!({
-        "client_name": settings.client_name,
+        "client_name": settings.options.client_name,
         "redirect_uris": [redirect_uri],
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
@@ -108,7 +118,7 @@ async fn register(
     if !scopes.is_empty() {
         wanted["scope"] = scopes.join(" ").into();
     }
-    if settings.dpop {
+    if settings.options.dpop {
         wanted["dpop_bound_access_tokens"] = true.into();
     }
     let request = Request::post(endpoint)

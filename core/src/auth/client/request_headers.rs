@@ -4,6 +4,7 @@ use crate::{
     client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     runtime::BoxedTask,
 };
+use serde::Serialize;
 use std::{
     future::{Future, ready},
     sync::Arc,
@@ -25,14 +26,15 @@ pub struct RequestHeaders {
     auth: Option<Arc<dyn ClientAuth>>,
 }
 
-/// The request that headers are for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HeadersRequest {
-    /// The HTTP method.
-    pub method: String,
-    /// The URL that the request goes to.
-    pub url: String,
+trunkline_proto::described! {
+    /// A request that needs headers.
+    #[derive(Serialize)]
+    pub struct HeadersRequest {
+        /// The HTTP method.
+        required method: String = "method",
+        /// The URL that the request goes to.
+        required url: String = "url",
+    }
 }
 
 type Headers = Vec<(String, String)>;

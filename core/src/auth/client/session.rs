@@ -167,7 +167,7 @@ impl CredentialSession {
     async fn kept(&self, settings: &Settings, issuer: &str, resource: &str) -> Result<Option<Tokens>, AuthError> {
         let tokens: Option<Tokens> = store::read(&*settings.store, &Tokens::key(issuer, resource)).await?;
         let ours = |tokens: &Tokens| {
-            tokens.dpop_key.is_some() == settings.dpop
+            tokens.dpop_key.is_some() == settings.options.dpop
                 && settings.client.as_ref().is_none_or(|client| tokens.client_id.as_ref() == Some(&client.id))
         };
         Ok(tokens.filter(ours))
@@ -181,7 +181,7 @@ impl CredentialSession {
             Some(key) if state.proofs.as_ref().and_then(|proofs| proofs.kept()).as_deref() != Some(key) => {
                 state.proofs = Some(Arc::new(Proofs::of_kept(key)?));
             }
-            None if settings.dpop && state.proofs.is_none() => state.proofs = Some(Arc::new(Proofs::new()?)),
+            None if settings.options.dpop && state.proofs.is_none() => state.proofs = Some(Arc::new(Proofs::new()?)),
             _ => {}
         }
         state.tokens = tokens;
@@ -233,7 +233,7 @@ impl CredentialSession {
         let endpoint = TokenContext { surroundings, url: &tokens.token_endpoint, issuer: &tokens.issuer, now };
         let form =
             [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", tokens.resource.as_str())];
-        let credentials = ClientAuthentication { client: &client, key: settings.key.as_deref() };
+        let credentials = ClientAuthentication { client: &client, key: settings.key.as_ref() };
         let answer = match endpoint.ask(&form, Some(credentials), proofs.as_deref()).await {
             Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
             // Only this tells that the refresh token is void: any other error may pass.
@@ -264,7 +264,7 @@ impl CredentialSession {
         demand: &Demands,
         steps_up: bool,
     ) -> Result<bool, AuthError> {
-        if demand.dpop && !demand.bearer && !settings.dpop {
+        if demand.dpop && !demand.bearer && !settings.options.dpop {
             // XAU-56
             return Err(AuthError(format!("{} accepts tokens bound to a key only: turn DPoP on", shown(&request.url))));
         }
@@ -296,19 +296,23 @@ impl CredentialSession {
                 return Ok(true);
             }
         }
-        if matches!(settings.grant, Grant::AuthorizationCode) && !refusal.interactive {
+        if matches!(settings.grant, Grant::AuthorizationCode(_)) && !refusal.interactive {
             return Ok(false);
         }
         self.check_issuer(settings, request, &found).await?;
         let earlier = tokens.map(|tokens| tokens.requested).unwrap_or_default();
         let wanted = Wanted {
             challenged: &demand.scopes,
-            supported: if settings.scopes.is_empty() { &found.scopes_supported } else { &settings.scopes },
+            supported: if settings.options.scopes.is_empty() {
+                &found.scopes_supported
+            } else {
+                &settings.options.scopes
+            },
             earlier: &earlier,
             listed: &found.server.scopes_supported,
-            refreshes: matches!(settings.grant, Grant::AuthorizationCode),
+            refreshes: matches!(settings.grant, Grant::AuthorizationCode(_)),
         };
-        let proofs = self.state.lock().proofs.clone().filter(|_| settings.dpop);
+        let proofs = self.state.lock().proofs.clone().filter(|_| settings.options.dpop);
         let parts =
             Parts { settings, surroundings: &surroundings, runtime: &request.runtime, proofs: proofs.as_deref(), now };
         let tokens = grants::obtain(&parts, &found, wanted.scopes()).await?;

@@ -1,53 +1,80 @@
 //! The options of a client's authorization.
 
 use super::{
-    AuthNetwork, AuthorizationHandler, SigningKey, TokenStore, client_identity::GivenClient,
-    enterprise::EnterpriseManaged,
+    AssertionRequest, AuthNetwork, AuthorizationHandler, LoginHandler, OAuthGrant, OAuthOptions, TokenStore,
+    client_identity::GivenClient, enterprise::IdentityProvider, signing::SigningKey, token_source::TokenSource,
 };
-use crate::{client_auth::AuthError, runtime::BoxedTask};
-use std::{sync::Arc, time::Duration};
+use crate::auth::AuthOptionError;
+use std::sync::Arc;
 
 /// Grant that gives the tokens.
 #[derive(Clone)]
 pub(super) enum Grant {
     /// A user authorizes the client.
-    AuthorizationCode,
+    AuthorizationCode(Arc<dyn AuthorizationHandler>),
     /// The client is its own user (extension "OAuth client credentials").
     ClientCredentials,
     /// An identity provider decides (extension "Enterprise-managed authorization").
-    Enterprise(Arc<EnterpriseManaged>),
+    Enterprise(IdentityProvider),
     /// The platform of the workload vouches for it (draft extension "Workload identity
-    /// federation").
-    Workload(AssertionSource),
+    /// federation"), by a JWT that is asked for anew each time (XAU-37).
+    Workload(TokenSource<AssertionRequest>),
 }
 
-/// Gives a JWT: asked anew for every request (XAU-37).
-pub type AssertionSource = Arc<dyn Fn(AssertionRequest) -> BoxedTask<Result<String, AuthError>> + Send + Sync>;
-
-/// The facts that an assertion is made for.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct AssertionRequest {
-    /// The issuer of the authorization server.
-    pub issuer: String,
-    /// Its token endpoint.
-    pub token_endpoint: String,
-    /// The identifier of the MCP server.
-    pub resource: String,
-}
-
-#[derive(Clone)]
+/// The options with the parts that are made of them.
 pub(super) struct Settings {
+    pub(super) options: OAuthOptions,
     pub(super) store: Arc<dyn TokenStore>,
     pub(super) network: Arc<dyn AuthNetwork>,
-    pub(super) handler: Arc<dyn AuthorizationHandler>,
     pub(super) grant: Grant,
     pub(super) client: Option<GivenClient>,
-    pub(super) key: Option<Arc<SigningKey>>,
-    pub(super) client_metadata_url: Option<String>,
-    pub(super) client_name: String,
-    pub(super) scopes: Vec<String>,
-    pub(super) dpop: bool,
-    /// Time of a person.
-    pub(super) login_timeout: Duration,
+    pub(super) key: Option<SigningKey>,
+}
+
+impl Settings {
+    /// Makes the parts of options that were judged.
+    pub(super) fn new(options: OAuthOptions, network: Arc<dyn AuthNetwork>) -> Result<Self, AuthOptionError> {
+        let store = options.store.without_files().ok_or_else(|| {
+            AuthOptionError::new("store", "is on disk: OAuth::new has stores there, or give one of your own")
+        })?;
+        let grant = Grant::of(&options)?;
+        let key = options.private_key.as_deref().map(|pem| SigningKey::from_pem(pem, options.algorithm)).transpose();
+        let key = key.map_err(|error| AuthOptionError::new("privateKey", format!("cannot be used: {error}")))?;
+        let key = match &options.key_id {
+            Some(id) => key.map(|key| key.with_id(id)),
+            None => key,
+        };
+        let client = options.client_id.clone().map(|id| GivenClient {
+            id,
+            secret: options.client_secret.clone(),
+            has_key: key.is_some(),
+            issuer: options.issuer.clone(),
+        });
+        Ok(Self { options, store, network, grant, client, key })
+    }
+}
+
+impl Grant {
+    fn of(options: &OAuthOptions) -> Result<Self, AuthOptionError> {
+        let missing = |name| move || AuthOptionError::new(name, "is missing");
+        Ok(match options.grant {
+            OAuthGrant::AuthorizationCode => match &options.handler {
+                LoginHandler::Own(handler) => Self::AuthorizationCode(Arc::clone(handler)),
+                LoginHandler::Browser => {
+                    return Err(AuthOptionError::new("handler", "is missing: OAuth::new has one for the browser"));
+                }
+            },
+            OAuthGrant::ClientCredentials => Self::ClientCredentials,
+            OAuthGrant::EnterpriseManaged => {
+                let id = options.idp_client_id.clone().ok_or_else(missing("idpClientId"))?;
+                Self::Enterprise(IdentityProvider {
+                    token_endpoint: options.idp_token_endpoint.clone().ok_or_else(missing("idpTokenEndpoint"))?,
+                    client: IdentityProvider::client(id, options.idp_client_secret.clone()),
+                    assertion: options.identity_token.clone().ok_or_else(missing("identityToken"))?,
+                    subject_token_type: options.idp_token_type.clone(),
+                })
+            }
+            OAuthGrant::WorkloadIdentity => Self::Workload(options.assertion.clone().ok_or_else(missing("assertion"))?),
+        })
+    }
 }

@@ -67,7 +67,7 @@ fn token(key: &Key, id: &str) -> String {
 }
 
 fn verifier(web: &Arc<Web>) -> JwtVerifier {
-    JwtVerifier::new(JwtOptions::issuer(ISSUER), Arc::new(Arc::clone(web))).unwrap()
+    JwtVerifier::new(JwtOptions::new(ISSUER), Arc::new(Arc::clone(web))).unwrap()
 }
 
 async fn verify(verifier: &JwtVerifier, token: &str) -> Result<Identity, Refusal> {
@@ -193,15 +193,15 @@ fn encode(value: &Value) -> String {
 async fn options_narrow_what_is_accepted() {
     let key = Key::es256();
     let web = Web::of(&[]);
-    let given = KeySource::Given(json!({"keys": [key.listed("a")]}));
+    let given = json!({"keys": [key.listed("a")]});
     let with = |options: JwtOptions| JwtVerifier::new(options, Arc::new(Arc::clone(&web))).unwrap();
-    let base = JwtOptions { keys: given, ..JwtOptions::issuer("not a url") };
+    let base = JwtOptions::new("not a url").with_jwks(given);
     let signed = |changes: Value| key.sign(&json!({"alg": "ES256"}), &claims(changes));
     let token = signed(json!({"iss": "not a url", "aud": ["my-api"]}));
-    let audiences = JwtOptions { audiences: vec!["my-api".into()], ..base.clone() };
+    let audiences = base.clone().with_audience(["my-api"]);
     assert!(verify(&with(audiences.clone()), &token).await.is_ok());
     assert!(verify(&with(base), &token).await.is_err());
-    let algorithms = JwtOptions { algorithms: vec![Algorithm::Rs256], ..audiences };
+    let algorithms = audiences.with_algorithms([Algorithm::Rs256]);
     assert!(verify(&with(algorithms), &token).await.is_err());
     assert!(web.asked.lock().is_empty());
 }
@@ -211,7 +211,7 @@ async fn aus_07_a_strict_verifier_takes_tokens_that_say_that_they_are_access_tok
     let key = Key::es256();
     let web = Web::of(&[key.listed("a")]);
     for strict in [false, true] {
-        let options = JwtOptions::issuer(ISSUER).with_strict_type(strict);
+        let options = JwtOptions::new(ISSUER).with_strict_type(strict);
         let verifier = JwtVerifier::new(options, Arc::new(Arc::clone(&web))).unwrap();
         for (typ, says_so) in
             [(json!("at+jwt"), true), (json!("application/AT+JWT"), true), (json!("JWT"), false), (json!(null), false)]
@@ -226,16 +226,16 @@ async fn aus_07_a_strict_verifier_takes_tokens_that_say_that_they_are_access_tok
 fn wrong_options_are_named() {
     let web: Arc<dyn Fetch> = Arc::new(Web::of(&[]));
     let error = |options| JwtVerifier::new(options, Arc::clone(&web)).err().unwrap().to_string();
-    let base = || JwtOptions::issuer(ISSUER);
-    assert!(error(JwtOptions { issuers: vec![], ..base() }).starts_with("auth.issuer"));
-    assert!(error(JwtOptions::issuer("http://auth.example")).starts_with("auth.issuer"));
-    assert!(error(JwtOptions { algorithms: vec![], ..base() }).starts_with("auth.algorithms"));
-    assert!(error(JwtOptions { keys: KeySource::At("http://evil".into()), ..base() }).starts_with("auth.jwksUri"));
-    assert!(error(JwtOptions { keys: KeySource::Given(json!({"keys": []})), ..base() }).starts_with("auth.jwks"));
-    let two = vec![ISSUER.to_owned(), "https://b.example".to_owned()];
-    assert!(
-        error(JwtOptions { issuers: two, keys: KeySource::At("https://a/keys".into()), ..base() }).contains("one only")
-    );
+    let base = || JwtOptions::new(ISSUER);
+    assert!(error(JwtOptions::default()).starts_with("auth.issuer"));
+    assert!(error(JwtOptions::new("http://auth.example")).starts_with("auth.issuer"));
+    assert!(error(base().with_algorithms([])).starts_with("auth.algorithms"));
+    assert!(error(base().with_jwks_uri("http://evil")).starts_with("auth.jwksUri"));
+    assert!(error(base().with_jwks(json!({"keys": []}))).starts_with("auth.jwks"));
+    let two = base().with_issuer([ISSUER, "https://b.example"]);
+    assert!(error(two.with_jwks_uri("https://a/keys")).contains("one only"));
+    let both = base().with_jwks(json!({})).with_jwks_uri("https://a/keys");
+    assert!(error(both).contains("exclude each other"));
 }
 
 #[tokio::test]

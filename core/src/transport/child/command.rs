@@ -1,46 +1,50 @@
 //! The command of a child process, and the reason if it could not be run.
 
-use std::ffi::OsString;
-use std::fmt;
-use std::io;
-use std::path::{Path, PathBuf};
+use crate::protocol::options::Required;
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fmt, io,
+    path::{Path, PathBuf},
+};
 
-/// A program that serves the protocol on its standard input and output.
-///
-/// It runs in a process group (Windows: a job) of its own, which ends with the client. Out of reach
-/// are descendants that leave that group (`setsid`), and where this process itself is killed no
-/// code of it runs: then a server learns of it from the end of its standard input, at which it must
-/// exit (STD-13). A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come with the end of
-/// the thread that started the server, which a runtime may end long before the process.
-///
-/// ```no_run
-/// use trunkline::{ChildCommand, Client};
-///
-/// # async fn run() -> Result<(), trunkline::ClientError> {
-/// let command = ChildCommand::new(["uvx", "mcp-server-git"])
-///     .with_env([("GIT_DIR".to_owned(), "/srv/notes.git".to_owned())])
-///     .with_cwd(Some("/srv".into()));
-/// let client = Client::connect(command).await?;
-/// # client.close().await;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Default)]
-#[non_exhaustive]
-#[must_use = "a command does nothing until a client connects to it"]
-pub struct ChildCommand {
-    /// The program and its arguments. No shell reads them.
-    pub command: Vec<String>,
-    /// Environment variables for it, beside those that it inherits.
-    pub env: Vec<(String, String)>,
-    /// `true` if it inherits the whole environment of this process, secrets included; otherwise a
-    /// short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows those
-    /// that programs need there.
-    pub inherit_env: bool,
-    /// The folder it runs in; this process's own if `None`.
-    pub cwd: Option<PathBuf>,
-    /// The destination of its standard error.
-    pub stderr: ChildStderr,
+trunkline_proto::options! {
+    /// A program that serves the protocol on its standard input and output.
+    ///
+    /// It runs in a process group (Windows: a job) of its own, which ends with the client. Out of
+    /// reach are descendants that leave that group (`setsid`), and where this process itself is
+    /// killed no code of it runs: then a server learns of it from the end of its standard input, at
+    /// which it must exit (STD-13). A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come
+    /// with the end of the thread that started the server, which a runtime may end long before the
+    /// process.
+    ///
+    /// ```no_run
+    /// use trunkline::{ChildCommand, Client};
+    ///
+    /// # async fn run() -> Result<(), trunkline::ClientError> {
+    /// let command = ChildCommand::new(["uvx", "mcp-server-git"])
+    ///     .with_env([("GIT_DIR".to_owned(), "/srv/notes.git".to_owned())])
+    ///     .with_cwd(Some("/srv".into()));
+    /// let client = Client::connect(command).await?;
+    /// # client.close().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[derive(Clone)]
+    pub struct ChildCommand {
+        /// The program and its arguments. No shell reads them.
+        @each(String) command: Vec<String> => "command" as Required = Vec::new(),
+        /// Environment variables for the child process, beside those that it inherits.
+        @into env: BTreeMap<String, String> => "env" = BTreeMap::new(),
+        /// `true` if the child process inherits the whole environment of this process, secrets
+        /// included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and
+        /// `USER`, on Windows those that programs need there.
+        inherit_env: bool => "inheritEnv" = false,
+        /// The folder that the child process runs in; this process's own by default.
+        @into cwd: Option<PathBuf> => "cwd" = None,
+        /// The destination of its standard error.
+        stderr: ChildStderr = ChildStderr::PassThrough,
+    }
 }
 
 /// The destination of the standard error of a child process.
@@ -81,7 +85,7 @@ impl ChildCommand {
         if !self.inherit_env {
             command.env_clear().envs(inherited(|name| std::env::var_os(name)));
         }
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.envs(&self.env);
         if let Some(folder) = &self.cwd {
             command.current_dir(folder);
         }
@@ -114,17 +118,10 @@ impl ChildCommand {
     }
 }
 
-trunkline_proto::setters!(ChildCommand {
-    [into] with_env env: Vec<(String, String)>,
-    [] with_inherit_env inherit_env: bool,
-    [into] with_cwd cwd: Option<PathBuf>,
-    [] with_stderr stderr: ChildStderr,
-});
-
 impl fmt::Debug for ChildCommand {
     /// Names the variables without their values, which may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let variables: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
+        let variables: Vec<_> = self.env.keys().collect();
         f.debug_struct("ChildCommand")
             .field("command", &self.command)
             .field("env", &variables)
@@ -209,7 +206,7 @@ mod tests {
 
     #[test]
     fn values_of_the_environment_are_not_shown() {
-        let env = vec![("API_KEY".to_owned(), "secret".to_owned())];
+        let env = BTreeMap::from([("API_KEY".to_owned(), "secret".to_owned())]);
         let shown = format!("{:?}", ChildCommand { env, ..ChildCommand::new(["server"]) });
         assert!(shown.contains("API_KEY") && shown.contains("server") && !shown.contains("secret"), "{shown}");
     }

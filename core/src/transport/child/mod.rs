@@ -523,7 +523,7 @@ mod tests {
         assert_eq!(std::env::var("CARGO_MANIFEST_DIR").unwrap(), here, "a variable that is not on the short list");
         for (inherit_env, seen) in [(false, "1--/"), (true, &*format!("1-{here}-/"))] {
             let command = ChildCommand {
-                env: vec![("A".into(), "1".into())],
+                env: [("A".into(), "1".into())].into(),
                 inherit_env,
                 cwd: Some("/".into()),
                 ..shell("echo \"$A-$CARGO_MANIFEST_DIR-$(pwd)\"; test -n \"$PATH\"")

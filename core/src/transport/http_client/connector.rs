@@ -192,7 +192,7 @@ mod tests {
         alone.client_key = Some("secret".into());
         for (endpoint, text) in [
             (https().with_ca("secret"), "ca has no certificate"),
-            (https().with_client_certificate("secret", "secret"), "not PEM"),
+            (https().with_client_certificate("secret").with_client_key("secret"), "not PEM"),
             (alone, "go together"),
             (https().with_proxy("http://user:secret@a b"), "not a URL of a proxy"),
             (HttpEndpoint::new("http://x/").with_ca(include_str!("../../../tests/tls/ca.pem")), "without TLS"),

@@ -210,7 +210,10 @@ fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{auth::Verification, transport::TokioRuntime};
+    use crate::{
+        auth::{AuthorizationOptions, Verification},
+        transport::TokioRuntime,
+    };
     use std::{future::poll_fn, pin::pin, task::Poll};
 
     #[tokio::test]
@@ -218,10 +221,9 @@ mod tests {
         let kept = Arc::new(std::sync::Mutex::new(Vec::new()));
         let seen = Arc::clone(&kept);
         let verifier = move |verification: Verification| seen.lock().unwrap().push(verification);
-        let authorization = Authorization::builder("https://api.example/mcp", Arc::new(verifier))
-            .authorization_server("https://auth.example")
-            .build()
-            .unwrap();
+        let options = AuthorizationOptions::new("https://api.example/mcp");
+        let options = options.with_authorization_servers(["https://auth.example"]);
+        let authorization = Authorization::new(options, Arc::new(verifier)).unwrap();
         let access = AccessControl { authorization: Some(authorization), asked: Semaphore::new(1) };
         let request = http::Request::post("/mcp").header(header::AUTHORIZATION, "Bearer invented").body(()).unwrap();
         let (parts, ()) = request.into_parts();

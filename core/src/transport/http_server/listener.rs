@@ -275,12 +275,14 @@ mod tests {
     #[cfg(feature = "full")]
     #[test]
     fn sec_20_a_server_that_other_machines_reach_without_a_token_is_warned_of() {
-        use crate::{auth::Authorization, kept_log::KeptLog};
+        use crate::{
+            auth::{Authorization, AuthorizationOptions},
+            kept_log::KeptLog,
+        };
         let authorization = || {
             let verifier = |verification: crate::auth::Verification| drop(verification);
-            Authorization::builder("https://mcp.example/mcp", Arc::new(verifier))
-                .authorization_server("https://auth.example")
-                .build()
+            let options = AuthorizationOptions::new("https://mcp.example/mcp");
+            Authorization::new(options.with_authorization_servers(["https://auth.example"]), Arc::new(verifier))
                 .unwrap()
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -23,7 +23,9 @@ const PAGE: &str =
 
 type OpenBrowser = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;
 
-/// Opens the browser of this machine and receives the redirect at a free port of 127.0.0.1.
+/// Opens the browser of this machine and receives the redirect at a free port of 127.0.0.1. A
+/// client that registered itself takes the port of its registration again, where it is free: not
+/// every authorization server lets the port vary, as RFC 8252 section 7.3 has it.
 #[derive(Clone)]
 pub struct LoopbackHandler {
     open: OpenBrowser,
@@ -59,28 +61,46 @@ impl LoopbackHandler {
     /// # Errors
     /// If it is not such a URI.
     pub fn with_redirect_uri(self, uri: &str) -> Result<Self, AuthError> {
-        let parsed = Url::parse(uri).ok().filter(|url| {
-            let plain = url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
-            url.scheme() == "http" && plain && matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"))
-        });
-        let Some(url) = parsed else {
+        let Some(redirect) = RedirectParts::read(uri) else {
             return Err(AuthError(format!(
                 "{uri:?} cannot be received on this machine: it must be like http://127.0.0.1:8912/callback"
             )));
         };
-        let host = url.host_str().unwrap_or(HOST).to_owned();
-        let redirect = RedirectParts { host, port: url.port().unwrap_or(0), path: url.path().to_owned() };
         Ok(Self { redirect, ..self })
     }
 }
 
+impl RedirectParts {
+    fn read(uri: &str) -> Option<Self> {
+        let url = Url::parse(uri).ok().filter(|url| {
+            let plain = url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
+            url.scheme() == "http" && plain && matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"))
+        })?;
+        let host = url.host_str()?.to_owned();
+        Some(Self { host, port: url.port().unwrap_or(0), path: url.path().to_owned() })
+    }
+
+    /// Takes the port, or one that is free: that of the registration, if it is.
+    async fn listen(&self, registered: Option<Self>) -> io::Result<TcpListener> {
+        let host = self.host.trim_matches(['[', ']']);
+        let alike = |other: &Self| (&other.host, &other.path) == (&self.host, &self.path);
+        if self.port == 0
+            && let Some(registered) = registered.filter(alike)
+            && let Ok(listener) = TcpListener::bind((host, registered.port)).await
+        {
+            return Ok(listener);
+        }
+        TcpListener::bind((host, self.port)).await
+    }
+}
+
 impl AuthorizationHandler for LoopbackHandler {
-    fn begin(&self) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
+    fn begin(&self, registered: Option<String>) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
         let (open, mut redirect) = (Arc::clone(&self.open), self.redirect.clone());
         Box::pin(async move {
             let no_port = |error: io::Error| AuthError(format!("No port for the redirect: {error}"));
-            let host = redirect.host.trim_matches(['[', ']']);
-            let listener = TcpListener::bind((host, redirect.port)).await.map_err(no_port)?;
+            let registered = registered.as_deref().and_then(RedirectParts::read);
+            let listener = redirect.listen(registered).await.map_err(no_port)?;
             redirect.port = listener.local_addr().map_err(no_port)?.port();
             let authorizing: Box<dyn Authorizing> = Box::new(RedirectReceiver { listener, redirect, open });
             Ok(authorizing)
@@ -161,7 +181,7 @@ mod tests {
             });
             Err(io::Error::other("no browser"))
         });
-        let authorizing = handler.begin().await.unwrap();
+        let authorizing = handler.begin(None).await.unwrap();
         let uri = authorizing.redirect_uri();
         let address = uri.strip_prefix("http://").unwrap().strip_suffix(PATH).unwrap().to_owned();
         assert_eq!(authorizing.visit(address).await.unwrap(), "code=a%20b&state=s");
@@ -174,13 +194,21 @@ mod tests {
         let fixed = format!("http://localhost:{free}/oauth/callback");
         // A port is given back when an authorization ends, and taken again by the next.
         for _ in 0..2 {
-            assert_eq!(given(&fixed).unwrap().begin().await.unwrap().redirect_uri(), fixed);
+            assert_eq!(given(&fixed).unwrap().begin(None).await.unwrap().redirect_uri(), fixed);
         }
-        let held = given(&fixed).unwrap().begin().await.unwrap();
-        let error = given(&fixed).unwrap().begin().await.err().unwrap();
+        let held = given(&fixed).unwrap().begin(None).await.unwrap();
+        let error = given(&fixed).unwrap().begin(None).await.err().unwrap();
         assert!(error.0.starts_with("No port for the redirect"), "{error}");
         drop(held);
-        let any = given("http://127.0.0.1/done").unwrap().begin().await.unwrap().redirect_uri();
+        // Without a port of its own: that of the registration, or another one while it is taken.
+        let open = given("http://localhost/oauth/callback").unwrap();
+        let first = open.begin(Some(fixed.clone())).await.unwrap();
+        assert_eq!(first.redirect_uri(), fixed);
+        assert_ne!(open.begin(Some(fixed.clone())).await.unwrap().redirect_uri(), fixed);
+        drop(first);
+        let elsewhere = LoopbackHandler::default().begin(Some(fixed.clone())).await.unwrap().redirect_uri();
+        assert!(elsewhere.ends_with(PATH) && elsewhere.starts_with("http://127.0.0.1:"), "{elsewhere}");
+        let any = given("http://127.0.0.1/done").unwrap().begin(None).await.unwrap().redirect_uri();
         assert!(any.ends_with("/done") && any != "http://127.0.0.1:0/done", "{any}");
         for wrong in ["https://127.0.0.1/", "http://example.com/callback", "http://127.0.0.1/?a=b", "callback"] {
             assert!(given(wrong).err().unwrap().0.contains("http://127.0.0.1:8912/callback"), "{wrong}");

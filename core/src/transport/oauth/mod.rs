@@ -9,12 +9,42 @@ pub use file_store::FileStore;
 pub use loopback::LoopbackHandler;
 pub use network::HttpNetwork;
 
-use crate::auth::{OAuth, TokenStore};
+use crate::auth::{AuthError, AuthOptionError, CredentialStore, LoginHandler, OAuth, OAuthGrant, OAuthOptions};
 
 impl OAuth {
-    /// Keeps credentials in this store, and lets the user log in with the browser of this machine.
-    /// [`OAuth::with_handler`] takes another way to reach the user.
-    pub fn new(store: impl TokenStore) -> Self {
-        Self::with_parts(store, HttpNetwork::default(), LoopbackHandler::default())
+    /// Over the network, with a store on disk where the options name one, and with the browser of
+    /// this machine where no handler of theirs lets the user log in.
+    ///
+    /// # Errors
+    /// As [`OAuthOptions::check`]; a redirect URI that needs a handler; a private key that cannot
+    /// be read; no folder of this user.
+    pub fn new(options: OAuthOptions) -> Result<Self, AuthOptionError> {
+        options.check()?;
+        let options = with_browser(options)?;
+        let store = match options.store {
+            CredentialStore::File => FileStore::of_user().map(Into::into).map_err(wrong("store"))?,
+            CredentialStore::Folder(folder) => FileStore::new(folder).into(),
+            store => store,
+        };
+        Self::with_network(OAuthOptions { store, ..options }, HttpNetwork::default())
     }
+}
+
+fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
+    let logs_in = options.token.is_none() && options.grant == OAuthGrant::AuthorizationCode;
+    if !logs_in || matches!(options.handler, LoginHandler::Own(_)) {
+        return Ok(options);
+    }
+    let handler = match &options.redirect_uri {
+        Some(uri) => LoopbackHandler::default().with_redirect_uri(uri).map_err(|error| {
+            let advice = "or a function must receive it (authorize; in Rust, a handler)";
+            AuthOptionError::new("redirectUri", format!("cannot be used: {error}, {advice}"))
+        })?,
+        None => LoopbackHandler::default(),
+    };
+    Ok(OAuthOptions { redirect_uri: None, ..options }.with_handler(handler))
+}
+
+fn wrong(option: &'static str) -> impl Fn(AuthError) -> AuthOptionError {
+    move |error| AuthOptionError::new(option, format!("cannot be used: {error}"))
 }

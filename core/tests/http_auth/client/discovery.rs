@@ -2,7 +2,7 @@
 
 use super::world::{CALLBACK, World, oauth};
 use serde_json::{Value, json};
-use trunkline::auth::{MemoryStore, OAuth};
+use trunkline::auth::{LoopbackHandler, MemoryStore, OAuth, OAuthOptions};
 
 async fn connects(change: impl FnOnce(&mut super::world::Habits)) -> World {
     let world = World::with(change).await;
@@ -150,6 +150,35 @@ async fn auc_18_to_20_and_auc_47_the_registration_says_what_the_client_is() {
     }
 }
 
+/// RFC 8252 section 7.3: not every authorization server lets the port vary.
+#[tokio::test]
+async fn auc_18_and_auc_35_a_client_that_registered_itself_takes_its_port_again() {
+    let world = World::new().await;
+    let browser = LoopbackHandler::with_opener(|url| {
+        let url = url.to_owned();
+        tokio::spawn(async move { reqwest::Client::builder().no_proxy().build().unwrap().get(url).send().await });
+        Ok(())
+    });
+    let auth = OAuthOptions::default().with_store(MemoryStore::new()).with_handler(browser);
+    let log_in = async || {
+        world.habits().valid.clear();
+        world.connect(&auth).await.unwrap();
+        world.seen("/authorize").pop().unwrap()["redirect_uri"].clone()
+    };
+    let first = log_in().await;
+    assert_eq!(log_in().await, first);
+    assert_eq!(world.seen("/register").len(), 1);
+    // While another program has the port, the client registers itself with the one that it gets.
+    let address = first.strip_prefix("http://").unwrap().strip_suffix("/callback").unwrap();
+    let held = tokio::net::TcpListener::bind(address).await.unwrap();
+    let second = log_in().await;
+    assert_ne!(second, first);
+    assert_eq!(world.seen("/register").len(), 2);
+    drop(held);
+    assert_eq!(log_in().await, second);
+    assert_eq!(world.seen("/register").len(), 2);
+}
+
 #[tokio::test]
 async fn auc_21_a_refused_registration_is_reported() {
     let (_, error) = World::refused(|habits| {
@@ -162,7 +191,7 @@ async fn auc_21_a_refused_registration_is_reported() {
 #[tokio::test]
 async fn auc_14_to_17_and_auc_22_clients_that_are_known_are_not_registered() {
     let document = "https://agent.example/client.json";
-    let id = |auth: OAuth| auth.with_client_metadata_url(document).unwrap();
+    let id = |auth: OAuthOptions| auth.with_client_metadata_url(document);
     for (auth, supported, client) in [
         (id(oauth(MemoryStore::new())), true, document),
         (id(oauth(MemoryStore::new())), false, "registered-1"),
@@ -175,7 +204,8 @@ async fn auc_14_to_17_and_auc_22_clients_that_are_known_are_not_registered() {
         assert_eq!(world.seen("/register").is_empty(), client != "registered-1");
     }
     for url in ["http://agent.example/client.json", "https://agent.example", "https://agent.example/", "x"] {
-        assert!(oauth(MemoryStore::new()).with_client_metadata_url(url).is_err(), "{url}");
+        let error = OAuth::new(oauth(MemoryStore::new()).with_client_metadata_url(url)).err().unwrap().to_string();
+        assert!(error.starts_with("auth.clientMetadataUrl"), "{url}: {error}");
     }
 }
 

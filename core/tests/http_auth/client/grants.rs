@@ -1,9 +1,16 @@
 //! Grants without a login page, the client's authentication, and tokens that are bound to a key.
 
-use super::world::{World, claims, oauth};
+use super::world::{World, claims, oauth, unattended};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde_json::json;
-use trunkline::auth::{Algorithm, AuthError, EnterpriseManaged, MemoryStore, SigningKey};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use trunkline::{
+    auth::{
+        AssertionRequest, AuthError, IdentityTokenRequest, MemoryStore, OAuth, OAuthGrant, OAuthOptions, TokenSource,
+        TokenStore,
+    },
+    runtime::BoxedTask,
+};
 
 /// A key as programs have it.
 fn pem() -> String {
@@ -23,7 +30,7 @@ async fn xau_05_to_08_and_xau_12_and_xau_13_client_credentials_with_a_secret() {
         habits.token = json!({"refresh_token": "unused"});
     })
     .await;
-    let auth = oauth(MemoryStore::new()).with_client_id("id").with_client_secret("s:").client_credentials();
+    let auth = unattended(OAuthGrant::ClientCredentials).with_client_id("id").with_client_secret("s:");
     let client = world.connect(&auth).await.unwrap();
     let form = &world.seen("/token")[0];
     assert_eq!(form["authorization"], format!("Basic {}", STANDARD.encode("id:s%3A")));
@@ -45,12 +52,7 @@ async fn xau_06_and_xau_09_to_11_client_credentials_with_an_assertion() {
         "token_endpoint_auth_signing_alg_values_supported": ["ES256"]});
     let world = World::with(|habits| habits.metadata = methods).await;
     let auth = || {
-        let key = SigningKey::from_pem(&pem(), Algorithm::Es256).unwrap();
-        oauth(MemoryStore::new())
-            .with_client_id("id")
-            .with_client_secret("s")
-            .with_private_key(key)
-            .client_credentials()
+        unattended(OAuthGrant::ClientCredentials).with_client_id("id").with_client_secret("s").with_private_key(pem())
     };
     world.connect(&auth()).await.unwrap();
     let form = &world.seen("/token")[0];
@@ -92,13 +94,13 @@ async fn xau_15_to_23_an_identity_provider_grants_access() {
     })
     .await;
     let provider = || {
-        let provider = EnterpriseManaged::new(format!("{}/token", world.origin), "idp-client", || async {
-            Ok("the-id-token".to_owned())
-        });
-        oauth(MemoryStore::new())
+        unattended(OAuthGrant::EnterpriseManaged)
             .with_client_id("id")
             .with_client_secret("s")
-            .enterprise_managed(provider.with_client_secret("idp-secret"))
+            .with_idp_token_endpoint(format!("{}/token", world.origin))
+            .with_idp_client_id("idp-client")
+            .with_idp_client_secret("idp-secret")
+            .with_identity_token("the-id-token")
     };
     world.connect(&provider()).await.unwrap();
     let [exchange, grant] = &world.seen("/token")[..] else { panic!() };
@@ -120,6 +122,11 @@ async fn xau_15_to_23_an_identity_provider_grants_access() {
     ] {
         assert_eq!(grant[name], value);
     }
+    // A function knows for whom the ID token is.
+    let asked =
+        TokenSource::from_fn(async |request: IdentityTokenRequest| Ok(format!("for {}", request.token_endpoint)));
+    world.connect(&provider().with_identity_token(asked)).await.unwrap();
+    assert_eq!(world.seen("/token")[2]["subject_token"], format!("for {}/token", world.origin));
     // XAU-21, XAU-31
     world.habits().token = json!({});
     let error = world.connect(&provider()).await.err().unwrap().to_string();
@@ -129,6 +136,127 @@ async fn xau_15_to_23_an_identity_provider_grants_access() {
     assert!(error.contains("invalid_grant") && error.contains("sign on"), "{error}");
 }
 
+/// A store that shows all that it was ever given.
+#[derive(Clone, Default)]
+struct OpenStore {
+    kept: MemoryStore,
+    given: Arc<Mutex<Vec<String>>>,
+}
+
+impl TokenStore for OpenStore {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>> {
+        self.kept.get(key)
+    }
+
+    fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>> {
+        self.given.lock().unwrap().push(value.to_owned());
+        self.kept.set(key, value)
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>> {
+        self.kept.remove(key)
+    }
+}
+
+fn enterprise(world: &World) -> OAuthOptions {
+    unattended(OAuthGrant::EnterpriseManaged)
+        .with_client_id("id")
+        .with_idp_token_endpoint(format!("{}/token", world.origin))
+        .with_idp_client_id("idp-client")
+        .with_identity_token("the-id-token")
+}
+
+/// An organization's identity provider and an authorization server in one.
+async fn provider(metadata: Value) -> World {
+    World::with(|habits| {
+        habits.metadata =
+            json!({"token_endpoint_auth_methods_supported": ["private_key_jwt", "client_secret_basic", "none"]});
+        habits.metadata.as_object_mut().unwrap().extend(metadata.as_object().unwrap().clone());
+        habits.token = json!({"issued_token_type": "urn:ietf:params:oauth:token-type:id-jag"});
+    })
+    .await
+}
+
+/// No URL and no error has a secret, and of all tokens only the one for the server is kept.
+#[tokio::test]
+async fn xau_26_and_xau_27_id_tokens_and_id_jags_are_neither_shown_nor_kept() {
+    let (world, store) = (provider(json!({})).await, OpenStore::default());
+    let auth = enterprise(&world).with_client_secret("s3cret").with_store(store.clone());
+    world.connect(&auth).await.unwrap();
+    let (id_jag, token) = ("token-1", "token-2");
+    assert_eq!(world.seen("/token")[1]["assertion"], id_jag);
+    assert_eq!(world.seen("/mcp").pop().unwrap()["authorization"], format!("Bearer {token}"));
+    let kept = store.given.lock().unwrap().join(" ");
+    assert!(kept.contains(token), "{kept}");
+    for secret in ["the-id-token", id_jag, "s3cret"] {
+        assert!(!kept.contains(secret), "{secret} in {kept}");
+    }
+    world.habits().refusals = vec![(400, json!({"error": "invalid_grant"}))];
+    let error = world.connect(&enterprise(&world)).await.err().unwrap();
+    let shown = format!("{error} {error:?} {:?} {}", auth, world.habits().targets.join(" "));
+    assert!(shown.contains("invalid_grant") && shown.contains("/.well-known/"), "{shown}");
+    for secret in ["the-id-token", "token-", "s3cret"] {
+        assert!(!shown.contains(secret), "{secret} in {shown}");
+    }
+}
+
+#[tokio::test]
+async fn xau_14_and_xau_25_secrets_go_to_https_endpoints_only() {
+    let plain = "http://auth.example/token";
+    let world = provider(json!({"token_endpoint": plain})).await;
+    let to = |options: OAuthOptions| OAuth::new(options).err().unwrap().to_string();
+    let error = to(enterprise(&world).with_idp_token_endpoint(plain));
+    assert!(error.starts_with("auth.idpTokenEndpoint") && error.contains("https"), "{error}");
+    let machine = unattended(OAuthGrant::ClientCredentials).with_client_id("id");
+    for auth in [
+        enterprise(&world).with_client_secret("s"),
+        machine.clone().with_client_secret("s"),
+        machine.with_private_key(pem()),
+        unattended(OAuthGrant::WorkloadIdentity).with_assertion("jwt"),
+        oauth(MemoryStore::new()),
+    ] {
+        let error = world.connect(&auth).await.err().unwrap().to_string();
+        assert!(error.contains(plain) && error.contains("https"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn xau_28_a_key_is_used_rather_than_a_secret() {
+    let world = provider(json!({})).await;
+    world.connect(&enterprise(&world).with_client_secret("s").with_private_key(pem())).await.unwrap();
+    let grant = world.seen("/token").pop().unwrap();
+    assert_eq!(claims(&grant["client_assertion"])["sub"], "id");
+    assert!(!grant.contains_key("authorization") && !grant.contains_key("client_secret"), "{grant:?}");
+}
+
+/// A client with a metadata document authenticates by a key as well.
+#[tokio::test]
+async fn auc_15_and_xau_28_the_key_of_a_metadata_document() {
+    let document = "https://agent.example/client.json";
+    let world = World::with(|habits| {
+        habits.metadata = json!({"client_id_metadata_document_supported": true,
+            "token_endpoint_auth_methods_supported": ["none", "private_key_jwt"]});
+    })
+    .await;
+    let auth = oauth(MemoryStore::new()).with_client_metadata_url(document).with_private_key(pem());
+    world.connect(&auth).await.unwrap();
+    assert_eq!(claims(&world.seen("/token")[0]["client_assertion"])["iss"], document);
+}
+
+#[tokio::test]
+async fn xau_30_fewer_scopes_than_were_asked_for_are_taken_as_granted() {
+    let world = provider(json!({})).await;
+    {
+        let mut habits = world.habits();
+        habits.challenge = r#"scope="read write""#.into();
+        habits.token["scope"] = "read".into();
+    }
+    let client = world.connect(&enterprise(&world)).await.unwrap();
+    client.list_tools().await.unwrap();
+    let asked: Vec<_> = world.seen("/token").iter().map(|form| form["scope"].clone()).collect();
+    assert_eq!(asked, ["read write", "read write"], "the exchange and the grant, once each");
+}
+
 /// XAU-33, XAU-34, XAU-36 to XAU-38, XAU-40
 #[tokio::test]
 async fn xau_33_to_40_a_workload_shows_its_own_token() {
@@ -136,13 +264,18 @@ async fn xau_33_to_40_a_workload_shows_its_own_token() {
     let (issuer, url) = (world.origin.clone(), world.url());
     let auth = || {
         let (issuer, url) = (issuer.clone(), url.clone());
-        oauth(MemoryStore::new()).workload_identity(move |request| {
+        let assertion = TokenSource::from_fn(move |request: AssertionRequest| {
             let fits =
                 request.issuer == issuer && request.resource == url && request.token_endpoint.ends_with("/token");
             async move { if fits { Ok("workload-jwt".to_owned()) } else { Err(AuthError("wrong facts".to_owned())) } }
-        })
+        });
+        unattended(OAuthGrant::WorkloadIdentity).with_assertion(assertion)
     };
     world.connect(&auth()).await.unwrap();
+    // One that stays the same is sent alike.
+    world.connect(&unattended(OAuthGrant::WorkloadIdentity).with_assertion("workload-jwt")).await.unwrap();
+    let sent = world.seen("/token");
+    assert_eq!(sent[0], sent[1]);
     let form = &world.seen("/token")[0];
     assert_eq!((form["assertion"].as_str(), form["resource"].as_str()), ("workload-jwt", &*url));
     assert!(!form.contains_key("client_id") && !form.contains_key("authorization"));

@@ -4,8 +4,9 @@
 use axum::{
     Router,
     body::Bytes,
-    extract::State,
+    extract::{Request, State},
     http::{HeaderMap, StatusCode, Uri},
+    middleware::{self, Next},
     response::{IntoResponse, Redirect, Response},
     routing::{get, post},
 };
@@ -18,7 +19,7 @@ use std::{
 use tokio::net::TcpListener;
 use trunkline::{
     Client, ClientError, ClientOptions, RevisionChoice,
-    auth::{AuthError, HttpNetwork, MemoryStore, OAuth, RedirectHandler, TokenStore},
+    auth::{AuthError, MemoryStore, OAuth, OAuthGrant, OAuthOptions, RedirectHandler, TokenStore},
 };
 
 pub(super) const CALLBACK: &str = "http://127.0.0.1:9/callback";
@@ -50,6 +51,8 @@ pub(super) struct Habits {
     /// Tokens that count.
     pub(super) valid: Vec<(String, String)>,
     pub(super) seen: Vec<Seen>,
+    /// The paths of all requests with their queries.
+    pub(super) targets: Vec<String>,
     issued: usize,
 }
 
@@ -78,6 +81,7 @@ impl World {
             nonces: false,
             valid: Vec::new(),
             seen: Vec::new(),
+            targets: Vec::new(),
             issued: 0,
         };
         let habits = Arc::new(Mutex::new(habits));
@@ -87,6 +91,7 @@ impl World {
             .route("/register", post(register))
             .route("/token", post(token))
             .fallback(documents)
+            .layer(middleware::from_fn_with_state(Arc::clone(&habits), note_target))
             .with_state((origin.clone(), Arc::clone(&habits)));
         tokio::spawn(async move { axum::serve(listener, app).await });
         Self { origin, habits }
@@ -115,8 +120,9 @@ impl World {
         self.habits().seen.iter().map(|(path, _)| path.clone()).collect()
     }
 
-    pub(super) async fn connect(&self, auth: &OAuth) -> Result<Client, ClientError> {
-        let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(auth.clone());
+    pub(super) async fn connect(&self, auth: &OAuthOptions) -> Result<Client, ClientError> {
+        let auth = OAuth::new(auth.clone()).map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(auth);
         Client::connect_with(self.url(), options, ()).await
     }
 
@@ -128,8 +134,14 @@ impl World {
     }
 }
 
-pub(super) fn oauth(store: impl TokenStore) -> OAuth {
-    OAuth::with_parts(store, HttpNetwork::default(), RedirectHandler::new(CALLBACK, agree))
+/// A user who agrees.
+pub(super) fn oauth(store: impl TokenStore) -> OAuthOptions {
+    OAuthOptions::default().with_store(store).with_handler(RedirectHandler::new(CALLBACK, agree))
+}
+
+/// Nobody is asked.
+pub(super) fn unattended(grant: OAuthGrant) -> OAuthOptions {
+    OAuthOptions::default().with_grant(grant)
 }
 
 /// Visits the page and gives the redirect that it answers with.
@@ -138,6 +150,11 @@ pub(super) async fn agree(url: String) -> Result<String, AuthError> {
     let response = client.get(url).send().await.unwrap();
     let location = response.headers().get("location").ok_or_else(|| AuthError("the page does not redirect".into()))?;
     Ok(location.to_str().unwrap().to_owned())
+}
+
+async fn note_target(State(habits): State<Arc<Mutex<Habits>>>, request: Request, next: Next) -> Response {
+    habits.lock().unwrap().targets.push(request.uri().to_string());
+    next.run(request).await
 }
 
 fn merged(mut base: Value, changes: &Value, origin: &str) -> Value {

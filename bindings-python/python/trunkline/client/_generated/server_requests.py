@@ -338,7 +338,7 @@ class TokenRequest(Model):
 
 
 class IdentityTokenRequest(Model):
-    """The need for an ID token of the user."""
+    """The need for an ID token of the user: the sign-on itself is the program's."""
 
     __slots__ = ("token_endpoint",)
 
@@ -575,22 +575,22 @@ class HostHandlers:
         return function
 
     def on_access_token(self, function: _AccessToken) -> _AccessToken:
-        """Gives the access token of a request, in the place of the option `auth`. Registered before
+        """Gives the access token of a request, in the place of the option `token`. Registered before
         connecting.
         """
         self._answer("access_token", function, TokenRequest.from_json)
         return function
 
     def on_identity_token(self, function: _IdentityToken) -> _IdentityToken:
-        """Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`).
-        Registered before connecting.
+        """Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`), in
+        the place of the option `identityToken`. Registered before connecting.
         """
         self._answer("identity_token", function, IdentityTokenRequest.from_json)
         return function
 
     def on_assertion(self, function: _Assertion) -> _Assertion:
-        """Gives the JWT by which the platform vouches for this workload (grant `workload_identity`).
-        Registered before connecting.
+        """Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in the
+        place of the option `assertion`. Registered before connecting.
         """
         self._answer("assertion", function, AssertionRequest.from_json)
         return function

@@ -97,6 +97,8 @@ fn wrong_credentials_are_named() {
     let server = host.server();
     let http = json!({"type": "http", "url": "http://a.example"});
     let memory = json!({"type": "memory", "server": server});
+    let command = json!({"type": "child", "command": ["server"]});
+    let entry = json!({"type": "config", "server": {"command": "server"}});
     let pem = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----";
     for (transport, auth, handlers, named) in [
         (&http, json!(5), json!({}), "auth"),
@@ -104,26 +106,26 @@ fn wrong_credentials_are_named() {
         (&http, json!({"dpop": "yes"}), json!({}), "auth.dpop"),
         (&http, json!({"loginTimeoutMs": -1}), json!({}), "auth.loginTimeoutMs"),
         (&http, json!({"grant": "password"}), json!({}), "auth.grant"),
-        (&http, json!({"token": "x", "dpop": true}), json!({}), "auth.dpop: is for OAuth"),
-        (&http, json!({"token": "x"}), json!({"access_token": "queue"}), "auth.token: is given"),
-        (&http, json!({"store": "file"}), json!({"access_token": "queue"}), "auth.store: is for OAuth"),
-        (&http, json!({"clientSecret": "x"}), json!({}), "auth.clientSecret: needs a clientId"),
-        (&http, json!({"keyId": "x"}), json!({}), "auth.privateKey: is missing"),
+        (&http, json!({"token": "x", "dpop": true}), json!({}), "auth.dpop is for OAuth"),
+        (&http, json!({"token": "x"}), json!({"access_token": "queue"}), "auth.token is given"),
+        (&http, json!({"store": "file"}), json!({"access_token": "queue"}), "auth.store is for OAuth"),
+        (&http, json!({"clientSecret": "x"}), json!({}), "auth.clientSecret needs clientId"),
+        (&http, json!({"keyId": "x"}), json!({}), "auth.keyId needs privateKey"),
         (
             &http,
             json!({"clientId": "a", "privateKey": "x"}),
             json!({}),
-            "auth.privateKey: The private key is not PKCS #8",
+            "auth.privateKey cannot be used: The private key is not PKCS #8",
         ),
         (
             &http,
             json!({"clientId": "a", "privateKey": pem, "algorithm": "none"}),
             json!({}),
-            "auth.algorithm: \"none\" is unknown",
+            "auth.algorithm: \"none\" is not one of ES256",
         ),
-        (&http, json!({"clientMetadataUrl": "http://a.example"}), json!({}), "auth.clientMetadataUrl: "),
-        (&http, json!({"redirectUri": "https://a.example/done"}), json!({}), "needs the function `authorize`"),
-        (&http, json!({}), json!({"authorize": "queue"}), "auth.redirectUri: is missing"),
+        (&http, json!({"clientMetadataUrl": "http://a.example"}), json!({}), "auth.clientMetadataUrl \"http"),
+        (&http, json!({"redirectUri": "https://a.example/done"}), json!({}), "must receive it (authorize"),
+        (&http, json!({}), json!({"authorize": "queue"}), "auth.redirectUri is missing"),
         (&http, json!({"store": ""}), json!({}), "auth.store: is empty"),
         (
             &http,
@@ -131,15 +133,45 @@ fn wrong_credentials_are_named() {
             json!({"load_credentials": "queue"}),
             "a store needs load_credentials, save_credentials and",
         ),
-        (&http, json!({"grant": "workload_identity"}), json!({}), "needs the function assertion"),
-        (&http, json!({"grant": "enterprise_managed"}), json!({}), "auth.idpTokenEndpoint: is missing"),
-        (&http, json!({"idpClientId": "x"}), json!({}), "auth.idpClientId: is for the grant enterprise_managed"),
+        (&http, json!({"grant": "workload_identity"}), json!({}), "auth.assertion is missing"),
+        (&http, json!({"grant": "enterprise_managed"}), json!({}), "auth.clientId is missing"),
+        (&http, json!({"idpClientId": "x"}), json!({}), "auth.idpClientId is for the grant enterprise_managed"),
+        (&http, json!({}), json!({"assertion": "queue"}), "auth.assertion is for the grant workload_identity"),
+        (&http, json!({}), json!({"identity_token": "queue"}), "auth.identityToken is for the grant"),
+        (
+            &http,
+            json!({"grant": "workload_identity", "assertion": "jwt"}),
+            json!({"assertion": "queue"}),
+            "auth.assertion is given, and the function assertion too",
+        ),
+        (
+            &http,
+            json!({"grant": "client_credentials", "clientId": "a", "clientSecret": "b", "redirectUri": "http://localhost/x"}),
+            json!({"authorize": "queue"}),
+            "auth.redirectUri is for the grant authorization_code",
+        ),
         (&memory, json!({}), json!({}), "auth is for servers over HTTP"),
+        (&command, json!({}), json!({}), "auth is for servers over HTTP"),
+        (&entry, json!({"token": "x"}), json!({}), "auth is for servers over HTTP"),
+        (&entry, json!(null), json!({"request_headers": "queue"}), "auth is for servers over HTTP"),
     ] {
         let given = json!({"client": {}, "transport": transport, "auth": auth, "handlers": handlers});
         let error = host.port.open(given.to_string().as_bytes()).unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidArgument, "{given}");
         assert!(error.message.starts_with("open: ") && error.message.contains(named), "{given}: {error:?}");
+    }
+}
+
+#[test]
+fn functions_of_the_authorization_are_given_before_connecting() {
+    let host = Host::new();
+    let server = host.server();
+    let connection = host.connection(server);
+    for name in ["authorize", "access_token", "request_headers", "load_credentials", "transport_send"] {
+        let note = json!({"handlers": {"elicit": "queue", name: "queue"}});
+        let error = host.port.notify(connection, note.to_string().as_bytes()).unwrap_err();
+        assert!(error.kind == ErrorKind::InvalidArgument && error.message.contains(name), "{error:?}");
+        assert!(error.message.contains("before connecting"), "{error:?}");
     }
 }
 

@@ -1,0 +1,460 @@
+//! The options of a client's authorization, judged before anything is asked.
+
+use super::{
+    AssertionRequest, AuthorizationHandler, IdentityTokenRequest, MemoryStore, TokenRequest, TokenStore, network,
+    token_source::{SecretText, TokenSource},
+};
+use crate::{
+    auth::{Algorithm, AuthOptionError},
+    http::scope::is_scope,
+    protocol::{
+        describe::{Described, Type, Values},
+        options::{JsonForm, Millis, Options},
+    },
+};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::Value;
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use url::Url;
+
+trunkline_proto::options! {
+    /// Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server is
+    /// asked what it needs, the client registers itself, and the user logs in with the browser.
+    #[derive(Clone)]
+    pub struct OAuthOptions {
+        /// An access token that the program has from elsewhere. No other option goes with it.
+        @some(TokenSource<TokenRequest>) token: Option<TokenSource<TokenRequest>> => "token" as SecretText = None,
+        /// The way to access tokens.
+        grant: OAuthGrant => "grant" = OAuthGrant::AuthorizationCode,
+        /// The name of the program, for the page on which the user authorizes it.
+        @into client_name: String => "clientName" = "trunkline".to_owned(),
+        /// A client id that was registered beforehand (AUC-22). Without one, the metadata document
+        /// of the client or a registration is used.
+        @some(String) client_id: Option<String> => "clientId" = None,
+        /// The secret of that client.
+        @some(String) client_secret: Option<String> => "clientSecret" = None,
+        /// The issuer of the authorization server that knows the client. It is shown to no other
+        /// (AUC-25).
+        @some(String) issuer: Option<String> => "issuer" = None,
+        /// The https URL of the client's metadata document, which is its id at authorization
+        /// servers that read such documents (AUC-15).
+        @some(String) client_metadata_url: Option<String> => "clientMetadataUrl" = None,
+        /// The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in
+        /// PEM. It belongs to `clientId` or to the metadata document.
+        @some(String) private_key: Option<String> => "privateKey" = None,
+        /// The algorithm of that key.
+        algorithm: Algorithm => "algorithm" = Algorithm::Es256,
+        /// The name of that key, for authorization servers that know several.
+        @some(String) key_id: Option<String> => "keyId" = None,
+        /// The scopes to ask for where the server names none. By default those of its metadata.
+        @each(String) scopes: Vec<String> => "scopes" = Vec::new(),
+        /// Bind tokens to a key of this client (DPoP, RFC 9449).
+        dpop: bool => "dpop" = false,
+        /// The place where credentials are kept. `memory`: until the connection ends. `file`: in
+        /// the folder of this user, which is `trunkline/tokens` in `~/.config` (or
+        /// `XDG_CONFIG_HOME`), on macOS in `~/Library/Application Support`, on Windows in
+        /// `%LOCALAPPDATA%`. Otherwise the path of a folder. Files are readable by their user only,
+        /// not encrypted, and shared with other processes.
+        @into store: CredentialStore => "store" as StorePlace = CredentialStore::Memory,
+        /// The redirect URI that the client was registered with. One of this machine, such as
+        /// `http://127.0.0.1:8912/callback`, is listened at; by default a free port is, or the one
+        /// that the client registered itself with. Where the program receives redirects itself, the
+        /// function `authorize` gives them.
+        @some(String) redirect_uri: Option<String> => "redirectUri" = None,
+        /// The way to the user: the browser of this machine, or a handler with a redirect URI of
+        /// its own.
+        @into handler: LoginHandler = LoginHandler::Browser,
+        /// Longest time of a login.
+        login_timeout: Duration => "loginTimeoutMs" as Millis = Duration::from_secs(300),
+        /// The token endpoint of the organization's identity provider (`enterprise_managed`).
+        @some(String) idp_token_endpoint: Option<String> => "idpTokenEndpoint" = None,
+        /// The client id at the identity provider.
+        @some(String) idp_client_id: Option<String> => "idpClientId" = None,
+        /// The secret of that client (XAU-19).
+        @some(String) idp_client_secret: Option<String> => "idpClientSecret" = None,
+        /// The type of the token that the program gives: an ID token by default, or
+        /// `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged
+        /// for one (XAU-20).
+        @into idp_token_type: String => "idpTokenType" = ID_TOKEN.to_owned(),
+        /// The user's ID token of the identity provider (`enterprise_managed`). One that ends
+        /// before the connection does is better given by the function `identity_token`.
+        @some(TokenSource<IdentityTokenRequest>) identity_token: Option<TokenSource<IdentityTokenRequest>> => "identityToken" as SecretText = None,
+        /// The JWT by which the platform vouches for this workload (`workload_identity`). One that
+        /// ends before the connection does is better given by the function `assertion`.
+        @some(TokenSource<AssertionRequest>) assertion: Option<TokenSource<AssertionRequest>> => "assertion" as SecretText = None,
+    }
+}
+
+const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
+
+/// The way to access tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OAuthGrant {
+    /// The user logs in and authorizes the client.
+    #[default]
+    AuthorizationCode,
+    /// The client acts for itself (extension "OAuth client credentials").
+    ClientCredentials,
+    /// An organization's identity provider grants access (extension "Enterprise-managed
+    /// authorization").
+    EnterpriseManaged,
+    /// The platform vouches for this workload (draft extension "Workload identity federation").
+    WorkloadIdentity,
+}
+
+impl OAuthGrant {
+    /// The name in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AuthorizationCode => "authorization_code",
+            Self::ClientCredentials => "client_credentials",
+            Self::EnterpriseManaged => "enterprise_managed",
+            Self::WorkloadIdentity => "workload_identity",
+        }
+    }
+}
+
+impl Described for OAuthGrant {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "OAuthGrant",
+            doc: &[" The way to access tokens."],
+            values: &[
+                ("authorization_code", &[" The user logs in and authorizes the client."]),
+                ("client_credentials", &[" The client acts for itself; it has an id, and a secret or a key."]),
+                ("enterprise_managed", &[" An organization's identity provider grants access."]),
+                ("workload_identity", &[" The platform vouches for this workload."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
+}
+
+/// The place where credentials are kept.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum CredentialStore {
+    /// The memory of this process: a [`MemoryStore`] for each [`OAuth`](super::OAuth).
+    #[default]
+    Memory,
+    /// The folder of this user.
+    File,
+    /// Another folder.
+    Folder(PathBuf),
+    /// A store of the program's own.
+    Own(Arc<dyn TokenStore>),
+}
+
+impl CredentialStore {
+    /// The store, unless it is on disk.
+    pub(super) fn without_files(&self) -> Option<Arc<dyn TokenStore>> {
+        match self {
+            Self::Memory => Some(Arc::new(MemoryStore::new())),
+            Self::Own(store) => Some(Arc::clone(store)),
+            Self::File | Self::Folder(_) => None,
+        }
+    }
+}
+
+impl<S: TokenStore> From<S> for CredentialStore {
+    fn from(store: S) -> Self {
+        Self::Own(Arc::new(store))
+    }
+}
+
+/// The form of the place in JSON: `memory`, `file` or the path of a folder.
+struct StorePlace;
+
+impl JsonForm<CredentialStore> for StorePlace {
+    const TYPE: Type = Type::String;
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CredentialStore, D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "memory" => Ok(CredentialStore::Memory),
+            "file" => Ok(CredentialStore::File),
+            "" => Err(D::Error::custom("is empty: give memory, file or the path of a folder")),
+            folder => Ok(CredentialStore::Folder(folder.into())),
+        }
+    }
+
+    fn write(store: &CredentialStore) -> Value {
+        match store {
+            CredentialStore::Memory => "memory".into(),
+            CredentialStore::File => "file".into(),
+            CredentialStore::Folder(folder) => folder.to_string_lossy().into(),
+            CredentialStore::Own(_) => Value::Null,
+        }
+    }
+}
+
+/// The way to a user who logs in.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum LoginHandler {
+    /// The browser of this machine, and a port that receives the redirect.
+    #[default]
+    Browser,
+    /// A handler of the program's own.
+    Own(Arc<dyn AuthorizationHandler>),
+}
+
+impl<H: AuthorizationHandler> From<H> for LoginHandler {
+    fn from(handler: H) -> Self {
+        Self::Own(Arc::new(handler))
+    }
+}
+
+impl OAuthOptions {
+    /// Judges the options, one by one and together.
+    ///
+    /// # Errors
+    /// An option that cannot be, has no effect beside the others, or is missing; the text names it
+    /// by its name in JSON.
+    pub fn check(&self) -> Result<(), AuthOptionError> {
+        let given = self.changed();
+        let is_given = |name: &&str| given.contains(name);
+        let handler = matches!(self.handler, LoginHandler::Own(_)).then_some("handler");
+        if self.token.is_some() {
+            let other = given.iter().find(|name| **name != "token").copied();
+            return match other.or(handler) {
+                Some(other) => Err(AuthOptionError::new(other, "is for OAuth: a token is sent as it is, alone")),
+                None => Ok(()),
+            };
+        }
+        let grant = self.grant;
+        for name in given.iter().copied().chain(handler) {
+            if let Some((_, grants)) = OF_GRANTS.iter().find(|(names, _)| names.contains(&name))
+                && !grants.contains(&grant)
+            {
+                let names: Vec<_> = grants.iter().map(|grant| grant.as_str()).collect();
+                let problem = format!("is for the grant {}, and the grant is {}", names.join(" or "), grant.as_str());
+                return Err(AuthOptionError::new(name, problem));
+            }
+        }
+        for (name, others) in BELONGING {
+            if is_given(name) && !others.iter().any(is_given) {
+                return Err(AuthOptionError::new(name, format!("needs {}", others.join(" or "))));
+            }
+        }
+        for (of, names, advice) in NEEDED {
+            if *of == grant && !names.iter().any(is_given) {
+                let problem = format!("is missing: the grant {} needs {}{advice}", grant.as_str(), names.join(" or "));
+                return Err(AuthOptionError::new(names[0], problem));
+            }
+        }
+        if let (Some(_), Some(_)) = (handler, &self.redirect_uri) {
+            return Err(AuthOptionError::new("redirectUri", "is given, and the handler has its own"));
+        }
+        self.check_values()
+    }
+
+    fn check_values(&self) -> Result<(), AuthOptionError> {
+        let texts = [
+            ("clientId", &self.client_id),
+            ("clientSecret", &self.client_secret),
+            ("keyId", &self.key_id),
+            ("idpClientId", &self.idp_client_id),
+            ("idpClientSecret", &self.idp_client_secret),
+        ];
+        if let Some((name, _)) = texts.iter().find(|(_, text)| text.as_deref() == Some("")) {
+            return Err(AuthOptionError::new(name, "is empty"));
+        }
+        let urls = [
+            ("issuer", &self.issuer),
+            ("idpTokenEndpoint", &self.idp_token_endpoint),
+            // AUC-35
+            ("redirectUri", &self.redirect_uri),
+        ];
+        for (name, url) in urls {
+            if let Some(url) = url {
+                network::check(url).map_err(|error| AuthOptionError::new(name, format!("cannot be used: {error}")))?;
+            }
+        }
+        if let Some(url) = self.client_metadata_url.as_deref().filter(|url| !is_document(url)) {
+            let problem = format!("{url:?} cannot be a client id: it must be an https URL with a path");
+            return Err(AuthOptionError::new("clientMetadataUrl", problem));
+        }
+        if let Some(scope) = self.scopes.iter().find(|scope| !is_scope(scope)) {
+            let problem = format!("has {scope:?}, which is not a scope (RFC 6749 section 3.3)");
+            return Err(AuthOptionError::new("scopes", problem));
+        }
+        if self.login_timeout.is_zero() {
+            return Err(AuthOptionError::new("loginTimeoutMs", "is 0: nobody logs in that quickly"));
+        }
+        Ok(())
+    }
+}
+
+/// AUC-16: an https URL with a path.
+fn is_document(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| {
+        url.scheme() == "https" && url.path().len() > 1 && url.fragment().is_none() && url.username().is_empty()
+    })
+}
+
+/// The options that only some grants have a use for.
+const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
+    use OAuthGrant::{AuthorizationCode, ClientCredentials, EnterpriseManaged, WorkloadIdentity};
+    &[
+        (&["clientName", "redirectUri", "handler", "loginTimeoutMs"], &[AuthorizationCode]),
+        (
+            &["clientId", "clientSecret", "issuer", "clientMetadataUrl", "privateKey", "algorithm", "keyId"],
+            &[AuthorizationCode, ClientCredentials, EnterpriseManaged],
+        ),
+        (
+            &["idpTokenEndpoint", "idpClientId", "idpClientSecret", "idpTokenType", "identityToken"],
+            &[EnterpriseManaged],
+        ),
+        (&["assertion"], &[WorkloadIdentity]),
+    ]
+};
+
+/// The options that belong to one of others.
+const BELONGING: &[(&str, &[&str])] = &[
+    ("clientSecret", &["clientId"]),
+    ("issuer", &["clientId"]),
+    ("privateKey", &["clientId", "clientMetadataUrl"]),
+    ("algorithm", &["privateKey"]),
+    ("keyId", &["privateKey"]),
+];
+
+/// The options of which a grant needs one, with an advice.
+const NEEDED: &[(OAuthGrant, &[&str], &str)] = {
+    use OAuthGrant::{ClientCredentials, EnterpriseManaged, WorkloadIdentity};
+    &[
+        (ClientCredentials, &["clientId", "clientMetadataUrl"], ""),
+        (ClientCredentials, &["clientSecret", "privateKey"], ""),
+        (EnterpriseManaged, &["clientId", "clientMetadataUrl"], ""),
+        (EnterpriseManaged, &["idpTokenEndpoint"], ""),
+        (EnterpriseManaged, &["idpClientId"], ""),
+        (EnterpriseManaged, &["identityToken"], ", or a function that gives it"),
+        (WorkloadIdentity, &["assertion"], ", or a function that gives it"),
+    ]
+};
+
+/// The names of the options that differ from their default, since their values may be secret.
+impl fmt::Debug for OAuthOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OAuthOptions").field(&self.changed()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::RedirectHandler;
+    use serde_json::json;
+
+    fn read(given: serde_json::Value) -> OAuthOptions {
+        serde_json::from_value(given).unwrap()
+    }
+
+    fn refused(given: serde_json::Value) -> String {
+        read(given).check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn options_that_go_together_are_taken() {
+        let secret = json!({"clientId": "a", "clientSecret": "b"});
+        for given in [
+            json!({}),
+            json!({"token": "t", "grant": "authorization_code", "store": "memory", "dpop": false}),
+            json!({"redirectUri": "http://localhost:8912/callback", "clientName": "x", "loginTimeoutMs": 1}),
+            json!({"clientMetadataUrl": "https://a.example/c.json", "privateKey": "k", "keyId": "i", "algorithm": "EdDSA"}),
+            json!({"grant": "client_credentials", "clientId": "a", "privateKey": "k", "issuer": "https://a.example"}),
+            json!({"grant": "client_credentials", "clientMetadataUrl": "https://a.example/c.json", "privateKey": "k"}),
+            json!({"grant": "workload_identity", "assertion": "j", "dpop": true, "store": "/x", "scopes": ["a"]}),
+        ] {
+            assert_eq!(read(given.clone()).check(), Ok(()), "{given}");
+        }
+        let mut enterprise = secret;
+        for (name, value) in [
+            ("grant", "enterprise_managed"),
+            ("idpTokenEndpoint", "https://idp.example/token"),
+            ("idpClientId", "c"),
+            ("identityToken", "j"),
+        ] {
+            enterprise[name] = value.into();
+        }
+        assert_eq!(read(enterprise).check(), Ok(()));
+    }
+
+    #[test]
+    fn a_token_goes_with_nothing_else() {
+        for option in OAuthOptions::OBJECT.fields.iter().filter(|field| field.json != "token") {
+            let value = match option.json {
+                "grant" => json!("client_credentials"),
+                "algorithm" => json!("EdDSA"),
+                "scopes" => json!(["a"]),
+                "dpop" => json!(true),
+                "loginTimeoutMs" => json!(1),
+                _ => json!("https://a.example/x"),
+            };
+            let error = refused(json!({"token": "t", option.json: value}));
+            assert!(error.starts_with(&format!("auth.{} is for OAuth", option.json)), "{error}");
+        }
+        let handler = RedirectHandler::new("https://a.example/x", async |url| Ok(url));
+        let error = read(json!({"token": "t"})).with_handler(handler.clone()).check().unwrap_err().to_string();
+        assert!(error.starts_with("auth.handler"), "{error}");
+        let error = read(json!({"redirectUri": "https://a.example/x"})).with_handler(handler).check().unwrap_err();
+        assert!(error.to_string().contains("has its own"), "{error}");
+    }
+
+    #[test]
+    fn options_without_an_effect_are_refused_by_name() {
+        for (given, part) in [
+            (
+                json!({"grant": "client_credentials", "redirectUri": "http://localhost/x"}),
+                "auth.redirectUri is for the",
+            ),
+            (json!({"grant": "workload_identity", "loginTimeoutMs": 1}), "auth.loginTimeoutMs is for the"),
+            (json!({"grant": "workload_identity", "clientId": "a"}), "auth.clientId is for the grant"),
+            (json!({"idpClientId": "a"}), "auth.idpClientId is for the grant enterprise_managed"),
+            (json!({"identityToken": "a"}), "auth.identityToken is for the grant enterprise_managed"),
+            (
+                json!({"grant": "client_credentials", "assertion": "a"}),
+                "auth.assertion is for the grant workload_identity",
+            ),
+            (json!({"clientSecret": "a"}), "auth.clientSecret needs clientId"),
+            (json!({"issuer": "https://a.example"}), "auth.issuer needs clientId"),
+            (json!({"privateKey": "a"}), "auth.privateKey needs clientId or clientMetadataUrl"),
+            (json!({"keyId": "a"}), "auth.keyId needs privateKey"),
+            (json!({"algorithm": "EdDSA"}), "auth.algorithm needs privateKey"),
+        ] {
+            let error = refused(given);
+            assert!(error.starts_with(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn missing_and_wrong_options_are_named() {
+        for (given, part) in [
+            (json!({"grant": "client_credentials"}), "auth.clientId is missing: the grant client_credentials needs"),
+            (json!({"grant": "client_credentials", "clientId": "a"}), "auth.clientSecret is missing"),
+            (json!({"grant": "enterprise_managed", "clientId": "a"}), "auth.idpTokenEndpoint is missing"),
+            (json!({"grant": "workload_identity"}), "auth.assertion is missing"),
+            (json!({"clientId": ""}), "auth.clientId is empty"),
+            (json!({"redirectUri": "http://a.example/x"}), "auth.redirectUri cannot be used"),
+            (json!({"redirectUri": "app:/x"}), "auth.redirectUri cannot be used"),
+            (json!({"clientId": "a", "issuer": "http://a.example"}), "auth.issuer cannot be used"),
+            (
+                json!({"clientMetadataUrl": "https://a.example"}),
+                "auth.clientMetadataUrl \"https://a.example\" cannot be",
+            ),
+            (json!({"scopes": ["a b"]}), "auth.scopes has \"a b\""),
+            (json!({"loginTimeoutMs": 0}), "auth.loginTimeoutMs is 0"),
+        ] {
+            let error = refused(given);
+            assert!(error.starts_with(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let shown = format!("{:?}", read(json!({"clientId": "a", "clientSecret": "s3cret", "token": "t0ken"})));
+        assert!(shown.contains("clientSecret") && !shown.contains("s3cret") && !shown.contains("t0ken"), "{shown}");
+    }
+}

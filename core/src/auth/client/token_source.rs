@@ -1,0 +1,102 @@
+//! Tokens that the program has, or a function of it gives.
+
+use crate::{
+    client_auth::AuthError,
+    protocol::{describe::Type, options::JsonForm},
+    runtime::BoxedTask,
+};
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+use std::{
+    fmt,
+    future::{Future, ready},
+    sync::Arc,
+};
+
+/// A token that stays the same, or a function that gives one for a request `R`.
+///
+/// ```
+/// use trunkline::auth::{AssertionRequest, TokenSource};
+///
+/// let fixed = TokenSource::<AssertionRequest>::from("a JWT");
+/// let asked = TokenSource::from_fn(|request: AssertionRequest| async move {
+///     Ok(format!("a JWT for {}", request.issuer))
+/// });
+/// ```
+pub struct TokenSource<R>(Source<R>);
+
+enum Source<R> {
+    Fixed(String),
+    Asked(Arc<TokenFunction<R>>),
+}
+
+type TokenFunction<R> = dyn Fn(R) -> BoxedTask<Result<String, AuthError>> + Send + Sync;
+
+impl<R> TokenSource<R> {
+    /// A function, which is called each time that a token is needed.
+    pub fn from_fn<F>(ask: impl Fn(R) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<String, AuthError>> + Send + 'static,
+    {
+        Self(Source::Asked(Arc::new(move |request| Box::pin(ask(request)))))
+    }
+
+    /// The token for a request.
+    pub(super) fn token(&self, request: R) -> BoxedTask<Result<String, AuthError>> {
+        match &self.0 {
+            Source::Fixed(token) => Box::pin(ready(Ok(token.clone()))),
+            Source::Asked(ask) => ask(request),
+        }
+    }
+
+    pub(super) fn is_fixed(&self) -> bool {
+        matches!(self.0, Source::Fixed(_))
+    }
+}
+
+impl<R> From<String> for TokenSource<R> {
+    fn from(token: String) -> Self {
+        Self(Source::Fixed(token))
+    }
+}
+
+impl<R> From<&str> for TokenSource<R> {
+    fn from(token: &str) -> Self {
+        Self::from(token.to_owned())
+    }
+}
+
+impl<R> Clone for TokenSource<R> {
+    fn clone(&self) -> Self {
+        Self(match &self.0 {
+            Source::Fixed(token) => Source::Fixed(token.clone()),
+            Source::Asked(ask) => Source::Asked(Arc::clone(ask)),
+        })
+    }
+}
+
+/// Without the token.
+impl<R> fmt::Debug for TokenSource<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenSource")
+    }
+}
+
+/// The form of a token in JSON: its text, which is a secret and never written.
+pub(super) struct SecretText;
+
+impl<R> JsonForm<Option<TokenSource<R>>> for SecretText {
+    const TYPE: Type = Type::String;
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TokenSource<R>>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text.is_empty() {
+            return Err(D::Error::custom("is empty"));
+        }
+        Ok(Some(text.into()))
+    }
+
+    fn write(source: &Option<TokenSource<R>>) -> Value {
+        source.as_ref().map_or(Value::Null, |_| "given".into())
+    }
+}
