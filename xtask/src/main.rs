@@ -32,9 +32,10 @@ cargo xtask COMMAND
   matrix [--lang A,B] [--only WORD,WORD]
                         the same, and with the official SDKs as clients and as servers; writes docs/matrix.md
                         --only plays the pairs whose name contains one of the words
-  test [--lang A,B] [--only WORD,WORD]
+  test [--lang A,B] [--only WORD,WORD] [--long]
                         formatters, linters and all tests; ends with `N passed, N failed`
                         --only runs the steps whose name contains one of the words
+                        --long also logs in with a real browser, and installs one where it is missing
   generate [--check]    writes what follows from the declaration of the surface: parts of the packages and tables of the docs
                         --check writes nothing and names the files that differ
   conformance server|client [--lang A,B] [--only WORD,WORD]

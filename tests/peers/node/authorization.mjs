@@ -1,11 +1,13 @@
 // A certified authorization server (oidc-provider) protects a server of ours; clients log in there.
 //
-// authorization.mjs CLIENT... [--example PROGRAM FILE]... [--host PROGRAM ARGUMENT...]...
+// authorization.mjs [--browser CHROMIUM] CLIENT...
+//   [--example PROGRAM FILE]... [--host PROGRAM ARGUMENT...]...
 // Fixture clients and examples that let the user log in with the browser get the URL of the server;
-// hosts, which run at a terminal, get a configuration with it.
+// hosts, which run at a terminal, get a configuration with it. The pages of a login are visited
+// over HTTP, or with a real browser.
 import { spawn } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -14,10 +16,15 @@ import { fileURLToPath } from "node:url";
 import { Provider } from "oidc-provider";
 import { Server } from "trunkline";
 
+import { logInWithBrowser } from "./browser.mjs";
+
 const loggedIn = "ada";
 const scope = "mcp";
+const visitor = fileURLToPath(new URL("./browser.mjs", import.meta.url));
+const { browser, clients, examples, hosts } = programs(process.argv.slice(2));
 /** Longest time of one client. */
-const patienceMs = 30_000;
+const patienceMs = browser ? 90_000 : 30_000;
+if (browser) process.env.LOGIN_BROWSER = browser;
 
 const server = new Server({ name: "guarded", version: "1.0.0" });
 const calls = [];
@@ -81,10 +88,13 @@ const served = provider.callback();
 
 /** The page of the login is visited by a user who agrees: clients here only follow one redirect. */
 async function answer(request, response) {
-  const isBrowser = request.headers["user-agent"] === "browser";
-  if (isBrowser || !request.url.startsWith("/auth?")) return served(request, response);
+  const agent = request.headers["user-agent"];
+  const isLogin = request.url.startsWith("/auth?");
+  if (isLogin && agent !== "browser") ++logins;
+  if (!isLogin || /^browser$|Chrome/.test(agent)) return served(request, response);
   try {
-    response.writeHead(303, { location: await logIn(issuer + request.url) }).end();
+    const location = browser ? (await logInWithBrowser(issuer + request.url, loggedIn, { answered: true })).url : await logIn(issuer + request.url);
+    response.writeHead(303, { location }).end();
   } catch (error) {
     response.writeHead(500).end(String(error));
   }
@@ -95,7 +105,6 @@ async function answer(request, response) {
  * redirect.
  */
 async function logIn(first) {
-  ++logins;
   const cookies = new Map();
   let [url, body] = [first, undefined];
   for (let step = 0; step < 20; ++step) {
@@ -171,14 +180,23 @@ async function run([program, ...file], variables, argument = String(listener.url
   return [code, writing.length === 0 ? said : `${said}\n[never came: ${writing[0][0]}]`, writing.length === 0];
 }
 
-/** Gives a folder for the user of a program, whose browser is a program that visits the page. */
+/**
+ * Gives a folder for the user of a program, whose browser is a program that visits the page, or a
+ * real one, which must end on the page of the program.
+ */
 async function withHome(use) {
   const home = mkdtempSync(join(tmpdir(), "trunkline-login-"));
+  const notes = join(home, "pages");
   try {
-    const browser = `#!${process.execPath}\nfetch(process.argv[2]);\n`;
-    for (const name of ["xdg-open", "open"]) writeFileSync(join(home, name), browser, { mode: 0o755 });
+    writeFileSync(notes, "");
+    const visit = `require("node:child_process").spawnSync(process.execPath, [${JSON.stringify(visitor)}, process.argv[2]]);`;
+    const opener = `#!${process.execPath}\n${browser ? visit : "fetch(process.argv[2]);"}\n`;
+    for (const name of ["xdg-open", "open"]) writeFileSync(join(home, name), opener, { mode: 0o755 });
     const folders = { HOME: home, XDG_CONFIG_HOME: join(home, "config"), PATH: `${home}${delimiter}${process.env.PATH}` };
-    return await use(home, folders);
+    const fault = await use(home, { ...folders, LOGIN_NOTES: notes, LOGIN_USER: loggedIn });
+    const [pages, expected] = [readFileSync(notes, "utf8"), "/callback: You can close this page and return to the program.\n"];
+    if (browser && !fault && pages !== expected) return `the browser ended at ${JSON.stringify(pages)}`;
+    return fault;
   } finally {
     rmSync(home, { recursive: true });
   }
@@ -221,8 +239,9 @@ async function tryHost(home, folders, command) {
 }
 
 /** The programs on the command line, by what they are. */
-function programs(words) {
-  const found = { clients: [[]], examples: [], hosts: [] };
+function programs(given) {
+  const words = [...given];
+  const found = { browser: words[0] === "--browser" ? words.splice(0, 2)[1] : undefined, clients: [[]], examples: [], hosts: [] };
   let kind = "clients";
   for (const word of words) {
     const next = { "--example": "examples", "--host": "hosts" }[word];
@@ -237,7 +256,6 @@ function report(name, fault) {
   console.log(`${fault ? "not ok" : "ok"} ${name}${fault ? `: ${fault}` : ""}`);
 }
 
-const { clients, examples, hosts } = programs(process.argv.slice(2));
 for (const command of clients.flat()) {
   for (const [scenario, context, revision, isRight] of [
     // AUC-31: the server lets in who has a token for it, which takes discovery, registration and a

@@ -2,6 +2,7 @@
 //! missing ones are installed.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -94,6 +95,21 @@ fn host() -> Result<String> {
         .find_map(|line| line.strip_prefix("host: "))
         .map(str::to_owned)
         .context("rustc does not name its host")
+}
+
+/// The browser of the tests.
+pub(crate) fn chromium() -> Result<PathBuf> {
+    const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+    let find = || {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let files = std::env::split_paths(&path).flat_map(|folder| NAMES.map(|name| folder.join(name)));
+        files.into_iter().find(|file| says(file, &["--version"]).is_some())
+    };
+    if let Some(file) = find() {
+        return Ok(file);
+    }
+    install(&["chromium"]).context("no Chromium found")?;
+    find().context("no Chromium found, even after it was installed")
 }
 
 /// Installs Debian packages, if this is Debian and we may; otherwise an error that says what to

@@ -64,6 +64,8 @@ enum Turn {
 pub(crate) struct Selection {
     pub(crate) languages: Vec<Language>,
     everything: bool,
+    /// The steps that take long, too.
+    long: bool,
     /// Words of which one stands in the name of each chosen step; empty: all steps.
     only: Vec<String>,
 }
@@ -132,6 +134,14 @@ const STEPS: [Step; 29] = {
     ]
 };
 
+/// The steps of the long form.
+const LONG_STEPS: [Step; 1] = [Step {
+    name: "authorization server in a browser",
+    turn: Turn::Beside,
+    languages: &[Language::Node],
+    work: suites::authorization_in_browser,
+}];
+
 pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     let selection = Selection::parse(options)?;
     let console = Console::new();
@@ -198,16 +208,20 @@ fn prepare(workspace: &Workspace, selection: &Selection, console: &Console) -> R
 
 impl Selection {
     fn parse(options: &[String]) -> Result<Self> {
-        let mut selection = Self { languages: Language::ALL.to_vec(), everything: true, only: Vec::new() };
+        let mut selection = Self { languages: Language::ALL.to_vec(), everything: true, long: false, only: Vec::new() };
         let mut options = options.iter();
         while let Some(option) = options.next() {
+            if option == "--long" {
+                selection.long = true;
+                continue;
+            }
             match (option.as_str(), options.next()) {
                 ("--lang", Some(list)) => {
                     selection.languages = Language::parse_list(list)?;
                     selection.everything = false;
                 }
                 ("--only", Some(words)) => selection.only = words.split(',').map(str::to_owned).collect(),
-                _ => bail!("the tests know two options: --lang rust,python,node,c and --only WORD,WORD"),
+                _ => bail!("the options of the tests: --lang rust,python,node,c and --only WORD,WORD and --long"),
             }
         }
         Ok(selection)
@@ -220,7 +234,8 @@ impl Selection {
 
     /// An error if a word finds none: a run of nothing must not look like one that passed.
     fn steps(&self) -> Result<Vec<&'static Step>> {
-        let mut steps: Vec<&Step> = STEPS.iter().filter(|step| self.has_language_of(step)).collect();
+        let long = LONG_STEPS.iter().filter(|_| self.long);
+        let mut steps: Vec<&Step> = STEPS.iter().chain(long).filter(|step| self.has_language_of(step)).collect();
         let names = || steps.iter().map(|step| step.name).collect::<Vec<_>>().join(", ");
         for word in &self.only {
             if word.is_empty() || !steps.iter().any(|step| step.name.contains(word.as_str())) {
@@ -322,6 +337,9 @@ mod tests {
     #[test]
     fn words_choose_steps_and_each_must_find_one() {
         assert_eq!(chosen(&[]).unwrap().len(), STEPS.len());
+        assert_eq!(chosen(&["--long"]).unwrap().len(), STEPS.len() + LONG_STEPS.len());
+        assert!(chosen(&["--only", "in a browser"]).is_err());
+        assert_eq!(chosen(&["--only", "in a browser", "--long"]).unwrap(), ["authorization server in a browser"]);
         assert_eq!(chosen(&["--only", "matrix,methods"]).unwrap(), ["methods in bindings", "matrix"]);
         let error = chosen(&["--only", "matrix,matirx"]).unwrap_err().to_string();
         assert!(error.starts_with("--only \"matirx\"") && error.contains("methods in bindings, "), "{error}");

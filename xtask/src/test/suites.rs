@@ -82,8 +82,20 @@ pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Co
 /// The fixture clients, the examples of a login, and the hosts at a terminal, at a certified
 /// authorization server that protects a server of ours.
 pub(crate) fn authorization(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    authorize(workspace, selection, None)
+}
+
+/// The same with a real browser that visits the pages of the login.
+pub(crate) fn authorization_in_browser(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    authorize(workspace, selection, Some(system::chromium()?))
+}
+
+fn authorize(workspace: &Workspace, selection: &Selection, browser: Option<PathBuf>) -> Result<Count> {
     let mut node = workspace.command("node");
     node.arg(workspace.path("tests/peers/node/authorization.mjs"));
+    if let Some(browser) = browser {
+        node.arg("--browser").arg(browser);
+    }
     node.args(selection.languages.iter().map(|language| language.client(workspace)));
     for language in &selection.languages {
         let program = match language {

@@ -1,0 +1,59 @@
+// A user at a real browser (Chromium without a window), who logs in and agrees.
+//
+// browser.mjs URL: in the place of the program that opens URLs. It ends on the page that the
+// client shows at its redirect URI, and notes that page in the file LOGIN_NOTES.
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { chromium } from "playwright-core";
+
+/** Longest time of one page. */
+const pageMs = 15_000;
+/** Pages of a login: its form, and the one to agree. */
+const maxPages = 5;
+
+/**
+ * Visits the page of a login and sends its forms, up to the redirect away from its server. Gives
+ * the URL of the redirect and the text of the page there. `answered`: nobody listens at the
+ * redirect URI, and an empty page stands for it.
+ */
+export async function logInWithBrowser(url, user, { answered = false } = {}) {
+  const { origin } = new URL(url);
+  const profile = mkdtempSync(join(tmpdir(), "trunkline-browser-"));
+  // Root has no sandbox.
+  const options = { executablePath: process.env.LOGIN_BROWSER, chromiumSandbox: process.getuid?.() !== 0, timeout: pageMs };
+  const context = await chromium.launchPersistentContext(profile, options);
+  try {
+    const page = await context.newPage();
+    page.setDefaultTimeout(pageMs);
+    await page.route("**/*", (route) => {
+      const { hostname, origin: asked } = new URL(route.request().url());
+      // The pages name fonts of the internet, which the tests do without.
+      if (!["127.0.0.1", "localhost"].includes(hostname)) return route.abort();
+      return answered && asked !== origin ? route.fulfill({ body: "" }) : route.continue();
+    });
+    await page.goto(url);
+    for (let number = 0; page.url().startsWith(origin); ++number) {
+      if (number === maxPages) throw new Error(`the login does not end: ${page.url()}`);
+      if (await page.locator("input[name=login]").count()) {
+        await page.fill("input[name=login]", user);
+        await page.fill("input[name=password]", "any");
+      }
+      const before = page.url();
+      await page.click("button[type=submit]");
+      await page.waitForURL((now) => now.href !== before);
+    }
+    return { url: page.url(), text: await page.locator("body").innerText() };
+  } finally {
+    await context.close();
+    rmSync(profile, { recursive: true, maxRetries: 5 });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  // Its output goes nowhere.
+  const note = (text) => appendFileSync(process.env.LOGIN_NOTES, `${text}\n`);
+  await logInWithBrowser(process.argv[2], process.env.LOGIN_USER).then(({ url, text }) => note(`${new URL(url).pathname}: ${text}`), note);
+}
