@@ -21,6 +21,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::build;
 use crate::build::python::VENV;
+use crate::build::rust::PACKAGES;
 use crate::process::{must, tail};
 use crate::stamp::{files_under, write_if_changed};
 use crate::test::Count;
@@ -29,8 +30,7 @@ use surface::Surface;
 
 const DEADLINE: Duration = Duration::from_secs(1200);
 
-/// The package that holds the declaration, and its program.
-const PACKAGE: &str = "trunkline-bridge";
+/// The program that prints the declaration.
 const PROGRAM: &str = "surface";
 
 /// The first words of a generated file, after the sign of a comment.
@@ -57,10 +57,10 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
         [option] if option == "--check" => true,
         _ => bail!("generate has one option: --check"),
     };
-    // Only the one package, so that it works while a generated file of another is missing or
-    // broken.
+    // Only the one program, so that it works while a generated file of a binding is missing or
+    // broken; with the features of all other builds, so that its crates are theirs.
     let mut cargo = workspace.cargo();
-    cargo.args(["build", "--quiet", "--package", PACKAGE, "--bin", PROGRAM]);
+    cargo.args(["build", "--quiet", "--bin", PROGRAM]).args(PACKAGES);
     must(cargo, DEADLINE)?;
     let files = files(workspace)?;
     if check {

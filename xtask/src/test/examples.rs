@@ -69,6 +69,14 @@ fn language(source: &Path) -> Option<Language> {
     }
 }
 
+/// Builds the examples in Rust, before any step that may run beside others: cargo would make it
+/// wait for them.
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["build", "--examples"]).args(PACKAGES);
+    must(cargo, DEADLINE).map(drop)
+}
+
 /// The command that runs a program as its reader would: in its folder, with `python`, `node` and
 /// the programs beside it at hand.
 pub(crate) fn start(workspace: &Workspace, language: Language, source: &Path) -> Result<Command> {
@@ -76,9 +84,6 @@ pub(crate) fn start(workspace: &Workspace, language: Language, source: &Path) ->
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let mut command = match language {
         Language::Rust => {
-            let mut cargo = workspace.cargo();
-            cargo.args(["build", "--examples"]).args(PACKAGES);
-            must(cargo, DEADLINE)?;
             return Ok(workspace.command(workspace.built(&format!("examples/{stem}"))));
         }
         Language::C => {

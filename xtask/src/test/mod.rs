@@ -155,8 +155,8 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     }
 
     let build_start = Instant::now();
-    let built =
-        build::languages(&workspace, &selection.languages).and_then(|()| prepare(&workspace, &selection, &console));
+    let built = build::languages(&workspace, &selection.languages)
+        .and_then(|()| prepare(&workspace, &selection, &steps, &console));
     let built = built.map(|()| Count::one_passed(String::new()));
     let mut results = vec![finish(&workspace, &console, "build", build_start, built)?];
     let one = |step: &Step| {
@@ -195,8 +195,12 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     Ok(failed == 0)
 }
 
-/// Installs the tools that only the tests need: linters and the official SDKs.
-fn prepare(workspace: &Workspace, selection: &Selection, console: &Console) -> Result<()> {
+/// Builds and installs the parts that only the tests need: examples, linters and the official SDKs.
+fn prepare(workspace: &Workspace, selection: &Selection, steps: &[&Step], console: &Console) -> Result<()> {
+    let runs_examples = |step: &&Step| ["authorization server", "examples"].contains(&step.name);
+    if selection.languages.contains(&Language::Rust) && steps.iter().any(runs_examples) {
+        build::step(console, "examples in Rust", || examples::build(workspace))?;
+    }
     build::step(console, "test tools", || {
         if selection.languages.contains(&Language::Python) {
             build::python::install_tools(workspace)?;

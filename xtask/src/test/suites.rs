@@ -24,6 +24,8 @@ const LANGUAGES_AT_ONCE: usize = 2;
 pub(crate) fn rust_and_c(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let mut members = workspace.cargo();
     members.args(["test", "--no-fail-fast"]).args(PACKAGES);
+    // They are built; alone, with other features, they would be built once more.
+    members.env("TRUNKLINE_PREBUILT", "1");
     if !selection.languages.contains(&Language::Rust) {
         members.args(["--test", "c"]);
         return Ok(counts::of_cargo(&run(members, DEADLINE)?));
