@@ -987,6 +987,30 @@ async fn answers_are_bounded() {
     }
 }
 
+#[tokio::test]
+async fn compressed_answers_are_refused_unread() {
+    for coding in ["gzip", "br", "Identity"] {
+        let server = legacy(move |request| {
+            let headers = format!("Content-Type: application/json\r\nContent-Encoding: {coding}\r\n");
+            (0, http(200, &headers, &result(request, json!({"tools": []})).to_string()))
+        })
+        .await;
+        let client = connect(&server, RevisionChoice::Pinned(Revision::V2025_11_25)).await.unwrap();
+        let outcome = request(&client, "tools/list").await;
+        match coding {
+            "Identity" => assert!(outcome.is_ok(), "{outcome:?}"),
+            _ => {
+                let error = outcome.unwrap_err().to_string();
+                assert!(error.contains(coding) && error.contains("turn compression off"), "{error}");
+            }
+        }
+        let seen = server.seen.lock().unwrap();
+        assert!(seen.iter().all(|request| request.headers["accept-encoding"] == "identity"));
+        drop(seen);
+        client.close().await;
+    }
+}
+
 // ---- credentials ----
 
 /// Credentials that somebody takes his time to give.

@@ -99,7 +99,9 @@ impl LinkContext {
         if outgoing.method == Method::POST {
             request = request.body(outgoing.body.clone());
         }
-        request.send().await.map_err(|error| failure::of_reqwest(&self.place, error))
+        let response = request.send().await.map_err(|error| failure::of_reqwest(&self.place, error))?;
+        failure::check_encoding(&self.place, &response)?;
+        Ok(response)
     }
 
     /// Waits for credentials. The time of a person who logs in is not the request's.

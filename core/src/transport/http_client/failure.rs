@@ -105,6 +105,20 @@ impl AnswerHead {
     }
 }
 
+/// An error for an answer in a content coding: none was accepted, and none is undone.
+pub(super) fn check_encoding(place: &str, response: &Response) -> Result<(), LinkFailure> {
+    match response.headers().get(header::CONTENT_ENCODING) {
+        Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(super::heads::IDENTITY.as_bytes()) => {
+            let coding = printable(&String::from_utf8_lossy(coding.as_bytes()));
+            Err(LinkFailure::Broken(format!(
+                "The answer of {place} is encoded ({coding}), although the request accepts no encoding: turn compression \
+                 off at the server or its proxy"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The body of a response, of at most `max` bytes.
 pub(super) async fn read(place: &str, mut response: Response, max: usize) -> Result<bytes::Bytes, LinkFailure> {
     let mut first = bytes::Bytes::new();

@@ -10,9 +10,15 @@ use http::{HeaderMap, HeaderValue, header};
 /// The media types that a client accepts in answer to a POST (HTTP-08).
 const ACCEPT: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
+/// The only content coding that a client reads.
+pub(super) const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
+
 /// The caller's headers, and those of every POST.
 pub(super) fn of_posts(mut headers: HeaderMap) -> HeaderMap {
     headers.insert(header::ACCEPT, ACCEPT);
+    // Without it a server may compress its answers (RFC 9110, section 12.5.3), and little bytes may
+    // become many.
+    headers.insert(header::ACCEPT_ENCODING, IDENTITY);
     headers.insert(header::CONTENT_TYPE, content::JSON);
     headers
 }
@@ -90,7 +96,8 @@ mod tests {
         assert_eq!(found[header::ACCEPT], "application/json, text/event-stream");
         assert_eq!(found[header::CONTENT_TYPE], "application/json");
         assert_eq!(found[header::AUTHORIZATION], "Bearer x");
-        assert_eq!(found.len(), 3);
+        assert_eq!(found[header::ACCEPT_ENCODING], "identity");
+        assert_eq!(found.len(), 4);
     }
 
     #[test]
