@@ -2434,6 +2434,14 @@ enum trunkline_result trunkline_client_options_set_max_cache_bytes(struct trunkl
                                                                    uint64_t max_cache_bytes);
 
 /**
+ * Sets whether to check the structured content of tools against the output schemas of their most
+ * recent list; results that do not match are errors. A program that has not listed the tools
+ * gets results as they are, and those of tasks. Default true.
+ */
+enum trunkline_result trunkline_client_options_set_validate_results(struct trunkline_client_options *options,
+                                                                    bool validate_results);
+
+/**
  * Sets the least severe log messages that servers are asked for; without it, their default.
  * JSON.
  */
@@ -2497,8 +2505,8 @@ enum trunkline_result trunkline_client_options_set_ca(struct trunkline_client_op
                                                       struct trunkline_str ca);
 
 /**
- * Sets the certificate of the client in PEM, for servers that ask for one, and those of its
- * issuers. For HTTP only.
+ * Sets the certificate of the client in PEM, for servers that ask for one (mTLS), and those of
+ * its issuers. For HTTP only.
  */
 enum trunkline_result trunkline_client_options_set_client_certificate(struct trunkline_client_options *options,
                                                                       struct trunkline_str client_certificate);
@@ -2527,7 +2535,7 @@ enum trunkline_result trunkline_client_options_set_env(struct trunkline_client_o
 /**
  * Sets whether the child process inherits the whole environment of this process, secrets
  * included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`,
- * on Windows those that programs need there. For child processes only.
+ * on Windows those that programs need there. Default false. For child processes only.
  */
 enum trunkline_result trunkline_client_options_set_inherit_env(struct trunkline_client_options *options,
                                                                bool inherit_env);
@@ -2964,7 +2972,7 @@ enum trunkline_result trunkline_client_options_on_authorize(struct trunkline_cli
                                                             trunkline_destructor destructor);
 
 /**
- * Gives the access token of a request, in the place of the option `auth`. `callback` gets
+ * Gives the access token of a request, in the place of the option `token`. `callback` gets
  * TokenRequest as JSON, and answers with Token by `trunkline_call_return_result`. `destructor`
  * fires exactly once, when neither the options nor a client uses `user_data` any more.
  */
@@ -2975,9 +2983,10 @@ enum trunkline_result trunkline_client_options_on_access_token(struct trunkline_
 
 /**
  * Gives the user's ID token of the organization's identity provider (grant
- * `enterprise_managed`). `callback` gets IdentityTokenRequest as JSON, and answers with Token by
- * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
- * a client uses `user_data` any more.
+ * `enterprise_managed`), in the place of the option `identityToken`. `callback` gets
+ * IdentityTokenRequest as JSON, and answers with Token by `trunkline_call_return_result`.
+ * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
+ * more.
  */
 enum trunkline_result trunkline_client_options_on_identity_token(struct trunkline_client_options *options,
                                                                  trunkline_call_callback callback,
@@ -2985,10 +2994,10 @@ enum trunkline_result trunkline_client_options_on_identity_token(struct trunklin
                                                                  trunkline_destructor destructor);
 
 /**
- * Gives the JWT by which the platform vouches for this workload (grant `workload_identity`).
- * `callback` gets AssertionRequest as JSON, and answers with Token by
- * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
- * a client uses `user_data` any more.
+ * Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in
+ * the place of the option `assertion`. `callback` gets AssertionRequest as JSON, and answers
+ * with Token by `trunkline_call_return_result`. `destructor` fires exactly once, when neither
+ * the options nor a client uses `user_data` any more.
  */
 enum trunkline_result trunkline_client_options_on_assertion(struct trunkline_client_options *options,
                                                             trunkline_call_callback callback,

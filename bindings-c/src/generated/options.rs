@@ -659,6 +659,17 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_cache_bytes(
     set!(options, options.given.put("maxCacheBytes", max_cache_bytes))
 }
 
+/// Sets whether to check the structured content of tools against the output schemas of their most
+/// recent list; results that do not match are errors. A program that has not listed the tools
+/// gets results as they are, and those of tasks. Default true.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_validate_results(
+    options: *mut trunkline_client_options,
+    validate_results: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("validateResults", validate_results))
+}
+
 /// Sets the least severe log messages that servers are asked for; without it, their default.
 /// JSON.
 #[unsafe(no_mangle)]

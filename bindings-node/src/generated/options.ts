@@ -270,6 +270,12 @@ export interface ClientOptions {
    * Default: 16,777,216 (16 MiB).
    */
   maxCacheBytes?: number;
+  /**
+   * Check the structured content of tools against the output schemas of their most recent list;
+   * results that do not match are errors. A program that has not listed the tools gets results as
+   * they are, and those of tasks. Default: true.
+   */
+  validateResults?: boolean;
   /** The least severe log messages that servers are asked for; without it, their default. */
   logLevel?: LoggingLevel;
   /** Longest time of opening the conversation, all attempts together. Default: 30,000 (30 s). */

@@ -197,9 +197,11 @@ impl Client {
     ) -> Result<RequestId, ClientError> {
         self.inner.check_open()?;
         let timeout = self.inner.request_timeout(options);
-        let parameters = match method {
-            method::TOOLS_CALL => self.inner.mirrored.of_call(params)?,
-            _ => Vec::new(),
+        let (parameters, reply) = match method {
+            method::TOOLS_CALL => {
+                (self.inner.mirrored.of_call(params)?, self.inner.output_schemas.checking(params, reply))
+            }
+            _ => (Vec::new(), reply),
         };
         let (sent, method, revision) = {
             let mut conversation = self.inner.conversation.lock();

@@ -174,6 +174,9 @@ impl ClientInner {
         if method != method::TOOLS_LIST {
             return unified(method, result);
         }
+        if self.options.validate_results {
+            self.output_schemas.read_list(&result);
+        }
         if revision.is_some_and(|revision| revision.supports(RevisionFeature::CoreTasks)) {
             self.task_support.read_list(&result);
         }

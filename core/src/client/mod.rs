@@ -26,6 +26,7 @@ mod link;
 mod mirrored;
 mod operations;
 mod options;
+mod output_schemas;
 mod pages;
 mod pauses;
 mod race;

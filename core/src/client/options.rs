@@ -67,6 +67,10 @@ trunkline_proto::options! {
         /// Most bytes of results that are kept; the oldest go first. There are at most 1,024 of
         /// them.
         max_cache_bytes: usize => "maxCacheBytes" as Bytes = 16 << 20,
+        /// Check the structured content of tools against the output schemas of their most recent
+        /// list; results that do not match are errors (TOOL-14). A program that has not listed the
+        /// tools gets results as they are, and those of tasks.
+        validate_results: bool => "validateResults" = true,
         /// The least severe log messages that servers are asked for; without it, their default.
         @into log_level: Option<LoggingLevel> => "logLevel" = None,
         /// Longest time of opening the conversation, all attempts together.

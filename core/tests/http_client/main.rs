@@ -1004,10 +1004,9 @@ async fn compressed_answers_are_refused_unread() {
                 assert!(error.contains(coding) && error.contains("turn compression off"), "{error}");
             }
         }
+        client.close().await;
         let seen = server.seen.lock().unwrap();
         assert!(seen.iter().all(|request| request.headers["accept-encoding"] == "identity"));
-        drop(seen);
-        client.close().await;
     }
 }
 

@@ -40,6 +40,7 @@ CLIENT_OPTIONS: Final = {
     "max_input_rounds": "maxInputRounds",
     "cache": "cache",
     "max_cache_bytes": "maxCacheBytes",
+    "validate_results": "validateResults",
     "log_level": "logLevel",
     "connect_timeout": "connectTimeoutMs",
     "reconnect": "reconnect",

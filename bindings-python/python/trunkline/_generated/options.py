@@ -169,6 +169,12 @@ class ClientOptions(TypedDict, total=False):
     16 MiB.
     """
 
+    validate_results: bool | None
+    """Check the structured content of tools against the output schemas of their most recent list; results
+    that do not match are errors. A program that has not listed the tools gets results as they are, and
+    those of tasks. Default: True.
+    """
+
     log_level: LoggingLevel | None
     """The least severe log messages that servers are asked for; without it, their default."""
 
