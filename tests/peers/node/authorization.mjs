@@ -11,6 +11,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { Provider } from "oidc-provider";
@@ -93,7 +94,7 @@ async function answer(request, response) {
   if (isLogin && agent !== "browser") ++logins;
   if (!isLogin || /^browser$|Chrome/.test(agent)) return served(request, response);
   try {
-    const location = browser ? (await logInWithBrowser(issuer + request.url, loggedIn, { answered: true })).url : await logIn(issuer + request.url);
+    const location = browser ? (await logInWithBrowser(issuer + request.url, loggedIn, { unheard: true })).url : await logIn(issuer + request.url);
     response.writeHead(303, { location }).end();
   } catch (error) {
     response.writeHead(500).end(String(error));
@@ -194,6 +195,8 @@ async function withHome(use) {
     for (const name of ["xdg-open", "open"]) writeFileSync(join(home, name), opener, { mode: 0o755 });
     const folders = { HOME: home, XDG_CONFIG_HOME: join(home, "config"), PATH: `${home}${delimiter}${process.env.PATH}` };
     const fault = await use(home, { ...folders, LOGIN_NOTES: notes, LOGIN_USER: loggedIn });
+    // The browser is still there when the program has its redirect.
+    for (let waited = 0; browser && !fault && waited < patienceMs && readFileSync(notes, "utf8") === ""; waited += 50) await setTimeout(50);
     const [pages, expected] = [readFileSync(notes, "utf8"), "/callback: You can close this page and return to the program.\n"];
     if (browser && !fault && pages !== expected) return `the browser ended at ${JSON.stringify(pages)}`;
     return fault;

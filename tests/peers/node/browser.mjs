@@ -16,10 +16,10 @@ const maxPages = 5;
 
 /**
  * Visits the page of a login and sends its forms, up to the redirect away from its server. Gives
- * the URL of the redirect and the text of the page there. `answered`: nobody listens at the
- * redirect URI, and an empty page stands for it.
+ * the URL of the redirect and the text of the page there. `unheard`: nobody listens at the redirect
+ * URI, and there is no page.
  */
-export async function logInWithBrowser(url, user, { answered = false } = {}) {
+export async function logInWithBrowser(url, user, { unheard = false } = {}) {
   const { origin } = new URL(url);
   const profile = mkdtempSync(join(tmpdir(), "trunkline-browser-"));
   // Root has no sandbox.
@@ -28,14 +28,19 @@ export async function logInWithBrowser(url, user, { answered = false } = {}) {
   try {
     const page = await context.newPage();
     page.setDefaultTimeout(pageMs);
-    await page.route("**/*", (route) => {
-      const { hostname, origin: asked } = new URL(route.request().url());
-      // The pages name fonts of the internet, which the tests do without.
-      if (!["127.0.0.1", "localhost"].includes(hostname)) return route.abort();
-      return answered && asked !== origin ? route.fulfill({ body: "" }) : route.continue();
+    // The pages name fonts of the internet, which the tests do without.
+    const isHere = (asked) => ["127.0.0.1", "localhost"].includes(new URL(asked).hostname);
+    await page.route("**/*", (route) => (isHere(route.request().url()) ? route.continue() : route.abort()));
+    let left;
+    const leaves = new Promise((resolve) => {
+      page.on("request", (request) => {
+        if (!request.isNavigationRequest() || request.url().startsWith(origin)) return;
+        left = request.url();
+        resolve();
+      });
     });
     await page.goto(url);
-    for (let number = 0; page.url().startsWith(origin); ++number) {
+    for (let number = 0; !left; ++number) {
       if (number === maxPages) throw new Error(`the login does not end: ${page.url()}`);
       if (await page.locator("input[name=login]").count()) {
         await page.fill("input[name=login]", user);
@@ -43,9 +48,11 @@ export async function logInWithBrowser(url, user, { answered = false } = {}) {
       }
       const before = page.url();
       await page.click("button[type=submit]");
-      await page.waitForURL((now) => now.href !== before);
+      await Promise.race([leaves, page.waitForURL((now) => now.href !== before)]);
     }
-    return { url: page.url(), text: await page.locator("body").innerText() };
+    if (unheard) return { url: left };
+    await page.waitForURL(left);
+    return { url: left, text: await page.locator("body").innerText() };
   } finally {
     await context.close();
     rmSync(profile, { recursive: true, maxRetries: 5 });
