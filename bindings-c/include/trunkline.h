@@ -105,6 +105,8 @@
 #define TRUNKLINE_NOTIFICATION_RESOURCE_UPDATED "notifications/resources/updated"
 /** An elicitation by URL is complete (2025-11-25). */
 #define TRUNKLINE_NOTIFICATION_ELICITATION_COMPLETE "notifications/elicitation/complete"
+/** A task has changed that the client follows, or of which the server reports by itself. */
+#define TRUNKLINE_NOTIFICATION_TASK_STATUS "notifications/tasks/status"
 
 /**
  * The outcome of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
@@ -2136,6 +2138,13 @@ enum trunkline_result trunkline_server_options_add_state_key(struct trunkline_se
                                                              struct trunkline_str state_key);
 
 /**
+ * Sets whether to let clients that can answer elicitation and sampling by tasks (2025-11-25): no
+ * message waits for their answers. Default false.
+ */
+enum trunkline_result trunkline_server_options_set_client_request_tasks(struct trunkline_server_options *options,
+                                                                        bool client_request_tasks);
+
+/**
  * Sets whether to run handlers again from the top for each answer in the legacy era too, as
  * 2026-07-28 does: shows handlers that cannot stand it. For tests. Default false.
  */
@@ -2364,6 +2373,14 @@ enum trunkline_result trunkline_client_options_new(struct trunkline_client_optio
                                                    struct trunkline_error **error);
 
 /**
+ * Sets the capabilities that servers may use, beyond those of handlers, roots and tasks, which
+ * are declared by themselves: those of requests whose input the caller gives itself, and those
+ * of extensions. JSON.
+ */
+enum trunkline_result trunkline_client_options_set_capabilities(struct trunkline_client_options *options,
+                                                                struct trunkline_str capabilities);
+
+/**
  * Sets the directories and files that servers may work in: their URIs begin with `file://`.
  * Without this option servers cannot ask for them. A JSON array.
  */
@@ -2404,6 +2421,34 @@ enum trunkline_result trunkline_client_options_set_max_timeout_ms(struct trunkli
  */
 enum trunkline_result trunkline_client_options_set_input_timeout_ms(struct trunkline_client_options *options,
                                                                     uint64_t input_timeout_ms);
+
+/**
+ * Sets whether to refuse requests of the server for input or roots while no request of this
+ * client is in flight that they could belong to. Default false.
+ */
+enum trunkline_result trunkline_client_options_set_related_requests_only(struct trunkline_client_options *options,
+                                                                         bool related_requests_only);
+
+/**
+ * Sets the most requests of the server that are answered by tasks and kept (2025-11-25): those
+ * for elicitation and sampling for which there are handlers. With 0, servers are told that the
+ * client has none. Default 1024.
+ */
+enum trunkline_result trunkline_client_options_set_max_host_tasks(struct trunkline_client_options *options,
+                                                                  uint64_t max_host_tasks);
+
+/**
+ * Sets the most bytes of the results of those tasks that are kept. In bytes. Default 16777216.
+ */
+enum trunkline_result trunkline_client_options_set_max_host_task_bytes(struct trunkline_client_options *options,
+                                                                       uint64_t max_host_task_bytes);
+
+/**
+ * Sets the longest time that such a task is kept after it began; its handler ends with it. In
+ * milliseconds. Default 3600000.
+ */
+enum trunkline_result trunkline_client_options_set_host_task_ttl_ms(struct trunkline_client_options *options,
+                                                                    uint64_t host_task_ttl_ms);
 
 /**
  * Sets whether to answer forms and pages of servers at the terminal of the process, one after
@@ -2624,6 +2669,11 @@ enum trunkline_result trunkline_request_options_set_request_state(struct trunkli
                                                                   struct trunkline_str request_state);
 
 /**
+ * Sets whether to ask the server even if the result is kept and fresh.
+ */
+enum trunkline_result trunkline_request_options_set_fresh(struct trunkline_request_options *options, bool fresh);
+
+/**
  * Requests progress. `callback` runs before the outcome of the request: for a blocking request
  * on the thread that made it. Progress that comes while a callback of the port runs is reduced
  * to the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires
@@ -2759,6 +2809,38 @@ enum trunkline_result trunkline_client_start_task_result(struct trunkline_client
                                                          trunkline_destructor destructor,
                                                          uint64_t *ticket,
                                                          struct trunkline_error **error);
+
+/**
+ * Answers the `inputRequests` of a task's state (2026-07-28), where the caller does so itself:
+ * `trunkline_client_start_task` with `trunkline_request_options_set_manual_input`. Blocks until
+ * the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of
+ * the same port.
+ *
+ * `responses` is a JSON object of the answers by the keys of the requests; `options` may be
+ * NULL. `result` is `null`; it is yours: `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_task_respond(struct trunkline_client *client,
+                                                    uint64_t task,
+                                                    struct trunkline_str responses,
+                                                    const struct trunkline_request_options *options,
+                                                    struct trunkline_text **result,
+                                                    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_task_respond` without waiting: `callback` gets `null` inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ */
+enum trunkline_result trunkline_client_start_task_respond(struct trunkline_client *client,
+                                                          uint64_t task,
+                                                          struct trunkline_str responses,
+                                                          const struct trunkline_request_options *options,
+                                                          trunkline_reply_callback callback,
+                                                          void *user_data,
+                                                          trunkline_destructor destructor,
+                                                          uint64_t *ticket,
+                                                          struct trunkline_error **error);
 
 /**
  * Subscribes to changes at the server, on every revision. Blocks until the server has agreed.

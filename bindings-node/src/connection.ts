@@ -3,7 +3,7 @@ import { invalid } from "./errors.js";
 import { ClosedError, TransportError } from "./generated/errors.js";
 import { ServersOf } from "./generated/group-servers.js";
 import type { CallToolResult } from "./generated/model.js";
-import type { ChildOptions, EndpointOptions } from "./generated/options.js";
+import type { ChildOptions, EndpointOptions, InputOptions } from "./generated/options.js";
 import { isTransport, type Transport } from "./generated/transport.js";
 import { OpenHandle } from "./open-handle.js";
 import { port } from "./port.js";
@@ -64,10 +64,10 @@ export class Connection extends OpenHandle implements RequestSender {
     return this.#port.describe(this.handle);
   }
 
-  async openStream(method: string, params: object, options: RequestOptions): Promise<OpenStream> {
+  async openStream(method: string, params: object, options: RequestOptions & InputOptions): Promise<OpenStream> {
     const { ticket, result } = this.#port.requests.start(this.handle, method, params, options);
     const [{ requests }, cancel] = [this.#port, this.#port.cancel.bind(this.#port, ticket)];
-    return { result: await result, request: (name, more) => requests.send(ticket, name, undefined, more), cancel };
+    return { result: await result, request: (name, more, given) => requests.send(ticket, name, given, more), cancel };
   }
 
   async callTool(method: string, params: object, options: ToolCallOptions<Schema | undefined>): Promise<unknown> {

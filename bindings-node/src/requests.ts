@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { aborted, attempt, errorOf, stringify } from "./errors.js";
 import { CancelledError, type TrunklineError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject, Progress } from "./generated/model.js";
-import type { InputOptions, RequestOptions as RequestTimes } from "./generated/options.js";
+import type { CacheOptions, InputOptions, RequestOptions as RequestTimes } from "./generated/options.js";
 import type { NativePort } from "./native.js";
 import type { Arguments, Schema } from "./schema/convert.js";
 import { milliseconds } from "./times.js";
@@ -55,7 +55,7 @@ export interface ServerRequestContext {
 }
 
 /** Options that the sender of a request adds. */
-export interface SenderOptions extends InputOptions {
+export interface SenderOptions extends InputOptions, CacheOptions {
   /** Checks the structured content of the result. */
   resultSchema?: JsonObject;
   /** Fetches all pages as one. */
@@ -73,13 +73,13 @@ export interface RequestSender {
   /** Sends a notification to the server, or a note about the connection to the core. */
   notify(note: object): void;
   /** Opens a stream. */
-  openStream(method: string, params: object, options: RequestOptions): Promise<OpenStream>;
+  openStream(method: string, params: object, options: RequestOptions & InputOptions): Promise<OpenStream>;
 }
 
 /** An open stream: the result of the request that opened it, and the requests about it. */
 export interface OpenStream {
   result: unknown;
-  request: (method: string, options: SendOptions & SenderOptions) => Promise<unknown>;
+  request: (method: string, options: SendOptions & SenderOptions, params?: object) => Promise<unknown>;
   cancel: () => void;
 }
 
@@ -118,10 +118,10 @@ export class Requests {
 
   /** Sends a request; gives its ticket and its result. */
   start(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions): StartedRequest {
-    const { signal, timeout, maxTimeout, onProgress, key, all, resultSchema, manualInput, inputResponses, requestState } = options;
+    const { signal, timeout, maxTimeout, onProgress, key, all, resultSchema, manualInput, inputResponses, requestState, fresh } = options;
     if (signal?.aborted) throw aborted(signal);
     const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
-    const json = stringify({ method, params, key, all, resultSchema, manualInput, inputResponses, requestState, ...times, progress: onProgress && true }, "the arguments");
+    const json = stringify({ method, params, key, all, resultSchema, manualInput, inputResponses, requestState, fresh, ...times, progress: onProgress && true }, "the arguments");
     const ticket = attempt(() => this.#port.request(target, json));
     const result = this.reply(ticket, onProgress);
     return { ticket, result: signal ? this.#abortable(ticket, result, signal) : result };

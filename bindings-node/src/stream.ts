@@ -43,8 +43,8 @@ export class Stream<T> implements AsyncIterableIterator<T, undefined>, AsyncDisp
   }
 
   /** @internal */
-  protected request(method: string, options: SendOptions & SenderOptions): Promise<unknown> {
-    return this.#open.request(method, options);
+  protected request(method: string, options: SendOptions & SenderOptions, params?: object): Promise<unknown> {
+    return this.#open.request(method, options, params);
   }
 }
 

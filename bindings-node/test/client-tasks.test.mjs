@@ -21,6 +21,11 @@ async function withReports(options, use) {
     await gate;
     return "the report";
   });
+  server.registerTool("ticks", { task }, async (_, ctx) => {
+    const over = gate.then(() => true);
+    for (let tick = 0; tick < 1000 && !(await Promise.race([over, sleep(10)])); tick++) ctx.setTaskMessage(String(tick));
+    return "over";
+  });
   server.registerTool("measure", { task: "required", outputSchema: weather }, () => ({ degrees: 21.5 }));
   server.registerTool("fails", { task }, () => {
     throw new ToolError("it failed");
@@ -108,6 +113,17 @@ for (const revision of withTasks) {
       assert.equal(await text(task.result({ timeout: 10_000 })), "Hello, Ada");
     }));
 
+  test(`states of tasks reach their handler, revision ${revision}`, () => {
+    const seen = [];
+    return withReports({ revision, onTaskStatus: (state) => seen.push(state) }, async (client, { goOn }) => {
+      const task = await client.startTask("ticks");
+      for (let left = 500; left > 0 && seen.length === 0; left--) await sleep(10);
+      goOn();
+      assert.equal(await text(task.result()), "over");
+      assert.deepEqual([...new Set(seen.map(({ taskId }) => taskId))], [task.id]);
+    });
+  });
+
   test(`a task that is closed while it is waited for, revision ${revision}`, () =>
     withReports({ revision }, async (client, { goOn }) => {
       const task = await client.startTask("report");
@@ -119,6 +135,31 @@ for (const revision of withTasks) {
       assert.equal(await text((await client.resumeTask(task.id)).result()), "the report");
     }));
 }
+
+test("TKX-32: the caller answers a task itself", () =>
+  withReports({ revision: "2026-07-28", capabilities: { elicitation: {} } }, async (client) => {
+    const task = await client.startTask("asks", {}, { manualInput: true });
+    let state = task.state;
+    while (state.status !== "input_required") ({ value: state } = await task.next());
+    assert.equal(state.inputRequests.who.params.message, "Who?");
+    task.close();
+    // The program may be another one by now.
+    const again = await client.resumeTask(task.id, { manualInput: true });
+    await again.respond({ who: { action: "accept", content: { name: "Ada" } } }, { timeout: 10_000 });
+    assert.equal(await text(again.result({ timeout: 10_000 })), "Hello, Ada");
+  }));
+
+test("TSK-02, TSK-10: a server asks by tasks", async () => {
+  const server = new Server({ name: "asks", version: "1.0.0" }, { clientRequestTasks: true });
+  server.registerTool("ask", {}, async (_, ctx) => `Hello, ${(await ctx.elicit("Who?", form)).content.name}`);
+  const onElicit = () => ({ action: "accept", content: { name: "Ada" } });
+  for (const maxHostTasks of [undefined, 0]) {
+    const client = await Client.connect(server, { revision: "2025-11-25", onElicit, maxHostTasks, hostTaskTtl: 60_000 });
+    assert.equal(await text(client.callTool("ask", {}, { timeout: 10_000 })), "Hello, Ada");
+    await client.close();
+  }
+  await server.close();
+});
 
 test("PRG-07: progress comes while the result is waited for", () =>
   withReports({ revision: "2025-11-25" }, async (client, { goOn }) => {

@@ -158,3 +158,15 @@ test("a result is checked and typed by the caller's schema", async () => {
   await assert.rejects(client.callTool("fail", {}, { result: sums }), /no sums today/);
   await client.close();
 });
+
+test("CCH-04: a kept list is fetched again where the caller wants it fresh", async () => {
+  const server = new Server({ name: "kept", version: "1.0.0" }, { ttl: 60_000 });
+  const client = await Client.connect(server, { revision: "2026-07-28" });
+  server.registerTool("one", {}, () => "1");
+  assert.equal((await client.listTools()).length, 1);
+  server.registerTool("two", {}, () => "2");
+  assert.equal((await client.listTools()).length, 1, "it is kept");
+  assert.equal((await client.listTools({ fresh: true })).length, 2);
+  await client.close();
+  await server.close();
+});

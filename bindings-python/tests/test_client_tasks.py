@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from trunkline import (
     ProtocolError,
     Server,
     SyncClient,
+    Task,
     TimeoutError,
     ToolError,
 )
@@ -94,6 +96,15 @@ class Reports:
         async def asks(ctx: Context) -> str:
             answer = await ctx.elicit("Who?", NAME, key="who")
             return f"Hello, {(answer.content or {})['name']}"
+
+        @self.server.tool(task="optional")
+        async def ticks(ctx: Context) -> str:
+            for tick in range(1000):
+                if self.go_on.is_set():
+                    break
+                await ctx.set_task_message(str(tick))
+                await asyncio.sleep(0.01)
+            return "over"
 
         @self.server.tool
         def plain() -> str:
@@ -197,6 +208,76 @@ def test_tsk_19_tkx_32_handlers_give_the_input_of_tasks(revision: str) -> None:
             task = await client.start_task("asks")
             assert (await task.result(timeout=10)).text == "Hello, Ada"
         assert callable(fill_in)
+
+    run(test())
+
+
+def test_tkx_32_the_caller_answers_a_task_itself() -> None:
+    async def test() -> None:
+        client = Client(Reports().server, revision="2026-07-28", capabilities={"elicitation": {}})
+        async with client:
+            task = await client.start_task("asks", manual_input=True)
+            states = [state.input_requests async for state in task_until(task, "input_required")]
+            assert states[-1] is not None and states[-1]["who"]["params"]["message"] == "Who?"
+            await task.close()
+            assert task.id is not None
+            # The program may be another one by now.
+            again = await client.resume_task(task.id, manual_input=True)
+            await again.respond({"who": ElicitResult("accept", {"name": "Ada"}).to_json()}, timeout=10)
+            assert (await again.result(timeout=10)).text == "Hello, Ada"
+        async with Client(Reports().server, revision="2025-11-25") as client:
+            task = await client.start_task("asks")
+            with pytest.raises(InvalidArgumentError, match="asks for no input by its state"):
+                await task.respond({})
+
+    run(test())
+
+
+async def task_until(task: AsyncClientTask, status: str) -> AsyncIterator[Task]:
+    """The states of a task until it has that status."""
+    async for state in task:
+        yield state
+        if state.status == status:
+            return
+
+
+@pytest.mark.parametrize("revision", WITH_TASKS)
+def test_states_of_tasks_reach_their_handler(revision: str) -> None:
+    async def test() -> None:
+        reports, seen = Reports(), list[Task]()
+        client = Client(reports.server, revision=revision)
+        client.on_task_status(seen.append)
+        async with client:
+            task = await client.start_task("ticks")
+            await until(lambda: seen, "a state")
+            reports.go_on.set()
+            assert (await task.result()).text == "over"
+            assert {state.task_id for state in seen} == {task.id}
+
+    run(test())
+
+
+def test_tsk_02_tsk_10_a_server_asks_by_tasks() -> None:
+    async def test() -> None:
+        server = Server("asks", version="1", client_request_tasks=True)
+        answered = asyncio.Event()
+
+        @server.tool
+        async def ask(ctx: Context) -> str:
+            return f"Hello, {((await ctx.elicit('Who?', NAME)).content or {})['name']}"
+
+        for most in (None, 0):
+            client = Client(server, revision="2025-11-25", max_host_tasks=most, host_task_ttl=60)
+
+            @client.on_elicit
+            async def fill_in(_request: ElicitRequest) -> ElicitResult[dict[str, str]]:
+                answered.set()
+                return ElicitResult("accept", {"name": "Ada"})
+
+            async with client:
+                assert (await client.call_tool("ask", timeout=10)).text == "Hello, Ada"
+            assert answered.is_set() and callable(fill_in)
+            answered.clear()
 
     run(test())
 

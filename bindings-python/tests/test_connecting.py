@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +155,70 @@ def test_std_17_std_18_a_transport_of_ones_own(tmp_path: Path, revision: str) ->
     run(check())
 
 
+class BlockingPipes:
+    """A server as a child process, over pipes that the program reads and writes itself, and waits for."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.command = command
+        self.threads: set[str] = set()
+        self.broken = False
+        self.closes = 0
+
+    def connect(self) -> None:
+        if not self.command:
+            raise OSError("nobody is there")
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(), text=True, encoding="utf-8"
+        )
+
+    def send(self, message: str) -> None:
+        assert self.process.stdin is not None
+        if self.broken:
+            raise OSError("the wire is cut")
+        self.threads.add(threading.current_thread().name)
+        self.process.stdin.write(message + "\n")
+        self.process.stdin.flush()
+
+    def receive(self) -> str | None:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline() or None
+
+    def close(self) -> None:
+        self.closes += 1
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stdin is not None and self.process.stdout is not None
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@pytest.mark.parametrize("revision", ["auto", "2025-06-18", "2026-07-28"])
+def test_std_17_std_18_a_transport_of_blocking_code(tmp_path: Path, revision: str) -> None:
+    pipes = BlockingPipes(script(tmp_path, ECHO))
+    assert isinstance(pipes, Transport)
+    with SyncClient(pipes, revision=revision) as client:
+        assert client.call_tool("echo", {"message": "h\u00e9\n"}).text == "h\u00e9\n"
+        pipes.broken = True
+        with pytest.raises(TransportError, match="OSError: the wire is cut"):
+            client.call_tool("echo", {"message": "lost"})
+        pipes.broken = False
+        assert client.call_tool("echo", {"message": "again"}).text == "again"
+    assert pipes.closes == 2
+    assert threading.current_thread().name not in pipes.threads
+    with SyncClient(pipes, revision=revision) as client:  # the same object, connected again
+        assert client.call_tool("echo", {"message": "anew"}).text == "anew"
+
+    async def check() -> None:
+        async with Client(BlockingPipes(script(tmp_path, ECHO)), revision=revision) as client:
+            assert (await client.call_tool("echo", {"message": "on threads"})).text == "on threads"
+
+    run(check())
+    pipes.command = []
+    with pytest.raises(TransportError, match="OSError: nobody is there"):
+        SyncClient(pipes).connect()
+
+
 def test_a_transport_that_fails_or_hangs_costs_typed_errors() -> None:
     class Hangs(Pipes):
         async def connect(self) -> None:
@@ -183,7 +249,7 @@ def test_a_transport_that_fails_or_hangs_costs_typed_errors() -> None:
         assert time.monotonic() - start < 5
 
     run(check())
-    with pytest.raises(InvalidArgumentError, match="use Client"):
+    with pytest.raises(InvalidArgumentError, match="asynchronous: use Client"):
         SyncClient(Hangs([]))
     with pytest.raises(InvalidArgumentError, match="headers"):
         Client(Hangs([]), headers={"a": "b"})

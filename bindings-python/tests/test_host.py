@@ -110,13 +110,8 @@ def test_eli_01_handlers_answer_requests_of_the_server(revision: str) -> None:
 
 def test_mrtr_15_mrtr_16_the_caller_drives_the_rounds_itself() -> None:
     async def test() -> None:
-        client = Client(asking(), revision="2026-07-28")
-
-        @client.on_elicit
-        async def never(_request: ElicitRequest) -> ElicitResult[dict[str, str]]:
-            raise AssertionError("the caller gives the input")
-
-        async with client:
+        # No handler is needed: the option declares what the caller can give.
+        async with Client(asking(), revision="2026-07-28", capabilities={"elicitation": {}}) as client:
             with pytest.raises(InputRequiredError) as needed:
                 await client.call_tool("greet", manual_input=True)
             requests, state = needed.value.input_requests, needed.value.request_state
@@ -126,9 +121,27 @@ def test_mrtr_15_mrtr_16_the_caller_drives_the_rounds_itself() -> None:
             answers = {key: {"action": "accept", "content": {"name": "Ann"}}}
             result = await client.call_tool("greet", input_responses=answers, request_state=state)
             assert result.text == "accept {'name': 'Ann'}"
-        assert callable(never)
 
     run(test())
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_handler_that_returns_nothing_where_a_result_is_needed(
+    revision: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test() -> None:
+        client = Client(asking(), revision=revision)
+
+        async def forgets(_request: ElicitRequest) -> None:
+            pass
+
+        client.on_elicit(forgets)  # type: ignore[arg-type]
+        async with client:
+            with pytest.raises(TrunklineError):
+                await client.call_tool("greet")
+
+    run(test())
+    assert "on_elicit returned NoneType, which is not a result" in caplog.text
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, cast
 
 import pytest
 
-from support import environment, script
+from support import environment, run, script
 from trunkline import (
     Client,
     Completion,
@@ -299,3 +299,25 @@ def test_both_colours_have_the_same_methods() -> None:
         }
 
     assert public(Client) == public(SyncClient)
+
+
+def test_cch_04_a_kept_list_is_fetched_again_where_the_caller_wants_it_fresh() -> None:
+    async def test() -> None:
+        server = Server("kept", version="1", ttl=60)
+
+        @server.tool
+        def one() -> str:
+            return "1"
+
+        async with Client(server, revision="2026-07-28") as client:
+            assert [tool.name for tool in await client.list_tools()] == ["one"]
+
+            @server.tool
+            def two() -> str:
+                return "2"
+
+            assert callable(one) and callable(two)
+            assert len(await client.list_tools()) == 1, "it is kept"
+            assert len(await client.list_tools(fresh=True)) == 2
+
+    run(test())

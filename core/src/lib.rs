@@ -124,12 +124,14 @@ mod kept_log;
 pub mod prelude;
 #[cfg(any(feature = "client", feature = "child-process", feature = "http-client"))]
 mod printable;
+mod random;
 pub mod runtime;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "server")]
 mod skills;
 mod sync;
+mod timestamp;
 #[cfg(feature = "tokio")]
 pub mod transport;
 #[cfg(feature = "client")]

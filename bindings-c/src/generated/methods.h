@@ -46,3 +46,5 @@
 #define TRUNKLINE_NOTIFICATION_RESOURCE_UPDATED "notifications/resources/updated"
 /** An elicitation by URL is complete (2025-11-25). */
 #define TRUNKLINE_NOTIFICATION_ELICITATION_COMPLETE "notifications/elicitation/complete"
+/** A task has changed that the client follows, or of which the server reports by itself. */
+#define TRUNKLINE_NOTIFICATION_TASK_STATUS "notifications/tasks/status"

@@ -194,6 +194,16 @@ pub unsafe extern "C" fn trunkline_server_options_add_state_key(
     set!(options, options.given.push("stateKeys", text!(state_key))?)
 }
 
+/// Sets whether to let clients that can answer elicitation and sampling by tasks (2025-11-25): no
+/// message waits for their answers. Default false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_client_request_tasks(
+    options: *mut trunkline_server_options,
+    client_request_tasks: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("clientRequestTasks", client_request_tasks))
+}
+
 /// Sets whether to run handlers again from the top for each answer in the legacy era too, as
 /// 2026-07-28 does: shows handlers that cannot stand it. For tests. Default false.
 #[unsafe(no_mangle)]
@@ -557,6 +567,17 @@ impl OptionsHandle for trunkline_client_options {
     }
 }
 
+/// Sets the capabilities that servers may use, beyond those of handlers, roots and tasks, which
+/// are declared by themselves: those of requests whose input the caller gives itself, and those
+/// of extensions. JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_capabilities(
+    options: *mut trunkline_client_options,
+    capabilities: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.put("capabilities", parsed("capabilities", text!(capabilities))?))
+}
+
 /// Sets the directories and files that servers may work in: their URIs begin with `file://`.
 /// Without this option servers cannot ask for them. A JSON array.
 #[unsafe(no_mangle)]
@@ -616,6 +637,46 @@ pub unsafe extern "C" fn trunkline_client_options_set_input_timeout_ms(
     input_timeout_ms: u64,
 ) -> trunkline_result {
     set!(options, options.given.put("inputTimeoutMs", input_timeout_ms))
+}
+
+/// Sets whether to refuse requests of the server for input or roots while no request of this
+/// client is in flight that they could belong to. Default false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_related_requests_only(
+    options: *mut trunkline_client_options,
+    related_requests_only: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("relatedRequestsOnly", related_requests_only))
+}
+
+/// Sets the most requests of the server that are answered by tasks and kept (2025-11-25): those
+/// for elicitation and sampling for which there are handlers. With 0, servers are told that the
+/// client has none. Default 1024.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_max_host_tasks(
+    options: *mut trunkline_client_options,
+    max_host_tasks: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("maxHostTasks", max_host_tasks))
+}
+
+/// Sets the most bytes of the results of those tasks that are kept. In bytes. Default 16777216.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_max_host_task_bytes(
+    options: *mut trunkline_client_options,
+    max_host_task_bytes: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("maxHostTaskBytes", max_host_task_bytes))
+}
+
+/// Sets the longest time that such a task is kept after it began; its handler ends with it. In
+/// milliseconds. Default 3600000.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_host_task_ttl_ms(
+    options: *mut trunkline_client_options,
+    host_task_ttl_ms: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("hostTaskTtlMs", host_task_ttl_ms))
 }
 
 /// Sets whether to answer forms and pages of servers at the terminal of the process, one after
@@ -938,6 +999,15 @@ pub unsafe extern "C" fn trunkline_request_options_set_request_state(
     request_state: trunkline_str,
 ) -> trunkline_result {
     set!(options, options.message.request_state = Some(text!(request_state).to_owned()))
+}
+
+/// Sets whether to ask the server even if the result is kept and fresh.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_fresh(
+    options: *mut trunkline_request_options,
+    fresh: bool,
+) -> trunkline_result {
+    set!(options, options.message.fresh = fresh)
 }
 
 /// Requests progress. `callback` runs before the outcome of the request: for a blocking request

@@ -5,7 +5,7 @@
 
 use std::ffi::c_void;
 
-use trunkline_bridge::message::{NEXT, RESULT, START_TASK, SUBSCRIBE};
+use trunkline_bridge::message::{NEXT, RESPOND, RESULT, START_TASK, SUBSCRIBE};
 
 use crate::client::trunkline_client;
 use crate::edge::failure::{trunkline_error, trunkline_result};
@@ -213,6 +213,65 @@ pub unsafe extern "C" fn trunkline_client_start_task_result(
         let completion = completion(ReplyCallback::new(callback, user_data));
         let client = handle!(client).connection.clone();
         let request = PreparedRequest { method: RESULT, params: None, all: false, options: settled!(options) };
+        request.start(&client.port, task, client.handle, completion, out_or_null!(ticket))
+    })
+}
+
+/// Answers the `inputRequests` of a task's state (2026-07-28), where the caller does so itself:
+/// `trunkline_client_start_task` with `trunkline_request_options_set_manual_input`. Blocks until
+/// the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of
+/// the same port.
+///
+/// `responses` is a JSON object of the answers by the keys of the requests; `options` may be
+/// NULL. `result` is `null`; it is yours: `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_task_respond(
+    client: *mut trunkline_client,
+    task: u64,
+    responses: trunkline_str,
+    options: *const trunkline_request_options,
+    result: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, result) = (handle!(client).connection.clone(), out!(result));
+        let request = PreparedRequest {
+            method: RESPOND,
+            params: Some(required("responses", text!(responses))?),
+            all: false,
+            options: settled!(options),
+        };
+        let (_, json) = request.run(&client.port, task)?;
+        result.finish(Text::copy(&json).give())
+    })
+}
+
+/// Starts `trunkline_client_task_respond` without waiting: `callback` gets `null` inside
+/// `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+/// NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+/// exactly once, also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_task_respond(
+    client: *mut trunkline_client,
+    task: u64,
+    responses: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_reply_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    ticket: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let completion = completion(ReplyCallback::new(callback, user_data));
+        let client = handle!(client).connection.clone();
+        let request = PreparedRequest {
+            method: RESPOND,
+            params: Some(required("responses", text!(responses))?),
+            all: false,
+            options: settled!(options),
+        };
         request.start(&client.port, task, client.handle, completion, out_or_null!(ticket))
     })
 }

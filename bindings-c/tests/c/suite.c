@@ -1479,6 +1479,7 @@ static const struct {
     {"subscriptions", subscriptions},
     {"client_tasks", client_tasks},
     {"manual_input", manual_input},
+    {"tasks_by_hand", tasks_by_hand},
     {"group", group},
 };
 

@@ -42,6 +42,44 @@ export interface Implementation {
   icons?: Icon[];
 }
 
+/** The capability to ask the user. */
+export interface ElicitationCapability {
+  /** By a form; an empty capability means this one. From 2025-11-25 on. */
+  form?: JsonObject;
+  /** By opening a URL. From 2025-11-25 on. */
+  url?: JsonObject;
+}
+
+/** The capability to run prompts. */
+export interface SamplingCapability {
+  /** Context of other servers can be included. From 2025-11-25 on. */
+  context?: JsonObject;
+  /** The model may use tools. From 2025-11-25 on. */
+  tools?: JsonObject;
+}
+
+/** A capability whose list can change. */
+export interface ListChangedCapability {
+  /** Notifications of changes. */
+  listChanged?: boolean;
+}
+
+/** The capabilities of a client. */
+export interface ClientCapabilities {
+  /** Elicitation: the client can ask its user. From 2025-06-18 on. */
+  elicitation?: ElicitationCapability;
+  /** It runs prompts on its model. */
+  sampling?: SamplingCapability;
+  /** Roots: the client can list them. */
+  roots?: ListChangedCapability;
+  /** Tasks of 2025-11-25. */
+  tasks?: unknown;
+  /** Extensions by identifier, each with its settings. */
+  extensions?: JsonObject;
+  /** Capabilities outside the specification. */
+  experimental?: JsonObject;
+}
+
 /** A directory or file that a server may work in. */
 export interface Root {
   /** The URI; `file:` today. */

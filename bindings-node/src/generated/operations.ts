@@ -2,6 +2,7 @@
 import { EventEmitter } from "node:events";
 
 import type { CallOptions, RequestOptions, RequestSender, ToolCallOptions, ToolResult } from "../requests.js";
+import type { CacheOptions } from "./options.js";
 import type { Schema } from "../schema/convert.js";
 import { milliseconds } from "../times.js";
 import type {
@@ -33,7 +34,7 @@ import type {
   Task,
   Tool,
 } from "./model.js";
-import { ClientTask, Subscription } from "./streams.js";
+import { ClientTask, type StartOptions, Subscription } from "./streams.js";
 
 /** The items of each list of a server. */
 export interface ListItems {
@@ -86,6 +87,8 @@ export const notifications = {
   resourceUpdated: "notifications/resources/updated",
   /** An elicitation by URL is complete (2025-11-25). */
   elicitationComplete: "notifications/elicitation/complete",
+  /** A task has changed that the client follows, or of which the server reports by itself. */
+  taskStatus: "notifications/tasks/status",
 } as const;
 
 /** The parameters of the notifications that have some. */
@@ -94,6 +97,7 @@ export interface NotificationParams {
   log: LogMessage;
   resourceUpdated: ResourceUpdated;
   elicitationComplete: ElicitationComplete;
+  taskStatus: Task;
 }
 
 /** The requests of a client, one method each. */
@@ -130,7 +134,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 
   /** Sends a request of the protocol that has no method of its own; gives its result. */
-  request(method: string, params?: JsonObject, options: CallOptions = {}): Promise<unknown> {
+  request(method: string, params?: JsonObject, options: CallOptions & CacheOptions = {}): Promise<unknown> {
     return this.#sender.call(method, params, options);
   }
 
@@ -151,9 +155,10 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * Calls a tool as a task, on every revision that has tasks. Where the server makes none of the
    * call, the task has no id, and its result at once. `ttl` is the time for which the server is
-   * asked to keep it, in milliseconds (2025-11-25).
+   * asked to keep it, in milliseconds (2025-11-25). With `manualInput` the caller answers the
+   * requests for input that its state shows, with `respond` (2026-07-28).
    */
-  async startTask(name: string, args: JsonObject = {}, { ttl, ...options }: RequestOptions & { ttl?: number } = {}): Promise<ClientTask> {
+  async startTask(name: string, args: JsonObject = {}, { ttl, ...options }: StartOptions & { ttl?: number } = {}): Promise<ClientTask> {
     const params = { name, arguments: args, ttlMs: milliseconds(ttl, "ttl") };
     return new ClientTask(await this.#sender.openStream("startTask", params, options));
   }
@@ -163,12 +168,12 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    *
    * @throws {@link ProtocolError} if the server does not know it, or not any more.
    */
-  async resumeTask(taskId: string, options: RequestOptions = {}): Promise<ClientTask> {
+  async resumeTask(taskId: string, options: StartOptions = {}): Promise<ClientTask> {
     return new ClientTask(await this.#sender.openStream("startTask", { taskId }, options));
   }
 
   /** The tools that the server offers. All pages, as one list. */
-  listTools(options: RequestOptions = {}): Promise<Tool[]> {
+  listTools(options: RequestOptions & CacheOptions = {}): Promise<Tool[]> {
     return this.#sender.list(methods.listTools, "tools", options) as Promise<Tool[]>;
   }
 
@@ -176,7 +181,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * The tools that the server offers. One page: the first, or the one at the `nextCursor` of the
    * page before.
    */
-  listToolsPage(cursor?: string, options: RequestOptions = {}): Promise<ListToolsResult> {
+  listToolsPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListToolsResult> {
     return this.#sender.page(methods.listTools, "tools", cursor, options) as Promise<ListToolsResult>;
   }
 
@@ -194,7 +199,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 
   /** The resources that the server offers. All pages, as one list. */
-  listResources(options: RequestOptions = {}): Promise<Resource[]> {
+  listResources(options: RequestOptions & CacheOptions = {}): Promise<Resource[]> {
     return this.#sender.list(methods.listResources, "resources", options) as Promise<Resource[]>;
   }
 
@@ -202,7 +207,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * The resources that the server offers. One page: the first, or the one at the `nextCursor` of
    * the page before.
    */
-  listResourcesPage(cursor?: string, options: RequestOptions = {}): Promise<ListResourcesResult> {
+  listResourcesPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListResourcesResult> {
     return this.#sender.page(methods.listResources, "resources", cursor, options) as Promise<ListResourcesResult>;
   }
 
@@ -210,7 +215,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * The resource templates that the server offers: families of resources whose URIs match a
    * template. All pages, as one list.
    */
-  listResourceTemplates(options: RequestOptions = {}): Promise<ResourceTemplate[]> {
+  listResourceTemplates(options: RequestOptions & CacheOptions = {}): Promise<ResourceTemplate[]> {
     return this.#sender.list(methods.listResourceTemplates, "resourceTemplates", options) as Promise<ResourceTemplate[]>;
   }
 
@@ -218,7 +223,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * The resource templates that the server offers: families of resources whose URIs match a
    * template. One page: the first, or the one at the `nextCursor` of the page before.
    */
-  listResourceTemplatesPage(cursor?: string, options: RequestOptions = {}): Promise<ListResourceTemplatesResult> {
+  listResourceTemplatesPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListResourceTemplatesResult> {
     return this.#sender.page(methods.listResourceTemplates, "resourceTemplates", cursor, options) as Promise<ListResourceTemplatesResult>;
   }
 
@@ -227,12 +232,12 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    *
    * @param uri The URI of the resource.
    */
-  readResource(uri: string, options: CallOptions = {}): Promise<ReadResourceResult> {
+  readResource(uri: string, options: CallOptions & CacheOptions = {}): Promise<ReadResourceResult> {
     return this.#sender.call(methods.readResource, { uri }, options) as Promise<ReadResourceResult>;
   }
 
   /** The prompts that the server offers. All pages, as one list. */
-  listPrompts(options: RequestOptions = {}): Promise<Prompt[]> {
+  listPrompts(options: RequestOptions & CacheOptions = {}): Promise<Prompt[]> {
     return this.#sender.list(methods.listPrompts, "prompts", options) as Promise<Prompt[]>;
   }
 
@@ -240,7 +245,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * The prompts that the server offers. One page: the first, or the one at the `nextCursor` of the
    * page before.
    */
-  listPromptsPage(cursor?: string, options: RequestOptions = {}): Promise<ListPromptsResult> {
+  listPromptsPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListPromptsResult> {
     return this.#sender.page(methods.listPrompts, "prompts", cursor, options) as Promise<ListPromptsResult>;
   }
 
@@ -270,7 +275,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * The agent skills that the server offers (the skills extension of 2026-07-28). An empty list
    * does not mean that there are none. All pages, as one list.
    */
-  listSkills(options: RequestOptions = {}): Promise<SkillEntry[]> {
+  listSkills(options: RequestOptions & CacheOptions = {}): Promise<SkillEntry[]> {
     return this.#sender.list(methods.listSkills, "skills", options) as Promise<SkillEntry[]>;
   }
 
@@ -279,7 +284,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * does not mean that there are none. One page: the first, or the one at the `nextCursor` of the
    * page before.
    */
-  listSkillsPage(cursor?: string, options: RequestOptions = {}): Promise<ListSkillsResult> {
+  listSkillsPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListSkillsResult> {
     return this.#sender.page(methods.listSkills, "skills", cursor, options) as Promise<ListSkillsResult>;
   }
 
@@ -288,7 +293,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    *
    * @param uri The URI of its `SKILL.md`.
    */
-  getSkill(uri: string, options: RequestOptions = {}): Promise<GetSkillResult> {
+  getSkill(uri: string, options: RequestOptions & CacheOptions = {}): Promise<GetSkillResult> {
     return this.#sender.call(methods.getSkill, { uri }, options) as Promise<GetSkillResult>;
   }
 

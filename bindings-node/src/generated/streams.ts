@@ -4,6 +4,13 @@ import type { Schema } from "../schema/convert.js";
 import { Stream } from "../stream.js";
 import { expectation } from "../tool-results.js";
 import type { CallToolResult, Change, SubscriptionFilter, Task } from "./model.js";
+import type { InputOptions } from "./options.js";
+
+/** The answers to requests for input, by their keys. */
+export type InputResponses = NonNullable<InputOptions["inputResponses"]>;
+
+/** Options of the start of a task. */
+export type StartOptions = RequestOptions & Pick<InputOptions, "manualInput">;
 
 /**
  * The changes at a server, as they come. It goes on when the connection is made anew, and ends with
@@ -71,6 +78,16 @@ export class ClientTask extends Stream<Task> {
     const { resultSchema, read } = expectation(options);
     const request = { ...options, ...(resultSchema && { resultSchema }) };
     return (await read((await this.request("result", request)) as CallToolResult)) as ToolResult<S>;
+  }
+
+  /**
+   * Answers the `inputRequests` of the state, by their keys, where the caller does so itself
+   * (`manualInput`; 2026-07-28).
+   *
+   * @throws {@link InvalidArgumentError} if the task asks for no input by its state.
+   */
+  async respond(responses: InputResponses, options: RequestOptions = {}): Promise<void> {
+    await this.request("respond", options, responses);
   }
 
   /**

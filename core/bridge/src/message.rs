@@ -440,11 +440,14 @@ pub const START_TASK: &str = "startTask";
 pub const RESULT: &str = "result";
 /// The method that cancels a task.
 pub const CANCEL: &str = "cancel";
+/// The method that gives a task the input that it asks for (2026-07-28); the params are the
+/// answers by their keys.
+pub const RESPOND: &str = "respond";
 
 message! {
     /// A call of a tool as a task, or a task that is taken up again: the params of `startTask`. The
     /// reply is the task, or `null` where the server made none of the call; the ticket of the
-    /// request then names it, until it is cancelled, for `next`, `result` and `cancel`.
+    /// request then names it, until it is cancelled, for `next`, `result`, `respond` and `cancel`.
     pub struct StartTask {
         ;
         /// The name of the tool.
@@ -463,7 +466,7 @@ message! {
     /// task.
     pub struct Request {
         /// The method; `subscribe` and `startTask` on a connection, `next` in a middleware, of a
-        /// subscription and of a task, `result` and `cancel` of a task.
+        /// subscription and of a task, `result`, `respond` and `cancel` of a task.
         method: String = "method",
         ;
         /// The parameters. `_meta`, tokens, ids and headers are the core's business.
@@ -494,6 +497,8 @@ message! {
         input_responses: Option<BTreeMap<String, RawJson>> = "inputResponses",
         /// The state of the server, as it came with the requests.
         request_state: Option<String> = "requestState",
+        /// Ask the server even if the result is kept and fresh.
+        fresh: bool = "fresh",
         /// The reply is fetched with `wait`.
         wait: bool = "wait",
     }
@@ -713,6 +718,10 @@ pub(crate) const INPUT_OPTIONS: (&str, &[&str], [&str; 3]) = (
     &[" The options of a request whose input the caller gives itself (2026-07-28)."],
     ["manualInput", "inputResponses", "requestState"],
 );
+
+/// The options of one request whose result may be kept.
+pub(crate) const CACHE_OPTIONS: (&str, &[&str], [&str; 1]) =
+    ("CacheOptions", &[" The options of a request whose result the client may keep."], ["fresh"]);
 
 /// The messages to the core, for the declaration of the surface.
 pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] = &[

@@ -90,6 +90,7 @@ fn ask_server(
     let options = RequestOptions::default()
         .with_timeout(given.timeout.map(|time| time.0))
         .with_max_timeout(given.max_timeout.map(|time| time.0))
+        .with_fresh(given.fresh)
         .with_input(if given.is_manual() { InputMode::Manual } else { InputMode::Handlers })
         .with_input_responses(input_responses(given));
     let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
@@ -126,6 +127,11 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
     if given.is_manual() {
         return Err(BridgeError::invalid(
             "request: manualInput, inputResponses and requestState are for a server, not for the client of a call",
+        ));
+    }
+    if given.fresh {
+        return Err(BridgeError::invalid(
+            "request: fresh is for the results of a server, not for the client of a call",
         ));
     }
     if given.all {

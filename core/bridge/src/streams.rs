@@ -6,28 +6,34 @@ use super::{
     error::{BridgeError, ErrorKind},
     expectation::Expectation,
     host_reply::HostReply,
-    message::{CANCEL, NEXT, RESULT, Request, START_TASK, StartTask},
+    message::{CANCEL, NEXT, RESPOND, RESULT, Request, START_TASK, StartTask},
     replies::{finish, note_sent, send_outcome, within},
     state::{PortState, full},
     task_progress::TaskProgress,
 };
 use std::{
+    collections::BTreeMap,
     future::poll_fn,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 use trunkline::{
-    client::{Client, ClientTask, RequestOptions},
+    client::{Client, ClientTask, InputMode, InputResponses, RequestOptions},
     protocol::{RawJson, method, model::SubscriptionFilter},
 };
 
 /// Opens a stream; the reply is the part of the filter that the server honours, or the task.
 pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     let (process, timeout) = (state.process()?, given.timeout.map(|time| time.0));
-    if given.is_manual() {
-        return Err(BridgeError::invalid(format!("{}: its input comes from the handlers of the client", given.method)));
+    if given.input_responses.is_some() || given.request_state.is_some() {
+        let text = "inputResponses and requestState are for calls; a task takes answers by respond";
+        return Err(BridgeError::invalid(format!("{}: {text}", given.method)));
     }
+    if given.manual_input && given.method != START_TASK {
+        return Err(BridgeError::invalid(format!("{}: manualInput is for calls and tasks", given.method)));
+    }
+    let input = if given.manual_input { InputMode::Manual } else { InputMode::Handlers };
     let (port, client) = (Arc::clone(state), client.clone());
     let task = if given.method == START_TASK {
         let start: StartTask = parsed(START_TASK, given)?;
@@ -36,6 +42,7 @@ pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: 
         let options = RequestOptions::default()
             .with_timeout(timeout)
             .with_max_timeout(given.max_timeout.map(|time| time.0))
+            .with_input(input)
             .with_task_ttl(start.ttl.map(|time| time.0))
             .with_on_progress(Some(Arc::new(move |params| reported.report(params))));
         state.spawn(&process, async move {
@@ -68,7 +75,9 @@ pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: 
 
 async fn started(client: &Client, start: StartTask, options: &RequestOptions) -> Result<ClientTask, BridgeError> {
     match start {
-        StartTask { task_id: Some(id), name: None, arguments: None, .. } => Ok(client.resume_task(&id).await?),
+        StartTask { task_id: Some(id), name: None, arguments: None, .. } => {
+            Ok(client.resume_task_with(&id, options).await?)
+        }
         StartTask { name: Some(name), arguments, task_id: None, .. } => {
             Ok(client.start_task_with(&name, arguments, options).await?)
         }
@@ -98,6 +107,7 @@ fn opened(state: &PortState, ticket: u64, source: StreamSource, reply: Result<Ra
 pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> Result<u64, BridgeError> {
     let process = state.process()?;
     let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
+    let responses = responses(given)?;
     let (open, ticket, slot) = {
         let mut guard = state.tables.lock();
         let tables = &mut *guard;
@@ -120,6 +130,15 @@ pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> R
             StreamSource::Task(task, progress) if method == RESULT => {
                 let _receiving = receiver.map(|receiver| progress.receive(Arc::new(receiver)));
                 result(task, timeout, expected.as_ref()).await
+            }
+            StreamSource::Task(task, _) if method == RESPOND => {
+                let responding = async {
+                    let responses =
+                        responses.ok_or_else(|| BridgeError::invalid("respond: the answers are missing"))?;
+                    Ok(task.respond(&responses).await?)
+                };
+                let responded = within(timeout, "The task has not taken the answers", responding).await;
+                responded.and_then(|()| RawJson::from_value(&()).map_err(unwritable))
             }
             StreamSource::Task(task, _) => {
                 let cancelling = async { task.cancel().await.map_err(BridgeError::from) };
@@ -158,6 +177,14 @@ async fn next(port: &PortState, ticket: u64, open: &OpenStream, timeout: Option<
     }
 }
 
+/// The answers to the requests of a task.
+fn responses(given: &Request) -> Result<Option<InputResponses>, BridgeError> {
+    let params = given.params.as_ref().filter(|_| given.method == RESPOND);
+    let read = params.map(RawJson::read::<BTreeMap<String, RawJson>>).transpose();
+    let read = read.map_err(|problem| BridgeError::invalid(format!("{RESPOND}: {problem}")))?;
+    Ok(read.map(|responses| responses.into_iter().collect()))
+}
+
 async fn result(
     task: &ClientTask,
     timeout: Option<Duration>,
@@ -177,12 +204,12 @@ impl StreamSource {
     /// Refuses a method that the stream does not have.
     fn check(&self, method: &str) -> Result<(), BridgeError> {
         match (self, method) {
-            (_, NEXT) | (Self::Task(..), RESULT | CANCEL) => Ok(()),
+            (_, NEXT) | (Self::Task(..), RESULT | CANCEL | RESPOND) => Ok(()),
             (Self::Subscription(_), _) => {
                 Err(BridgeError::invalid(format!("request: a subscription has the request {NEXT}, not {method}")))
             }
             (Self::Task(..), _) => Err(BridgeError::invalid(format!(
-                "request: a task has the requests {NEXT}, {RESULT} and {CANCEL}, not {method}"
+                "request: a task has the requests {NEXT}, {RESULT}, {RESPOND} and {CANCEL}, not {method}"
             ))),
         }
     }

@@ -23,7 +23,8 @@ use crate::protocol::RawJson;
 /// # }
 /// ```
 pub trait ClientEvents: Send + Sync + 'static {
-    /// A notification arrived.
+    /// A notification arrived. Those about tasks have one form on every revision:
+    /// `notifications/tasks/status` with a [`Task`](crate::protocol::model::Task).
     fn notification(&self, method: &str, params: Option<&RawJson>) {
         let _ = (method, params);
     }

@@ -149,10 +149,11 @@ impl ClientHandlers {
         })
     }
 
-    /// Takes the states of tasks that servers report by themselves. Must not block.
+    /// Takes the states of tasks that servers report: by themselves (2025-11-25), or of those that
+    /// are followed or subscribed to. Must not block.
     pub fn on_task_status(self, handler: impl Fn(TaskOfServer) + Send + Sync + 'static) -> Self {
         self.on_notification(move |method, params| {
-            if !matches!(method, method::TASKS_STATUS | method::TASKS_CHANGED) {
+            if method != method::TASKS_STATUS {
                 return;
             }
             match params.map(read_task) {
@@ -213,11 +214,14 @@ impl ClientHandlers {
         }
     }
 
-    /// The given capabilities, with those of the handlers and of roots.
-    pub(super) fn capabilities(&self, given: &ClientCapabilities, has_roots: bool) -> Value {
+    /// The given capabilities, with those of the handlers, of roots and of tasks (2025-11-25).
+    pub(super) fn capabilities(&self, given: &ClientCapabilities, has_roots: bool, takes_tasks: bool) -> Value {
         let mut capabilities = serde_json::to_value(given).unwrap_or_default();
         for host in self.answering.keys().filter_map(|name| HostOperation::named(name)) {
             declare(&mut capabilities, host.capability);
+            if takes_tasks {
+                declare_tasks(&mut capabilities, host.operation.method);
+            }
         }
         if has_roots {
             declare(&mut capabilities, &["roots"]);
@@ -275,6 +279,14 @@ fn declare(capabilities: &mut Value, path: &[&str]) {
     }
 }
 
+/// Declares that requests of this method may be tasks (TSK-01).
+fn declare_tasks(capabilities: &mut Value, method: &str) {
+    let (group, name) = method.split_once('/').unwrap_or((method, ""));
+    declare(capabilities, &["tasks", "requests", group, name]);
+    declare(capabilities, &["tasks", "list"]);
+    declare(capabilities, &["tasks", "cancel"]);
+}
+
 fn typed<P, T, F, R, E>(handler: F) -> RequestHandler
 where
     P: DeserializeOwned,
@@ -309,7 +321,7 @@ mod tests {
     use bytes::Bytes;
 
     fn declared(handlers: &ClientHandlers) -> Value {
-        handlers.capabilities(&ClientCapabilities::default(), false)
+        handlers.capabilities(&ClientCapabilities::default(), false, false)
     }
 
     #[test]
@@ -341,7 +353,16 @@ mod tests {
         assert_eq!(declared(&plain), json!({"sampling": {}}));
         let tools = none.clone().on_sample_with_tools(async |_| Ok::<_, HandlerError>(CreateMessageResult::default()));
         assert_eq!(declared(&tools), json!({"sampling": {"tools": {}}}));
-        let roots = none.capabilities(&ClientCapabilities::default(), true);
+        let roots = none.capabilities(&ClientCapabilities::default(), true, true);
         assert_eq!(roots, json!({"roots": {"listChanged": true}}));
+    }
+
+    #[test]
+    fn tsk_01_what_handlers_answer_may_be_tasks() {
+        let form = ClientHandlers::default().on_elicit(async |_| Ok::<_, HandlerError>(ElicitResult::cancel()));
+        let both = form.on_sample(async |_| Ok::<_, HandlerError>(CreateMessageResult::default()));
+        let declared = both.capabilities(&ClientCapabilities::default(), false, true);
+        let requests = json!({"elicitation": {"create": {}}, "sampling": {"createMessage": {}}});
+        assert_eq!(declared["tasks"], json!({"list": {}, "cancel": {}, "requests": requests}));
     }
 }

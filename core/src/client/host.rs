@@ -1,6 +1,9 @@
 //! The host of a client: the handlers that it registered, and those that run.
 
-use super::{error::ClientError, events::ClientEvents, handlers::ClientHandlers, options::ClientOptions, terminal};
+use super::{
+    error::ClientError, events::ClientEvents, handlers::ClientHandlers, host_tasks::table::HostTasks,
+    options::ClientOptions, terminal,
+};
 use crate::{
     protocol::{
         RawJson, RequestId,
@@ -27,6 +30,9 @@ pub(super) struct Host {
     roots: Mutex<Option<Vec<Root>>>,
     running: Mutex<HashMap<Run, Arc<Promise<()>>>>,
     runs: AtomicU64,
+    /// The requests of the server that have become tasks.
+    pub(super) tasks: HostTasks,
+    takes_tasks: bool,
 }
 
 /// Names handlers that run together.
@@ -50,6 +56,8 @@ impl Host {
             roots: Mutex::new(roots.clone()),
             running: Mutex::default(),
             runs: AtomicU64::new(0),
+            tasks: HostTasks::default(),
+            takes_tasks: options.max_host_tasks > 0,
         }
     }
 
@@ -77,7 +85,7 @@ impl Host {
 
     /// The capabilities that these handlers and roots bring, and those that were given.
     pub(super) fn needed(&self, handlers: &ClientHandlers, has_roots: bool) -> Value {
-        handlers.clone().or(&self.defaults).capabilities(&self.capabilities, has_roots)
+        handlers.clone().or(&self.defaults).capabilities(&self.capabilities, has_roots, self.takes_tasks)
     }
 
     /// Enters handlers that run; they stop when the promise is kept.
@@ -106,6 +114,7 @@ impl Host {
     /// Stops the handlers for requests of a connection that was lost: the next one may use their
     /// ids.
     pub(super) fn stop_requests(&self) {
+        self.tasks.stop_all();
         let stopped: Vec<_> = {
             let mut running = self.running.lock();
             let requests: Vec<_> = running.keys().filter(|run| matches!(run, Run::Request(_))).cloned().collect();
@@ -118,6 +127,7 @@ impl Host {
 
     /// Stops all handlers: the connection is over.
     pub(super) fn stop_all(&self) {
+        self.tasks.stop_all();
         let all = std::mem::take(&mut *self.running.lock());
         for stop in all.into_values() {
             stop.keep(());

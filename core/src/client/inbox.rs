@@ -1,8 +1,12 @@
 //! The receiving side of a client: what its link brings.
 
 use super::{
-    error::ClientError, failure::LinkFailure, host::Run, inner::ClientInner, link::Inbox,
-    response_cache::with_valid_time, tasks::form::unified,
+    error::ClientError,
+    failure::LinkFailure,
+    inner::ClientInner,
+    link::Inbox,
+    response_cache::with_valid_time,
+    tasks::form::{status_of, unified},
 };
 use crate::{
     engine::ClientReceived,
@@ -150,16 +154,22 @@ impl ClientInner {
             ClientReceived::OfSubscription { item, notification } => {
                 self.cache.notification(&notification);
                 self.tasks.notification(&notification.method, notification.params.as_ref());
+                if let Some((method, task)) = status_of(&notification.method, notification.params.as_ref()) {
+                    self.events.notification(method, task.as_ref());
+                }
                 item.notification(notification);
             }
             ClientReceived::Notification(notification) => {
                 self.cache.notification(&notification);
                 self.tasks.notification(&notification.method, notification.params.as_ref());
                 self.subscriptions.notification(&notification);
-                self.events.notification(&notification.method, notification.params.as_ref());
+                match status_of(&notification.method, notification.params.as_ref()) {
+                    Some((method, task)) => self.events.notification(method, task.as_ref()),
+                    None => self.events.notification(&notification.method, notification.params.as_ref()),
+                }
             }
             ClientReceived::Asked(request) => self.asked(request),
-            ClientReceived::Withdrawn(id) => self.host.stop(&Run::Request(id)),
+            ClientReceived::Withdrawn(id) => self.withdrawn(id),
             ClientReceived::Replied(answer) => self.send(answer),
             ClientReceived::Nothing(why) => tracing::debug!(target: "trunkline", "no effect: {why}"),
         }

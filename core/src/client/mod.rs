@@ -18,6 +18,7 @@ mod group;
 mod handler_error;
 mod handlers;
 mod host;
+mod host_tasks;
 mod inbox;
 mod inner;
 mod input_required;

@@ -30,8 +30,10 @@ trunkline_proto::options! {
     pub struct ClientOptions {
         /// The name and version of the client, which servers see. This library by default.
         info: Implementation => "info" as Info = this_library(),
-        /// The capabilities that servers may use.
-        capabilities: ClientCapabilities = ClientCapabilities::default(),
+        /// The capabilities that servers may use, beyond those of handlers, roots and tasks, which
+        /// are declared by themselves: those of requests whose input the caller gives itself, and
+        /// those of extensions.
+        capabilities: ClientCapabilities => "capabilities" = ClientCapabilities::default(),
         /// The handlers for what servers ask and report; the capabilities that they need are
         /// declared.
         handlers: ClientHandlers = ClientHandlers::default(),
@@ -55,6 +57,17 @@ trunkline_proto::options! {
         /// user fills in a form. The time of the call that the request belongs to stands still
         /// meanwhile.
         input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
+        /// Refuse requests of the server for input or roots while no request of this client is in
+        /// flight that they could belong to (MRTR-21).
+        related_requests_only: bool => "relatedRequestsOnly" = false,
+        /// Most requests of the server that are answered by tasks and kept (2025-11-25): those for
+        /// elicitation and sampling for which there are handlers. With 0, servers are told that
+        /// the client has none.
+        max_host_tasks: usize => "maxHostTasks" = 1_024,
+        /// Most bytes of the results of those tasks that are kept.
+        max_host_task_bytes: usize => "maxHostTaskBytes" as Bytes = 16 << 20,
+        /// Longest time that such a task is kept after it began; its handler ends with it.
+        host_task_ttl: Duration => "hostTaskTtlMs" as Millis = Duration::from_secs(3600),
         /// Answer forms and pages of servers at the terminal of the process, one after the other,
         /// where the program has no handler for them. Without a terminal servers are told that they
         /// cannot ask. The program must not read from the terminal meanwhile.

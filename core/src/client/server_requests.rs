@@ -10,7 +10,7 @@ use super::{
 use crate::{
     engine::{IncomingRequest, later},
     protocol::{
-        RawJson, Revision, RpcError,
+        RawJson, RequestId, Revision, RpcError,
         input::complete_answer,
         method,
         model::{Implementation, ListRootsResult},
@@ -32,33 +32,65 @@ pub(super) enum Unanswered {
 }
 
 impl ClientInner {
-    /// Answers a request of a server of the legacy era. The clocks of our requests stand still
-    /// meanwhile: the message does not name the one that it belongs to.
+    /// Answers a request of a server of the legacy era.
     pub(super) fn asked(self: &Arc<Self>, request: IncomingRequest) {
-        let IncomingRequest { id, method, params } = request;
+        match (request.method, request.task) {
+            (method::TASKS_GET | method::TASKS_RESULT | method::TASKS_CANCEL | method::TASKS_LIST, _) => {
+                self.asked_about_host_tasks(&request);
+            }
+            // MRTR-21
+            _ if self.options.related_requests_only && self.conversation.lock().in_flight() == 0 => {
+                let text = format!("{} belongs to no request of this client", request.method);
+                self.answer(&request.id, Err(RpcError::invalid_params(text)));
+            }
+            (_, Some(task)) => self.begin_host_task(request, task),
+            (_, None) => self.ask_host(request),
+        }
+    }
+
+    fn ask_host(self: &Arc<Self>, IncomingRequest { id, method, params, .. }: IncomingRequest) {
         let run = Run::Request(id.clone());
         let stop = self.host.begin(run.clone());
-        let paused = self.conversation.lock().pause_all(self.runtime.now());
-        self.events.asking(true);
+        let paused = self.begin_asking();
         let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params));
         self.runtime.spawn(Box::pin(async move {
             let outcome = unless(stop.kept(), answer).await;
             let Some(client) = client.upgrade() else { return };
             client.host.done(&run);
-            let message = {
-                let mut conversation = client.conversation.lock();
-                let now = client.runtime.now();
-                for id in &paused {
-                    conversation.resume(now, id);
-                }
-                outcome.and_then(|outcome| conversation.answer(&id, outcome.map_err(Unanswered::into_rpc)))
-            };
-            client.events.asking(false);
-            client.arm_timer();
-            if let Some(message) = message {
-                client.send(message);
+            client.end_asking(&paused);
+            if let Some(outcome) = outcome {
+                client.answer(&id, outcome.map_err(Unanswered::into_rpc));
             }
         }));
+    }
+
+    /// Stops the clocks of our requests: the message of the server does not name the one that it
+    /// belongs to.
+    pub(super) fn begin_asking(&self) -> Vec<RequestId> {
+        let paused = self.conversation.lock().pause_all(self.runtime.now());
+        self.events.asking(true);
+        paused
+    }
+
+    /// Lets the clocks run on.
+    pub(super) fn end_asking(self: &Arc<Self>, paused: &[RequestId]) {
+        {
+            let mut conversation = self.conversation.lock();
+            let now = self.runtime.now();
+            for id in paused {
+                conversation.resume(now, id);
+            }
+        }
+        self.events.asking(false);
+        self.arm_timer();
+    }
+
+    /// Sends the answer to a request of the server, unless the server has withdrawn it.
+    pub(super) fn answer(&self, id: &RequestId, outcome: Result<RawJson, RpcError>) {
+        let message = self.conversation.lock().answer(id, outcome);
+        if let Some(message) = message {
+            self.send(message);
+        }
     }
 
     /// The checked answer of the host to a request. It comes within the time that the options give
@@ -97,7 +129,7 @@ impl ClientInner {
 impl Unanswered {
     /// The error for a server of the legacy era. A fault on this side is for the log, not for the
     /// server.
-    fn into_rpc(self) -> RpcError {
+    pub(super) fn into_rpc(self) -> RpcError {
         match self {
             Self::Failed(error) => error,
             Self::Invalid(problem) => {

@@ -5,7 +5,6 @@ mod facade;
 mod handlers;
 mod methods;
 mod options;
-mod random;
 mod registry;
 mod request;
 mod result;

@@ -52,6 +52,9 @@ trunkline_proto::options! {
         max_rounds: u32 => "maxRounds" = 16,
         /// Longest time of a person to answer a request for input in the legacy era.
         input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
+        /// Let clients that can answer elicitation and sampling by tasks (2025-11-25): no message
+        /// waits for their answers.
+        client_request_tasks: bool => "clientRequestTasks" = false,
         /// Run handlers again from the top for each answer in the legacy era too, as 2026-07-28
         /// does: shows handlers that cannot stand it. For tests.
         rerun_handlers: bool => "rerunHandlers" = false,

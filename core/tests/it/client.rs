@@ -5,6 +5,7 @@ mod cache;
 mod channels;
 mod groups;
 mod host;
+mod host_tasks;
 mod negotiation;
 mod operations;
 mod places;

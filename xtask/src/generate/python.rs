@@ -68,8 +68,19 @@ const WITHOUT_CLASS: [&str; 12] = [
 ];
 
 /// Models of the waist alone, and choices that Python takes as any text: nothing here imports them.
-const NOT_IN_PYTHON: [&str; 7] =
-    ["FailKind", "Implementation", "InputRequest", "Lane", "Once", "RevisionChoice", "SkillFile"];
+const NOT_IN_PYTHON: [&str; 11] = [
+    "ClientCapabilities",
+    "ElicitationCapability",
+    "FailKind",
+    "Implementation",
+    "InputRequest",
+    "Lane",
+    "ListChangedCapability",
+    "Once",
+    "RevisionChoice",
+    "SamplingCapability",
+    "SkillFile",
+];
 
 /// Unions that Python has no alias for.
 const WITHOUT_ALIAS: [&str; 2] = ["ResourceContents", "SamplingBlock"];
@@ -125,7 +136,8 @@ const FEATURE_DOCS: [(&str, &str); 10] = [
 ];
 
 /// Options whose Python type says more, or allows more, than that of the core.
-const OPTION_TYPES: [(&str, &str); 10] = [
+const OPTION_TYPES: [(&str, &str); 11] = [
+    ("capabilities", "Mapping[str, Any]"),
     ("cwd", "str | os.PathLike[str]"),
     ("dpop_nonce", "bool | bytes | str"),
     ("input_schema", "Mapping[str, Any]"),
@@ -417,7 +429,10 @@ fn waist(surface: &Surface) -> String {
     for Shape { name, number, .. } in &surface.shapes {
         let _ = writeln!(text, "{}: Final = {number}", name.to_uppercase());
     }
-    text
+    text += "\n# Functions of the host that return nothing.\n";
+    let silent = surface.host.iter().filter(|row| row.result.is_none());
+    let silent: String = silent.map(|row| format!("\"{}\", ", row.name)).collect();
+    text + &format!("SILENT: Final = frozenset(({silent}))\n")
 }
 
 /// The attributes of an error, and the constructor that reads them.
@@ -819,6 +834,9 @@ const INPUT_MEMBERS: &str = r#"        if manual_input:
         if request_state is not None:
             json["requestState"] = request_state
 "#;
+/// The option of requests whose results are kept, and the statement that puts it into a request.
+const FRESH: &str = "fresh";
+const FRESH_MEMBER: &str = "        if fresh:\n            json[\"fresh\"] = True\n";
 
 /// The request and the notification of a client for what has no method of its own.
 const REQUEST: &str = r#"
@@ -934,6 +952,9 @@ fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
     if operation.progress {
         parameters.push("on_progress: OnProgress | None = None".into());
     }
+    if operation.kept {
+        parameters.push(format!("{FRESH}: bool = False"));
+    }
     if operation.input {
         parameters.extend(INPUT.map(|(name, ty, _)| format!("{name}: {ty}")));
     }
@@ -960,6 +981,9 @@ fn method(operation: &Operation, list: Option<(&str, bool)>) -> String {
     }
     let given = if params_are_given(operation) { "params" } else { "params or None" };
     let _ = writeln!(text, "        json = request_json(\"{method}\", {given}, timeout, max_timeout{options})");
+    if operation.kept {
+        text += FRESH_MEMBER;
+    }
     if operation.input {
         text += INPUT_MEMBERS;
     }
@@ -1027,6 +1051,9 @@ fn method_doc(operation: &Operation, all: bool, page: bool) -> String {
         .push(("max_timeout".into(), "The most seconds for the answer, however often the timeout is renewed.".into()));
     if operation.progress {
         arguments.push(("on_progress".into(), "Called with (progress, total, message).".into()));
+    }
+    if operation.kept {
+        arguments.push((FRESH.into(), "Ask the server even if the client has kept a result.".into()));
     }
     if operation.input {
         arguments.extend(INPUT.map(|(name, _, doc)| (name.into(), doc.into())));

@@ -184,6 +184,8 @@ pub(crate) struct Operation {
     pub(crate) progress: bool,
     /// `true` if a server may answer by requests for input.
     pub(crate) input: bool,
+    /// `true` if the client may keep the result.
+    pub(crate) kept: bool,
 }
 
 /// A request of a server that the host of a client answers, or a function of the host for the

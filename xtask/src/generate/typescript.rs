@@ -361,7 +361,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     body.push_str(
         "
   /** Sends a request of the protocol that has no method of its own; gives its result. */
-  request(method: string, params?: JsonObject, options: CallOptions = {}): Promise<unknown> {
+  request(method: string, params?: JsonObject, options: CallOptions & CacheOptions = {}): Promise<unknown> {
     return this.#sender.call(method, params, options);
   }
 
@@ -394,7 +394,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     used.sort_unstable();
     used.dedup();
     let imports = format!(
-        "import {{ EventEmitter }} from \"node:events\";\n\nimport type {{ CallOptions, RequestOptions, RequestSender, ToolCallOptions, ToolResult }} from \"../requests.js\";\nimport type {{ Schema }} from \"../schema/convert.js\";\nimport {{ milliseconds }} from \"../times.js\";\nimport type {{\n{}}} from \"./model.js\";\nimport {{ ClientTask, Subscription }} from \"./streams.js\";\n",
+        "import {{ EventEmitter }} from \"node:events\";\n\nimport type {{ CallOptions, RequestOptions, RequestSender, ToolCallOptions, ToolResult }} from \"../requests.js\";\nimport type {{ CacheOptions }} from \"./options.js\";\nimport type {{ Schema }} from \"../schema/convert.js\";\nimport {{ milliseconds }} from \"../times.js\";\nimport type {{\n{}}} from \"./model.js\";\nimport {{ ClientTask, type StartOptions, Subscription }} from \"./streams.js\";\n",
         used.iter().map(|name| format!("  {name},\n")).collect::<String>()
     );
     imports + &body
@@ -406,6 +406,7 @@ const MODEL_NAMES_OF_OPERATIONS: [&str; 2] = ["JsonObject", "SubscriptionFilter"
 fn client_method(row: &Operation) -> String {
     let name = camel(&row.name);
     let options = if row.progress { "CallOptions" } else { "RequestOptions" };
+    let options = if row.kept { format!("{options} & CacheOptions") } else { options.to_owned() };
     if let (Some(list), Some(item), Some(result)) = (&row.list, &row.item, &row.result) {
         return comment("  ", &format!("{} All pages, as one list.", row.doc))
             + &format!(

@@ -34,6 +34,7 @@ RESOURCES_CHANGED: Final = "notifications/resources/list_changed"
 PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
+TASK_STATUS: Final = "notifications/tasks/status"
 
 # Requests to the core itself.
 NEXT: Final = "next"

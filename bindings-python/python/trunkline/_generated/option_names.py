@@ -31,11 +31,16 @@ CHILD_OPTIONS: Final = {
 }
 
 CLIENT_OPTIONS: Final = {
+    "capabilities": "capabilities",
     "roots": "roots",
     "revision": "revision",
     "timeout": "timeoutMs",
     "max_timeout": "maxTimeoutMs",
     "input_timeout": "inputTimeoutMs",
+    "related_requests_only": "relatedRequestsOnly",
+    "max_host_tasks": "maxHostTasks",
+    "max_host_task_bytes": "maxHostTaskBytes",
+    "host_task_ttl": "hostTaskTtlMs",
     "terminal_forms": "terminalForms",
     "max_input_rounds": "maxInputRounds",
     "cache": "cache",
@@ -137,6 +142,7 @@ SERVER_OPTIONS: Final = {
     "state_lifetime": "stateLifetimeMs",
     "max_rounds": "maxRounds",
     "input_timeout": "inputTimeoutMs",
+    "client_request_tasks": "clientRequestTasks",
     "rerun_handlers": "rerunHandlers",
     "task_ttl": "taskTtlMs",
     "task_poll_interval": "taskPollIntervalMs",

@@ -126,6 +126,11 @@ class ChildOptions(TypedDict, total=False):
 class ClientOptions(TypedDict, total=False):
     """Limits and behaviour of a client."""
 
+    capabilities: Mapping[str, Any] | None
+    """The capabilities that servers may use, beyond those of handlers, roots and tasks, which are declared
+    by themselves: those of requests whose input the caller gives itself, and those of extensions.
+    """
+
     roots: Sequence[Root] | None
     """The directories and files that servers may work in: their URIs begin with `file://`. Without this
     option servers cannot ask for them.
@@ -148,6 +153,25 @@ class ClientOptions(TypedDict, total=False):
     """Longest time of a handler that answers a request of the server, for example while the user fills in
     a form. The time of the call that the request belongs to stands still meanwhile. In seconds.
     Default: 600.
+    """
+
+    related_requests_only: bool | None
+    """Refuse requests of the server for input or roots while no request of this client is in flight that
+    they could belong to. Default: False.
+    """
+
+    max_host_tasks: int | None
+    """Most requests of the server that are answered by tasks and kept (2025-11-25): those for elicitation
+    and sampling for which there are handlers. With 0, servers are told that the client has none.
+    Default: 1024.
+    """
+
+    max_host_task_bytes: int | None
+    """Most bytes of the results of those tasks that are kept. Default: 16 MiB."""
+
+    host_task_ttl: float | None
+    """Longest time that such a task is kept after it began; its handler ends with it. In seconds. Default:
+    3600.
     """
 
     terminal_forms: bool | None
@@ -548,6 +572,11 @@ class ServerOptions(TypedDict, total=False):
 
     input_timeout: float | None
     """Longest time of a person to answer a request for input in the legacy era. In seconds. Default: 600."""
+
+    client_request_tasks: bool | None
+    """Let clients that can answer elicitation and sampling by tasks (2025-11-25): no message waits for
+    their answers. Default: False.
+    """
 
     rerun_handlers: bool | None
     """Run handlers again from the top for each answer in the legacy era too, as 2026-07-28 does: shows

@@ -26,3 +26,11 @@ OBJECT: Final = 2
 VALUE: Final = 3
 RESULT: Final = 4
 INPUT: Final = 5
+
+# Functions of the host that return nothing.
+SILENT: Final = frozenset(
+    (
+        "save_credentials",
+        "remove_credentials",
+    )
+)

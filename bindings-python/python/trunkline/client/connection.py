@@ -18,7 +18,7 @@ from ..requests import OnProgress, read_answer
 from ..schema.jsonable import jsonable
 from ._generated.group_servers import ServersOf
 from ._generated.server_requests import HostHandlers
-from ._generated.transport import Transport, transport_handlers
+from ._generated.transport import FUNCTIONS, Transport, transport_handlers
 from .server_requests import ServerRequestHandler
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class Connection:
         return {name: "pool" if self.uses_pool(handler) else "queue" for name, handler in self.handlers.items()}
 
     def uses_pool(self, handler: ServerRequestHandler) -> bool:
-        """True if the handler runs on a thread of the pool. A blocking client that has its own port has none."""
-        return handler.in_thread and (not self.blocking or self.server is not None)
+        """True if it runs on a thread of the pool. A blocking client on its own port has those of its transport."""
+        return handler.in_thread and (not self.blocking or self.server is not None or handler.key in FUNCTIONS)
 
     def opened(self, info: dict[str, Any], native: _native.Port, handle: int) -> None:
         """Takes what is known about the server now that the connection is open."""

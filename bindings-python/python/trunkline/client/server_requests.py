@@ -8,7 +8,7 @@ from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _native
-from .._generated.waist import RESULT
+from .._generated.waist import RESULT, SILENT
 from ..client_requests.input_request import ElicitResult
 from ..errors import InvalidArgumentError
 from ..features.handler import Handler
@@ -50,7 +50,7 @@ class ServerRequestHandler(Handler):
     def _render(self, result: Any) -> Answer:
         if isinstance(result, ElicitResult):
             return RESULT, result.to_json()
-        if result is None:
+        if result is None and self.key in SILENT:
             return RESULT, {}
         if isinstance(result, (Model, Mapping)):
             return RESULT, jsonable(result)

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from .. import _native
 from .._generated.waist import CALL, LOG, NOTIFICATION
@@ -16,6 +16,7 @@ from ..port.log import write_logs
 from ..port.port import send_request
 from ..requests import OnProgress
 from ._generated.sync_operations import SyncOperations
+from ._generated.transport import TransportCalls
 from .connection import Connected, Connection, Target
 from .server_requests import Here
 
@@ -61,6 +62,7 @@ class SyncClient(SyncOperations, Connected):
         self._inbox: deque[tuple[str, Any, int]] = deque()
         # Requests of the server that wait for a thread: operation, params, ticket.
         self._asked: deque[tuple[str, Any, int]] = deque()
+        self._calls: TransportCalls | None = None
 
     def connect(self) -> None:
         """Connects and negotiates; `with` does it for you.
@@ -205,11 +207,9 @@ class SyncClient(SyncOperations, Connected):
             self._answer_here(native, *asked)
 
     def _answer_here(self, native: _native.Port, operation: str, params: Any, ticket: int) -> None:
-        if native.cancelled(ticket):
-            return
-        if (handler := self._connection.handlers.get(operation)) is not None:
-            here: Any = Here(native)
-            handler.answer_in_thread(here, ticket, params, copy_context())
+        handler = self._connection.handlers.get(operation)
+        if handler is not None and not native.cancelled(ticket):
+            handler.answer_in_thread(cast("Port", Here(native)), ticket, params, copy_context())
 
     def _drain_inbox(self, to_the_end: bool) -> None:
         port = self._server_port
@@ -228,6 +228,7 @@ class SyncClient(SyncOperations, Connected):
         native = _native.Port()
         remember_native(native)
         try:
+            self._calls = TransportCalls(native, self._connection.handlers)
             self._handle = native.open({**self._connection.open_json(None), "wait": True})
         except BaseException as error:
             end_port(native, 0)
@@ -272,11 +273,10 @@ class SyncClient(SyncOperations, Connected):
         server, port, self._server_port = self._connection.server, self._server_port, None
         if server is None:
             end_port(native, deadline)
-            return
-        if port is None:
-            return
-        port.close_blocking(self._handle)
-        server._release_blocking(port, deadline)
+            self._calls = None
+        elif port is not None:
+            port.close_blocking(self._handle)
+            server._release_blocking(port, deadline)
 
 
 def _run(callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:

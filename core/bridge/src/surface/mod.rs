@@ -51,6 +51,9 @@ pub fn surface() -> Value {
         models.record(message::INPUT_OPTIONS.0, message::INPUT_OPTIONS.1, Request::OBJECT.fields, |field| {
             message::INPUT_OPTIONS.2.contains(&field.json)
         }),
+        models.record(message::CACHE_OPTIONS.0, message::CACHE_OPTIONS.1, Request::OBJECT.fields, |field| {
+            message::CACHE_OPTIONS.2.contains(&field.json)
+        }),
         models.options_named::<AuthConfig>("AuthOptions", "`AuthorizationOptions` and `JwtOptions`"),
         models.options_named::<ChildCommand>("ChildOptions", "`ChildCommand`"),
         models.options_named::<HttpEndpoint>("EndpointOptions", "`HttpEndpoint`"),
@@ -201,6 +204,7 @@ impl Models {
             "until": row.until().map(Revision::as_str),
             "progress": row.progress,
             "input": row.takes_input(),
+            "kept": row.may_be_kept(),
         })
     }
 

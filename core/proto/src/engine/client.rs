@@ -2,6 +2,7 @@
 
 use super::{
     ClientIdentity,
+    host_tasks::{self, TaskMetadata},
     outgoing::{OutgoingRequests, RequestTimeout, one_line},
     params::{self, ProgressTokenParams, is_object},
 };
@@ -157,6 +158,8 @@ pub struct IncomingRequest {
     pub method: &'static str,
     /// Its parameters; an empty object if there were none.
     pub params: RawJson,
+    /// The server asks for a task, and was told that it may (2025-11-25).
+    pub task: Option<TaskMetadata>,
 }
 
 impl<T: Clone> ClientConversation<T> {
@@ -404,25 +407,39 @@ impl<T: Clone> ClientConversation<T> {
             _ => Err(RpcError::method_not_found(&request.method)),
         };
         match checked {
-            Ok(method) => {
+            Ok((method, task)) => {
                 let params = request.params.unwrap_or_else(RawJson::empty_object);
-                ClientReceived::Asked(IncomingRequest { id: request.id, method, params })
+                ClientReceived::Asked(IncomingRequest { id: request.id, method, params, task })
             }
             Err(error) => ClientReceived::Replied(envelope::encode_error(Some(&request.id), &error)),
         }
     }
 
-    fn admit(&mut self, name: &'static str, request: &Request, revision: Revision) -> Result<&'static str, RpcError> {
+    fn admit(
+        &mut self,
+        name: &'static str,
+        request: &Request,
+        revision: Revision,
+    ) -> Result<(&'static str, Option<TaskMetadata>), RpcError> {
         let read = |json: &RawJson| json.parse::<Value>().map_err(|error| RpcError::invalid_params(error.to_string()));
         let params = request.params.as_ref().map_or(Ok(Value::Null), read)?;
-        check_received(name, &params, &read(&self.spoken.capabilities)?, revision)?;
-        if self.incoming.len() >= MAX_INCOMING {
+        let capabilities = read(&self.spoken.capabilities)?;
+        let task = if host_tasks::is_about_tasks(name) {
+            host_tasks::check_declared(name, &capabilities)?;
+            None
+        } else {
+            check_received(name, &params, &capabilities, revision)?;
+            host_tasks::requested(name, &params, &capabilities)?
+        };
+        // Those about tasks are answered at once, but for one that waits for a result.
+        let waits = !host_tasks::is_about_tasks(name) || name == method::TASKS_RESULT;
+        if waits && self.incoming.len() >= MAX_INCOMING {
             return Err(RpcError::busy(&format!("{MAX_INCOMING} requests of the server wait for answers")));
         }
         if !self.incoming.insert(request.id.clone()) {
             return Err(RpcError::invalid_request("A request with this id waits for its answer (RPC-05)"));
         }
-        Ok(name)
+        Ok((name, task))
     }
 
     /// Makes the response of the host to a request of the server. `None`: the server has withdrawn

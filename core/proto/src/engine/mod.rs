@@ -5,6 +5,7 @@
 
 mod client;
 mod era;
+mod host_tasks;
 mod incoming;
 mod legacy;
 mod limits;
@@ -18,6 +19,7 @@ mod server;
 pub use client::{ClientConversation, ClientReceived, IncomingRequest, RequestExtras, SentRequest};
 #[doc(hidden)]
 pub use era::Claim;
+pub use host_tasks::TaskMetadata;
 pub use incoming::{CallKey, IncomingCall};
 pub use limits::Limits;
 pub use modern::Mirror;

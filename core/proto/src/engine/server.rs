@@ -57,6 +57,8 @@ pub enum Received<T, U> {
     },
     /// A request of our own is answered.
     Answered(U, Result<RawJson, NoResult>),
+    /// The state of a task with this id, of the client, has changed (2025-11-25).
+    TaskChanged(String),
     /// Nothing; the text says why, for the log.
     Nothing(&'static str),
 }
@@ -195,6 +197,10 @@ impl<T, U> ServerConversation<T, U> {
                 }
                 Received::Nothing("progress")
             }
+            method::TASKS_STATUS => match read::<TaskStatusParams>(notification) {
+                Some(TaskStatusParams { task_id }) => Received::TaskChanged(task_id),
+                None => Received::Nothing("a task without an id"),
+            },
             _ => Received::Nothing("a notification without effect"),
         }
     }
@@ -305,6 +311,12 @@ struct CancelledParams<'a> {
     #[serde(borrow, rename = "requestId")]
     request_id: &'a serde_json::value::RawValue,
     reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct TaskStatusParams {
+    #[serde(rename = "taskId")]
+    task_id: String,
 }
 
 fn read<'a, P: Deserialize<'a>>(notification: &'a Notification) -> Option<P> {

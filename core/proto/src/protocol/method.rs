@@ -79,6 +79,11 @@ impl Method {
         METHODS.iter().any(|method| method.name == name && method.takes_input)
     }
 
+    /// Returns whether the result of this method may be kept (CCH-01).
+    pub fn is_cacheable(name: &str) -> bool {
+        METHODS.iter().any(|method| method.name == name && method.cacheable)
+    }
+
     /// The member that holds a page of the list that a method gives, if it gives one.
     pub fn list_member(name: &str) -> Option<&'static str> {
         METHODS.iter().find_map(|method| method.list_member.filter(|_| method.name == name))

@@ -60,6 +60,11 @@ impl Operation {
         Method::may_need_input(self.method)
     }
 
+    /// Returns whether its result may be kept for as long as the server says.
+    pub fn may_be_kept(&self) -> bool {
+        Method::is_cacheable(self.method)
+    }
+
     /// The last revision that has the method; `None`: every revision since.
     pub fn until(&self) -> Option<Revision> {
         // Where a server has no requests, it asks its client by the result of the call.
@@ -250,6 +255,12 @@ pub static NOTIFICATIONS: &[ServerNotification] = &[
         doc: &[" An elicitation by URL is complete (2025-11-25)."],
         method: method::ELICITATION_COMPLETE,
         params: Some(ElicitationComplete::TYPE),
+    },
+    ServerNotification {
+        name: "task_status",
+        doc: &[" A task has changed that the client follows, or of which the server reports by itself."],
+        method: method::TASKS_STATUS,
+        params: Some(Task::TYPE),
     },
 ];
 

@@ -45,7 +45,7 @@ impl GroupChanges {
     /// The server with this prefix sent a notification. Changes of resources come by the
     /// subscriptions to them.
     pub(super) fn notified(&self, prefix: &str, method: &str, params: Option<&RawJson>) {
-        match params.map(rewriting::notified) {
+        match params.map(|params| rewriting::notified(method, prefix, params)) {
             _ if method == method::RESOURCES_UPDATED => {}
             None => self.notify(method, None),
             Some(Some(params)) => self.notify(method, Some(&params)),

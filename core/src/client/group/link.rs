@@ -1,7 +1,7 @@
 //! The link of a group: its client sends requests as to one server, and each goes to the server
 //! that it is for.
 
-use super::{member::Member, members::GroupMembers, rewriting};
+use super::{member::Member, members::GroupMembers, rewriting, tasks::GroupTasks};
 use crate::{
     client::{ClientError, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions, race::unless},
     protocol::{
@@ -38,6 +38,7 @@ impl Connector for GroupConnector {
                 members,
                 inbox,
                 in_flight: Mutex::default(),
+                tasks: GroupTasks::default(),
             });
             Ok(link)
         })
@@ -75,6 +76,7 @@ struct GroupLink {
     inbox: Arc<dyn Inbox>,
     /// Requests that are with a server; keeping the promise ends one.
     in_flight: Mutex<HashMap<RequestId, Arc<Promise<()>>>>,
+    tasks: GroupTasks,
 }
 
 impl Link for GroupLink {
@@ -134,22 +136,32 @@ impl GroupLink {
         let read = |error: serde_json::Error| ClientError::Invalid(error.to_string());
         let mut params: rewriting::ObjectMembers = params.parse().map_err(read)?;
         // The token is the group's: each server gets one of its own.
-        let meta = params.shift_remove("_meta");
-        let token = meta
-            .and_then(|meta| serde_json::from_str::<ProgressTokenMeta>(meta.get()).ok())
-            .and_then(|meta| meta.token);
+        let token = rewriting::take_progress_token(&mut params)?;
         let progress = token.map(|token| (token, Arc::clone(&self.inbox)));
         match &*method {
             method::INITIALIZE => RawJson::from_value(&description()).map_err(read),
             method::PING => Ok(RawJson::empty_object()),
-            method::TOOLS_LIST | method::PROMPTS_LIST | method::RESOURCES_LIST | method::RESOURCES_TEMPLATES_LIST => {
-                self.members.list(&method).await
+            method::TOOLS_LIST
+            | method::PROMPTS_LIST
+            | method::RESOURCES_LIST
+            | method::RESOURCES_TEMPLATES_LIST
+            | method::TASKS_LIST => self.members.list(&method).await,
+            method::TASKS_GET | method::TASKS_RESULT | method::TASKS_CANCEL => {
+                let id = rewriting::text(&params, "taskId").unwrap_or_default();
+                let owner = self.members.owner_of_task(&id)?;
+                let options = request_options(None);
+                self.tasks.ask(&method, &params, owner, self.members.changes(), &options).await
             }
             method::TOOLS_CALL | method::PROMPTS_GET => {
                 let list = if &*method == method::TOOLS_CALL { method::TOOLS_LIST } else { method::PROMPTS_LIST };
                 let name = rewriting::text(&params, "name").unwrap_or_default();
                 let (member, own) = self.members.owner_of_name(&name, list).await?;
                 rewriting::set(&mut params, "name", &own)?;
+                if &*method == method::TOOLS_CALL && params.contains_key("task") {
+                    let _in_flight = member.in_flight(id);
+                    let client = member.client(self.members.changes()).await?;
+                    return self.tasks.start(&member, &client, &params, request_options(progress)).await;
+                }
                 self.forward(&member, id, &method, &params, progress).await
             }
             method::RESOURCES_READ => {
@@ -194,23 +206,12 @@ impl GroupLink {
         id: RequestId,
         method: &str,
         params: &rewriting::ObjectMembers,
-        progress: Option<(Box<RawValue>, Arc<dyn Inbox>)>,
+        progress: Option<GroupProgress>,
     ) -> Result<RawJson, ClientError> {
         let _in_flight = member.in_flight(id);
         let client = member.client(self.members.changes()).await?;
         let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
-        // The time of the request is the group's business.
-        let mut options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
-        options.on_progress = progress.map(|(token, inbox)| -> crate::client::ProgressHook {
-            Arc::new(move |params: &RawJson| {
-                let Ok(mut params) = params.parse::<rewriting::ObjectMembers>() else { return };
-                params.insert("progressToken".to_owned(), token.clone());
-                if let Ok(params) = RawJson::from_value(&params) {
-                    inbox.message(encode_notification(method::PROGRESS, Some(params.as_bytes())));
-                }
-            })
-        });
-        let result = client.request(method, Some(&params), &options).await?;
+        let result = client.request(method, Some(&params), &request_options(progress)).await?;
         Ok(rewriting::result(method, &member.prefix, result))
     }
 
@@ -252,10 +253,22 @@ impl GroupLink {
     }
 }
 
-#[derive(serde::Deserialize)]
-struct ProgressTokenMeta {
-    #[serde(rename = "progressToken")]
-    token: Option<Box<RawValue>>,
+/// The token of a request of the group, and the receiver of its progress.
+type GroupProgress = (Box<RawValue>, Arc<dyn Inbox>);
+
+/// The options of a request to a server. Its time is the group's business.
+fn request_options(progress: Option<GroupProgress>) -> RequestOptions {
+    let mut options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
+    options.on_progress = progress.map(|(token, inbox)| -> crate::client::ProgressHook {
+        Arc::new(move |params: &RawJson| {
+            let Ok(mut params) = params.parse::<rewriting::ObjectMembers>() else { return };
+            params.insert("progressToken".to_owned(), token.clone());
+            if let Ok(params) = RawJson::from_value(&params) {
+                inbox.message(encode_notification(method::PROGRESS, Some(params.as_bytes())));
+            }
+        })
+    });
+    options
 }
 
 /// A group as its client sees it: as a server that may come to have anything.
@@ -269,6 +282,7 @@ fn description() -> serde_json::Value {
             "resources": {"listChanged": true, "subscribe": true},
             "completions": {},
             "logging": {},
+            "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
         },
     })
 }

@@ -328,3 +328,26 @@ impl ClientEvents for MemberEvents {
         changes.lists_changed();
     }
 }
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    use super::*;
+    use crate::{
+        client::ClientOptions,
+        server::Server,
+        transport::{Target, TokioRuntime},
+    };
+
+    #[tokio::test]
+    async fn the_late_end_of_an_old_connection_leaves_the_new_one_alone() {
+        let runtime = TokioRuntime::current();
+        let server = Server::builder("one", "1.0.0").build();
+        let connector = Target::from(&server).connector(&ClientOptions::default(), &runtime).unwrap();
+        let settings = Arc::new(GroupSettings::new(&ClientOptions::default()));
+        let (member, changes) = (Member::new("m".into(), Ok(connector), settings), GroupChanges::new(runtime));
+        member.client(&changes).await.unwrap();
+        member.ended(&ClientError::Closed);
+        assert!(member.connected().is_some());
+        assert!(matches!(member.status(), Some(Ok(_))));
+    }
+}

@@ -8,12 +8,16 @@ use super::{
 };
 use crate::{
     client::{Client, ClientError, RequestOptions},
-    protocol::{RawJson, method::Method, model::LoggingLevel},
+    protocol::{
+        RawJson, RpcError, extension,
+        method::{self, Method},
+        model::LoggingLevel,
+    },
     runtime::{BoxedTask, Promise, Runtime},
     sync::Mutex,
 };
 use indexmap::IndexMap;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
@@ -182,6 +186,15 @@ impl GroupMembers {
         })
     }
 
+    /// The server of a task, and the server's own id for it.
+    pub(super) fn owner_of_task(&self, public: &str) -> Result<(Arc<Member>, String), ClientError> {
+        let found = names::split(public).and_then(|(prefix, id)| Some((self.of_prefix(prefix)?, id)));
+        found.map(|(member, id)| (member, id.to_owned())).ok_or_else(|| {
+            let problem = "ids of a group begin with the name of the server and __";
+            ClientError::UnknownTask(RpcError::invalid_params(format!("Unknown task {public:?}: {problem}")))
+        })
+    }
+
     fn of_prefix(&self, prefix: &str) -> Option<Arc<Member>> {
         self.table.lock().as_ref()?.get(prefix).cloned()
     }
@@ -248,7 +261,11 @@ async fn list_of(
     let items: Vec<rewriting::ObjectMembers> =
         serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(unreadable)?;
     let mut aliases = HashMap::new();
-    let renamed = items.into_iter().map(|item| {
+    let decides_tasks = method == method::TOOLS_LIST && extension::TASKS.is_in(&capabilities_of(&client));
+    let renamed = items.into_iter().map(|mut item| {
+        if decides_tasks {
+            rewriting::may_be_task(&mut item)?;
+        }
         let (item, alias) = rewriting::descriptor(method, &member.prefix, item)?;
         aliases.extend(alias);
         Ok(item)
@@ -256,6 +273,10 @@ async fn list_of(
     let renamed = renamed.collect();
     member.remember(method, aliases);
     renamed
+}
+
+fn capabilities_of(client: &Client) -> Value {
+    client.server().capabilities.parse().unwrap_or_default()
 }
 
 /// Returns whether a server has the feature that a list is of; a server that did not say may have

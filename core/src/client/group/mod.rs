@@ -9,6 +9,7 @@ mod pauses;
 mod rewriting;
 mod settings;
 mod subscriptions;
+mod tasks;
 mod unrecorded;
 
 use super::{Client, ClientError, ClientEvents, ClientHandlers, ClientOptions, Connector};

@@ -57,6 +57,11 @@ pub(super) fn public_uri(prefix: &str, uri: &str) -> String {
     format!("{prefix}{URI_SEPARATOR}{uri}")
 }
 
+/// The id of a server's task.
+pub(super) fn public_task(prefix: &str, id: &str) -> String {
+    format!("{prefix}{SEPARATOR}{id}")
+}
+
 /// The prefix and the URI within the server.
 pub(super) fn split_uri(public: &str) -> Option<(&str, &str)> {
     public.split_once(URI_SEPARATOR)

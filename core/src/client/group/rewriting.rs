@@ -17,6 +17,7 @@ pub(super) type ObjectMembers = IndexMap<String, Box<RawValue>>;
 const NAME: &str = "name";
 const URI: &str = "uri";
 const META: &str = "_meta";
+const TASK_ID: &str = "taskId";
 
 pub(super) fn text(object: &ObjectMembers, member: &str) -> Option<String> {
     serde_json::from_str(object.get(member)?.get()).ok()
@@ -29,6 +30,19 @@ pub(super) fn set(object: &mut ObjectMembers, member: &str, value: &impl Seriali
     Ok(())
 }
 
+/// Takes the progress token of a request out of its parameters; other metadata stays.
+pub(super) fn take_progress_token(params: &mut ObjectMembers) -> Result<Option<Box<RawValue>>, ClientError> {
+    let Some(given) = params.get(META) else { return Ok(None) };
+    let Ok(mut given) = serde_json::from_str::<ObjectMembers>(given.get()) else { return Ok(None) };
+    let token = given.shift_remove(meta::PROGRESS_TOKEN);
+    if given.is_empty() {
+        params.shift_remove(META);
+    } else {
+        set(params, META, &given)?;
+    }
+    Ok(token)
+}
+
 /// A descriptor of a list under the name of the group; the server's own name where the two need a
 /// table.
 pub(super) fn descriptor(
@@ -39,10 +53,15 @@ pub(super) fn descriptor(
     let member = match method {
         method::RESOURCES_LIST => URI,
         method::RESOURCES_TEMPLATES_LIST => "uriTemplate",
+        method::TASKS_LIST => TASK_ID,
         _ => NAME,
     };
     let own = text(&item, member)
         .ok_or_else(|| ClientError::InvalidResponse(format!("an item of {method} has no \"{member}\"")))?;
+    if member == TASK_ID {
+        set(&mut item, member, &names::public_task(prefix, &own))?;
+        return Ok((item, None));
+    }
     if member != NAME {
         set(&mut item, member, &names::public_uri(prefix, &own))?;
         return Ok((item, None));
@@ -51,6 +70,19 @@ pub(super) fn descriptor(
     let alias = names::split(&public).filter(|(_, rest)| *rest != own).map(|(_, rest)| (rest.to_owned(), own));
     set(&mut item, NAME, &public)?;
     Ok((item, alias))
+}
+
+/// Gives a task the id that it has in the group: that id.
+pub(super) fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
+    let public = names::public_task(prefix, &text(task, TASK_ID)?);
+    set(task, TASK_ID, &public).ok()?;
+    Some(public)
+}
+
+/// A tool of a server that may make tasks of its calls, in the words of 2025-11-25, which the
+/// client of a group speaks.
+pub(super) fn may_be_task(tool: &mut ObjectMembers) -> Result<(), ClientError> {
+    set(tool, "execution", &IndexMap::from([("taskSupport", "optional")]))
 }
 
 /// A result of a server with the URIs of the group.
@@ -75,7 +107,12 @@ pub(super) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
 /// The parameters of a server's notification as the group sends them on; `None` if they are not an
 /// object. The subscription that they name is one of the server's connection, which nobody else
 /// knows.
-pub(super) fn notified(params: &RawJson) -> Option<RawJson> {
+pub(super) fn notified(method: &str, prefix: &str, params: &RawJson) -> Option<RawJson> {
+    if method == method::TASKS_STATUS {
+        let mut state: ObjectMembers = params.parse().ok()?;
+        task(prefix, &mut state)?;
+        return RawJson::from_value(&state).ok();
+    }
     if memmem::find(params.as_bytes(), meta::SUBSCRIPTION_ID.as_bytes()).is_none() {
         return Some(params.clone());
     }

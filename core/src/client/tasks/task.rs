@@ -7,11 +7,7 @@ use super::{
 };
 use crate::{
     client::{
-        client::Client,
-        error::ClientError,
-        input_required::InputResponses,
-        options::{InputMode, RequestOptions},
-        race::until,
+        client::Client, error::ClientError, input_required::InputResponses, options::RequestOptions, race::until,
     },
     engine::later,
     protocol::{
@@ -69,15 +65,26 @@ impl Client {
     /// [`ClientError::UnknownTask`] if the server does not know it, or not any more;
     /// [`ClientError::Invalid`] if the server has no tasks; otherwise as for [`Client::request`].
     pub async fn resume_task(&self, id: &str) -> Result<ClientTask, ClientError> {
+        self.resume_task_with(id, &RequestOptions::default()).await
+    }
+
+    /// Takes up a task by its id, with options: the times are for the answer to the question for
+    /// it, and [`RequestOptions::input`] is the side that answers its requests for input.
+    ///
+    /// # Errors
+    /// As for [`Client::resume_task`].
+    pub async fn resume_task_with(&self, id: &str, options: &RequestOptions) -> Result<ClientTask, ClientError> {
         let Some(form) = self.task_form() else {
             return Err(ClientError::Invalid("resume_task: the server has no tasks".into()));
         };
         let params = task_params(id)?;
-        let state = self.request(method::TASKS_GET, Some(&params), &RequestOptions::default()).await;
+        let RequestOptions { timeout, max_timeout, input, .. } = *options;
+        let times = RequestOptions { timeout, max_timeout, ..RequestOptions::default() };
+        let state = self.request(method::TASKS_GET, Some(&params), &times).await;
         let task = read_task(&state.map_err(unknown)?);
         let task = task.map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
         let state = Arc::new(ClientTaskState::new(task.clone()));
-        Following::start(self, &task, &state, form, InputMode::Handlers, None);
+        Following::start(self, &task, &state, form, input, None);
         Ok(ClientTask::new(self, state))
     }
 
@@ -210,7 +217,7 @@ impl ClientTask {
     }
 
     /// Answers the requests for input that the state shows (the extension), where the caller does
-    /// so itself ([`InputMode::Manual`]).
+    /// so itself ([`InputMode::Manual`](super::super::InputMode::Manual)).
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if the server has no such requests; otherwise as for

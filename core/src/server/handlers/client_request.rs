@@ -1,6 +1,7 @@
 //! Requests of handlers to the client of their call (RPC-31): their handles and their errors.
 
 use crate::protocol::{RawJson, RequestId, RpcError, envelope::NoResult};
+use std::sync::Arc;
 
 /// Takes the outcome of a client request, once.
 pub(crate) type ResponseCallback = Box<dyn FnOnce(Result<RawJson, ClientRequestError>) + Send>;
@@ -18,6 +19,8 @@ pub(in crate::server) enum RequestState {
     Sent(RequestId),
     /// The task of the call sends the request under this key.
     OfTask(String),
+    /// The client answers by a task, which this function cancels; it takes the reason.
+    ByTask(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
 /// Why a client gave no answer.

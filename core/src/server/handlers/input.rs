@@ -9,7 +9,7 @@ use crate::{
         method,
         model::{CreateMessageParams, ElicitParams},
     },
-    server::random::unguessable,
+    random::unguessable,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

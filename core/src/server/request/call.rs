@@ -148,8 +148,7 @@ impl CallBackend for PendingCall {
         if by_rounds || context.server().options().rerun_handlers {
             return self.ask_by_rounds(key, request, &checked, on_response);
         }
-        let id = context.send_input_request(timeout, &checked, on_value(on_response))?;
-        Ok(PendingClientRequest(RequestState::Sent(id)))
+        context.send_input_request(timeout, &checked, on_value(on_response)).map(PendingClientRequest)
     }
 
     fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str) {
@@ -166,6 +165,7 @@ impl CallBackend for PendingCall {
                     task.withdraw(key);
                 }
             }
+            RequestState::ByTask(cancel) => cancel(reason),
             RequestState::Answered => {}
         }
     }

@@ -5,12 +5,24 @@ use crate::{
     engine::{RequestTimeout, later},
     protocol::{RawJson, RequestId},
     server::{
-        handlers::{ClientRequestError, HookId, InputKind, InputRequest, ResponseCallback, read_answer},
+        handlers::{ClientRequestError, HookId, InputKind, InputRequest, RequestState, ResponseCallback, read_answer},
         session::OutgoingMessage,
     },
 };
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
+
+/// Takes the checked answer to a request for input, once.
+pub(super) type InputCallback = Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>;
+
+/// A client request that is to be sent.
+pub(super) struct Transmission<'a> {
+    pub(super) timeout: RequestTimeout,
+    pub(super) method: &'a str,
+    pub(super) params: Option<&'a RawJson>,
+    /// It ends with its call, and the client is notified when it is no longer wanted.
+    pub(super) cancellable: bool,
+}
 
 /// An answer as JSON text.
 pub(super) fn raw(answer: &Value) -> Result<RawJson, ClientRequestError> {
@@ -20,19 +32,22 @@ pub(super) fn raw(answer: &Value) -> Result<RawJson, ClientRequestError> {
 impl RequestContext {
     /// Sends a request for input, and checks its answer.
     pub(super) fn send_input_request(
-        &self,
+        self: &Arc<Self>,
         timeout: RequestTimeout,
         request: &InputRequest,
-        on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
-    ) -> Result<RequestId, ClientRequestError> {
+        on_response: InputCallback,
+    ) -> Result<RequestState, ClientRequestError> {
+        self.connection.remember_elicitation(&request.params);
+        if self.asks_by_task(request.kind) {
+            return self.send_as_task(timeout, request, on_response);
+        }
         let params = match request.kind {
             InputKind::Roots => None,
             _ => Some(raw(&request.params)?),
         };
-        self.connection.remember_elicitation(&request.params);
         let kept = request.clone();
         let on_response = Box::new(move |answer| on_response(read_answer(&kept, answer)));
-        self.send_request(timeout, request.kind.method(), params.as_ref(), on_response)
+        self.send_request(timeout, request.kind.method(), params.as_ref(), on_response).map(RequestState::Sent)
     }
 
     /// Sends a client request. The outcome comes exactly once, unless this fails.
@@ -43,13 +58,6 @@ impl RequestContext {
         params: Option<&RawJson>,
         on_response: ResponseCallback,
     ) -> Result<RequestId, ClientRequestError> {
-        let connection = &self.connection;
-        if connection.is_closed() {
-            return Err(ClientRequestError::Closed);
-        }
-        if !self.reply.can_ask() {
-            return Err(ClientRequestError::NotReachable);
-        }
         let sent = Arc::new(OnceLock::new());
         let hook = self.cancel_with_call(&sent);
         let cancellation = self.cancellation.clone();
@@ -57,22 +65,38 @@ impl RequestContext {
             cancellation.forget(hook);
             on_response(answer);
         });
+        let transmission = Transmission { timeout, method, params, cancellable: true };
+        self.transmit(transmission, on_response, &sent).inspect_err(|_| self.cancellation.forget(hook))
+    }
+
+    /// Sends a client request, and notes its id before another thread can see its response.
+    pub(super) fn transmit(
+        &self,
+        Transmission { timeout, method, params, cancellable }: Transmission<'_>,
+        on_response: ResponseCallback,
+        sent: &OnceLock<RequestId>,
+    ) -> Result<RequestId, ClientRequestError> {
+        let connection = &self.connection;
+        if connection.is_closed() {
+            return Err(ClientRequestError::Closed);
+        }
+        if !self.reply.can_ask() {
+            return Err(ClientRequestError::NotReachable);
+        }
         let now = connection.runtime().now();
         let id = {
             let _in_order = connection.client_requests.lock();
-            if self.cancellation.is_cancelled() {
+            if cancellable && self.cancellation.is_cancelled() {
                 return Err(ClientRequestError::Cancelled);
             }
             let revision = self.info.revision;
             let made = connection.conversation().ask(now, timeout, revision, method, params, on_response);
-            let (id, message) = made.map_err(|error| {
-                self.cancellation.forget(hook);
-                ClientRequestError::Refused(error)
-            })?;
+            let (id, message) = made.map_err(ClientRequestError::Refused)?;
             self.send(OutgoingMessage::Request(message), method);
             sent.get_or_init(|| id).clone()
         };
-        connection.watch_deadline(id.clone(), later(now, timeout.timeout), Arc::downgrade(&self.reply));
+        let reply = cancellable.then(|| Arc::downgrade(&self.reply));
+        connection.watch_deadline(id.clone(), later(now, timeout.timeout), reply);
         Ok(id)
     }
 

@@ -4,6 +4,7 @@ mod call;
 mod client_request;
 mod context;
 mod input_required;
+mod input_task;
 mod keys;
 mod mapper;
 mod mirrored;

@@ -6,10 +6,8 @@ mod cipher;
 
 use crate::{
     protocol::{RawJson, RpcError},
-    server::{
-        handlers::{Answer, SealedInputRequest},
-        random,
-    },
+    random,
+    server::handlers::{Answer, SealedInputRequest},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use cipher::{Cipher, sha256};

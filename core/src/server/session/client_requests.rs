@@ -12,12 +12,13 @@ use std::{
 
 impl Connection {
     /// Ends the request when its time is over. Progress may have moved the deadline meanwhile. The
-    /// stream is not kept for it: when the call is over, it may go.
+    /// stream is not kept for it: when the call is over, it may go. Without a stream, the client is
+    /// not notified.
     pub(in crate::server) fn watch_deadline(
         self: &Arc<Self>,
         id: RequestId,
         deadline: Instant,
-        reply: Weak<dyn Outbound>,
+        reply: Option<Weak<dyn Outbound>>,
     ) {
         let connection: Weak<Self> = Arc::downgrade(self);
         let runtime = Arc::clone(self.runtime());
@@ -33,7 +34,8 @@ impl Connection {
                         None => return,
                         Some(later) if later > runtime.now() => deadline = later,
                         Some(_) => {
-                            let (reply, error) = (reply.upgrade(), ClientRequestError::Timeout);
+                            let reply = reply.as_ref().and_then(Weak::upgrade);
+                            let error = ClientRequestError::Timeout;
                             return connection.cancel_client_request(&id, "timed out", reply.as_deref(), error);
                         }
                     }

@@ -17,7 +17,7 @@ use crate::{
         meta::RequestMeta,
         method,
     },
-    runtime::Runtime,
+    runtime::{Promise, Runtime},
     server::{
         handlers::{Cancellation, ClientRequestError, ResponseCallback},
         registry::ListSet,
@@ -91,6 +91,8 @@ pub(crate) struct Connection {
     /// Held while a client request, or the notification that cancels it, is sent: the one leaves
     /// before the other, and both before the call that they belong to is over.
     pub(in crate::server) client_requests: Mutex<()>,
+    /// The tasks of the client that requests of ours wait for: each is woken by a change.
+    input_tasks: Mutex<HashMap<String, Arc<Promise<()>>>>,
     calls: Mutex<HashMap<CallKey, Started>>,
     subscriptions: Mutex<HashMap<CallKey, OpenSubscription>>,
     idle: Mutex<Vec<Waker>>,
@@ -141,6 +143,7 @@ impl Connection {
             dispatch,
             runtime,
             transport,
+            input_tasks: Mutex::default(),
             stateless: matches!(opening, ConversationStart::Stateless(_)),
             origin,
             unrelated,
@@ -351,6 +354,12 @@ impl Connection {
                 self.start_next(next);
             }
             Received::Answered(on_response, outcome) => on_response(outcome.map_err(ClientRequestError::from)),
+            Received::TaskChanged(id) => {
+                let change = self.input_tasks.lock().get(&id).cloned();
+                if let Some(change) = change {
+                    change.keep(());
+                }
+            }
             Received::Nothing(why) => {
                 tracing::debug!(target: "trunkline", "no effect: {why} {}", id.map(|id| id.to_string()).unwrap_or_default());
             }
@@ -455,6 +464,16 @@ impl Connection {
             let listener: Weak<dyn ChangeListener> = Arc::<Self>::downgrade(self);
             self.server.listeners().insert(self.number, listener);
         }
+    }
+
+    /// Enters a task of the client: the promise is kept when the client reports a change of it.
+    pub(in crate::server) fn watch_task(&self, id: &str) -> Arc<Promise<()>> {
+        Arc::clone(self.input_tasks.lock().entry(id.to_owned()).or_default())
+    }
+
+    /// Ends what [`Self::watch_task`] began.
+    pub(in crate::server) fn unwatch_task(&self, id: &str) {
+        self.input_tasks.lock().remove(id);
     }
 
     /// Runs `act` on each stream of change notifications.

@@ -1,13 +1,13 @@
 //! Many servers behind one client.
 
-use super::places::entry;
+use super::{Fake, Shared, TestRuntime, ms, places::entry};
 use crate::process::{DEADLINE, File};
 use serde::Deserialize;
 use serde_json::json;
 use std::{
     future::Future,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -15,20 +15,21 @@ use std::{
 use tokio::time::timeout;
 use trunkline::{
     Client, ClientEvents, ClientOptions, Context, Params, RequestOptions, Revision, RevisionChoice, Server,
+    ServerOptions, Tool,
     client::{
         ClientError, ClientGroup, ClientHandlers, Connector, ElicitRequest, ErrorKind, GroupServerState, HandlerError,
-        Inbox, Link, LinkFailure, ServersConfig,
+        Inbox, Link, LinkFailure, NamedServer, ServersConfig,
     },
     protocol::{
         RawJson, method,
         model::{
             ChangeKind, CompleteArgument, CompletionReference, ElicitParams, ElicitResult, Field, FormSchema,
-            LoggingLevel, Root, SubscriptionFilter,
+            LoggingLevel, Root, SubscriptionFilter, TaskStatus,
         },
     },
-    runtime::BoxedTask,
+    runtime::{BoxedTask, Runtime},
     schemars::JsonSchema,
-    server::Next,
+    server::{Next, TaskSupport},
     transport::{Target, TokioRuntime},
 };
 
@@ -458,6 +459,164 @@ async fn the_log_level_is_that_of_all_servers_and_of_those_that_come_later() {
         }
         logged.until(method::LOG_MESSAGE, 3).await;
     }
+}
+
+/// A server whose tools are tasks in every way.
+fn tasks() -> Server {
+    Server::builder("tasks", "1.0.0")
+        .options(ServerOptions::default().with_task_poll_interval(Duration::from_millis(20)))
+        .tool("plain", "Is never a task.", async || "plain")
+        .add_tool(
+            Tool::new("ask", "Asks for a word.", async |ctx: Context| {
+                let form = FormSchema::new().required("word", Field::text());
+                let answer = ctx.elicit_with_key("word", ElicitParams::form("A word?", form)).await?;
+                trunkline::Ok(answer.content.unwrap_or_default()["word"].to_string())
+            })
+            .task(TaskSupport::Optional),
+        )
+        .add_tool(
+            Tool::new("wait", "Waits for its end.", async |ctx: Context| {
+                ctx.cancelled().await;
+                "never"
+            })
+            .task(TaskSupport::Optional),
+        )
+        .build()
+}
+
+#[tokio::test]
+async fn tsk_06_tsk_30_tkx_03_tasks_of_all_servers_have_ids_of_the_group() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let servers = [tasks(), tasks()];
+        let statuses = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&statuses);
+        let handlers = answering(Duration::ZERO).on_task_status(move |task| seen.lock().unwrap().push(task));
+        let places = [("home", &servers[0]), ("work", &servers[1])];
+        let options = pinned(revision).with_handlers(handlers);
+        let group = soon(ClientGroup::connect_with(places, options, ())).await.unwrap();
+
+        let mut task = soon(group.start_task("work__ask", ())).await.unwrap();
+        let id = task.id().unwrap();
+        assert!(id.starts_with("work__"), "{revision:?}: {id}");
+        while let Some(state) = soon(task.next()).await {
+            assert_eq!(state.unwrap().task_id, id);
+        }
+        assert_eq!(soon(task.result()).await.unwrap().joined_text(), "\"work\"", "{revision:?}");
+        assert_eq!(soon(group.get_task(&id)).await.unwrap().status, TaskStatus::Completed);
+        let again = soon(group.resume_task(&id)).await.unwrap();
+        assert_eq!(soon(again.result()).await.unwrap().joined_text(), "\"work\"", "{revision:?}");
+        assert!(statuses.lock().unwrap().iter().any(|status| status.task_id == id), "{revision:?}");
+
+        let plain = soon(group.start_task("home__plain", ())).await.unwrap();
+        assert_eq!((plain.id(), soon(plain.result()).await.unwrap().joined_text()), (None, "plain".to_owned()));
+
+        let waiting = soon(group.start_task("home__wait", ())).await.unwrap();
+        let listed: Vec<_> = soon(group.list_tasks()).await.unwrap().into_iter().map(|task| task.task_id).collect();
+        if revision == Revision::V2025_11_25 {
+            assert_eq!(listed, [waiting.id().unwrap(), id], "those of the first server come first");
+        }
+        soon(waiting.cancel()).await.unwrap();
+        let error = soon(waiting.result()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{revision:?}: {error}");
+        for unknown in ["work__nothing", "nowhere__x", "x"] {
+            let error = soon(group.get_task(unknown)).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Protocol, "{unknown}: {error}");
+        }
+        soon(group.close()).await;
+    }
+}
+
+#[tokio::test]
+async fn metadata_of_requests_reaches_the_server() {
+    let reads = Server::builder("reads", "1.0.0")
+        .tool("meta", "Tells what metadata came.", async |ctx: Context| {
+            let meta = ctx.meta().map(|meta| meta.parse::<serde_json::Value>().unwrap()).unwrap_or_default();
+            meta["example.com/trace"].to_string()
+        })
+        .build();
+    let group = soon(ClientGroup::connect([("m", &reads)])).await.unwrap();
+    let params = RawJson::from_value(&json!({"name": "m__meta", "_meta": {"example.com/trace": "t"}})).unwrap();
+    let options = RequestOptions::default().with_progress(|_, _, _| {});
+    let result = soon(group.request(method::TOOLS_CALL, Some(&params), &options)).await.unwrap();
+    let result: serde_json::Value = result.parse().unwrap();
+    assert_eq!(result["content"][0]["text"], "\"t\"");
+}
+
+/// Looks at the servers of its group when the lists change.
+#[derive(Clone, Default)]
+struct Looks(Arc<OnceLock<ClientGroup>>, Arc<Mutex<Vec<Vec<GroupServerState>>>>);
+
+impl ClientEvents for Looks {
+    fn notification(&self, method: &str, _: Option<&RawJson>) {
+        if let (method::TOOLS_LIST_CHANGED, Some(group)) = (method, self.0.get()) {
+            self.1.lock().unwrap().push(group.servers().into_iter().map(|server| server.state).collect());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_there_before_its_lists_are_announced() {
+    let looks = Looks::default();
+    let group = soon(ClientGroup::connect_with(two(), ClientOptions::default(), looks.clone())).await.unwrap();
+    let _ = looks.0.set(group.clone());
+    let late = Hesitant {
+        server: connector(&server("third")),
+        refusals: AtomicUsize::new(0),
+        pause: Duration::from_millis(20),
+    };
+    soon(group.add_connector("c", Arc::new(late))).await.unwrap();
+    soon(async {
+        while looks.1.lock().unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    assert_eq!(looks.1.lock().unwrap()[0], [GroupServerState::Connected; 3]);
+}
+
+/// A group of one scripted server whose user thinks for five minutes, while a call may take a
+/// second.
+#[tokio::test]
+async fn a_connection_that_is_lost_while_its_user_is_asked_leaves_no_clock_behind() {
+    let fake = Fake::process(|peer, message| match message["method"].as_str() {
+        Some("initialize") => peer.accept(message, "2025-11-25"),
+        Some("tools/call") => {
+            let form = json!({"message": "Where?", "requestedSchema": {"type": "object", "properties": {}}});
+            peer.say(json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": form}));
+        }
+        _ => {}
+    });
+    let clock = TestRuntime(Arc::clone(&fake.clock));
+    let thinks = ClientHandlers::default().on_elicit(move |_: ElicitRequest| {
+        let clock = clock.clone();
+        async move {
+            clock.sleep_until(clock.now() + ms(300_000)).await;
+            Ok::<_, HandlerError>(ElicitResult::decline())
+        }
+    });
+    let options = pinned(Revision::V2025_11_25).with_handlers(thinks).with_reconnect(false);
+    let options = options.with_timeout(ms(1_000)).with_max_timeout(ms(1_000));
+    let place: NamedServer = ("m".to_owned(), Ok(Arc::new(Shared(Arc::clone(&fake)))));
+    let runtime = Arc::new(TestRuntime(Arc::clone(&fake.clock)));
+    let group = ClientGroup::open(runtime, [place], options, Arc::new(())).await.unwrap();
+    let call = |group: &ClientGroup| {
+        let group = group.clone();
+        tokio::spawn(async move { group.call_tool("m__x", ()).await })
+    };
+
+    let lost = call(&group);
+    fake.clock.advance(ms(5_000)).await;
+    assert!(!lost.is_finished(), "the user thinks");
+    fake.peer().exit();
+    assert_eq!(lost.await.unwrap().unwrap_err().kind(), ErrorKind::Transport);
+
+    let second = call(&group);
+    fake.clock.advance(ms(299_000)).await;
+    assert!(!second.is_finished(), "the user thinks again, on another connection");
+    fake.clock.advance(ms(1_000)).await;
+    fake.clock.advance(ms(1_000)).await;
+    assert!(second.is_finished(), "the clocks run again when the user has answered");
+    assert_eq!(second.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn eli_01_eli_10_one_handler_answers_both_eras_with_defaults_applied() {
 
     let fake = quiet();
     let _client = connected(&fake, elicits(), LEGACY).await;
-    assert_eq!(fake.first()["params"]["capabilities"], json!({"elicitation": {"form": {}}}), "ELI-01");
+    assert_eq!(fake.first()["params"]["capabilities"]["elicitation"], json!({"form": {}}), "ELI-01");
     fake.peer().say(asking("q", "elicitation/create", form()));
     settle().await;
     assert_eq!((&fake.last()["id"], &fake.last()["result"]), (&json!("q"), &answer));
@@ -228,7 +228,7 @@ async fn smp_01_smp_05_smp_09_sampling_is_answered_or_refused() {
         Ok(CreateMessageResult { model: "m".to_owned(), content: "sunny".into(), ..CreateMessageResult::default() })
     });
     let _client = connected(&fake, builder, LEGACY).await;
-    assert_eq!(fake.first()["params"]["capabilities"], json!({"sampling": {}}), "SMP-01");
+    assert_eq!(fake.first()["params"]["capabilities"]["sampling"], json!({}), "SMP-01");
     fake.peer().say(asking("a", "sampling/createMessage", params.clone()));
     settle().await;
     assert_eq!(fake.last()["result"]["content"], json!({"type": "text", "text": "sunny"}));
@@ -242,6 +242,54 @@ async fn smp_01_smp_05_smp_09_sampling_is_answered_or_refused() {
     fake.peer().say(asking("c", "sampling/createMessage", tools));
     settle().await;
     assert_eq!(fake.last()["error"]["code"], -32602, "SMP-05");
+}
+
+#[tokio::test]
+async fn smp_17_metadata_of_tool_blocks_stays_with_them() {
+    let meta = json!({"example.com/cache": "k"});
+    let tool_use = json!({"type": "tool_use", "id": "1", "name": "n", "input": {}, "_meta": meta});
+    let result = json!({"type": "tool_result", "toolUseId": "1", "content": [], "_meta": meta});
+    let params = json!({"maxTokens": 9, "tools": [], "messages": [
+        {"role": "assistant", "content": tool_use}, {"role": "user", "content": result}]});
+    let fake = quiet();
+    let seen = Arc::new(Mutex::new(Value::Null));
+    let given = Arc::clone(&seen);
+    let again = tool_use.clone();
+    let builder = Client::builder().on_sample_with_tools(move |request: SampleRequest| {
+        *given.lock().unwrap() = serde_json::to_value(&request.params.messages).unwrap();
+        let answer = json!({"role": "assistant", "model": "m", "content": [again, {"type": "text", "text": "t"}]});
+        async { Ok::<_, HandlerError>(serde_json::from_value::<CreateMessageResult>(answer).unwrap()) }
+    });
+    let _client = connected(&fake, builder, LEGACY).await;
+    fake.peer().say(asking("q", "sampling/createMessage", params.clone()));
+    settle().await;
+    assert_eq!(*seen.lock().unwrap(), params["messages"]);
+    assert_eq!(fake.last()["result"]["content"][0], tool_use);
+}
+
+#[tokio::test]
+async fn mrtr_21_requests_that_belong_to_nothing_are_refused_where_the_program_wants_it() {
+    for (related_only, accepted) in [(false, true), (true, false)] {
+        let fake = quiet();
+        let options = ClientOptions::default().with_related_requests_only(related_only);
+        let options = options.with_handlers(elicits().into_options().handlers);
+        let client = fake.connect(options.with_revision(RevisionChoice::Pinned(LEGACY))).await;
+        settle().await;
+        fake.peer().say(asking("alone", "elicitation/create", form()));
+        settle().await;
+        assert_eq!(fake.last()["result"]["action"] == "accept", accepted);
+        if !accepted {
+            assert_eq!(fake.last()["error"]["code"], -32602);
+        }
+        let result = call(&client, RequestOptions::default());
+        settle().await;
+        let called = fake.last();
+        fake.peer().say(asking("related", "elicitation/create", form()));
+        settle().await;
+        assert_eq!(fake.last()["result"]["action"], "accept");
+        fake.peer().result(&called, json!({"content": []}));
+        result.await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]

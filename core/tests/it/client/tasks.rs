@@ -365,6 +365,33 @@ async fn tsk_25_tsk_26_tkx_15_tkx_29_polls_keep_the_pace_that_the_server_names_l
 }
 
 #[tokio::test]
+async fn tkx_37_a_task_that_is_cancelled_is_followed_to_another_end() {
+    let mut polls = 0;
+    let fake = Fake::process(move |peer, message| match message["method"].as_str() {
+        Some("tools/call") => {
+            let mut task = state("working", json!({}));
+            task["resultType"] = json!("task");
+            peer.result(message, task);
+        }
+        Some("tasks/cancel") => peer.result(message, json!({"resultType": "complete"})),
+        Some("tasks/get") => {
+            polls += 1;
+            let end = state("completed", json!({"result": {"content": []}}));
+            peer.result(message, modern(if polls == 1 { state("working", json!({})) } else { end }));
+        }
+        _ => {}
+    });
+    let client = fake.connect(pinned(Revision::V2026_07_28)).await;
+    let mut task = starting(&client, "job").await.unwrap().unwrap();
+    task.cancel().await.unwrap();
+    for _ in 0..2 {
+        fake.clock.advance(ms(1000)).await;
+    }
+    assert_eq!(states(&mut task).await.last(), Some(&TaskStatus::Completed));
+    assert!(task.result().await.is_ok());
+}
+
+#[tokio::test]
 async fn tsk_16_notifications_come_before_the_next_poll_and_late_ones_change_nothing() {
     let fake = scripted(|peer, message| match message["method"].as_str() {
         Some("tools/call") => peer.result(message, json!({"task": core_state("working", 60_000)})),

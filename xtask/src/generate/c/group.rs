@@ -106,5 +106,6 @@ fn operation(surface: &Surface, row: &GroupOperation) -> Operation {
         until: None,
         progress: false,
         input: false,
+        kept: false,
     }
 }

@@ -16,7 +16,7 @@ struct Pair {
     params: &'static str,
 }
 
-const PAIRS: [Pair; 4] = [
+const PAIRS: [Pair; 5] = [
     Pair {
         name: "request",
         doc: "Makes any request of the protocol.",
@@ -60,6 +60,17 @@ const PAIRS: [Pair; 4] = [
         target: "task",
         method: "RESULT",
         params: "None",
+    },
+    Pair {
+        name: "task_respond",
+        doc: "Answers the `inputRequests` of a task's state (2026-07-28), where the caller does so itself: \
+              `trunkline_client_start_task` with `trunkline_request_options_set_manual_input`.",
+        arguments: "task: u64,\nresponses: trunkline_str,\n",
+        about: "`responses` is a JSON object of the answers by the keys of the requests; ",
+        result: "`null`",
+        target: "task",
+        method: "RESPOND",
+        params: "Some(required(\"responses\", text!(responses))?)",
     },
 ];
 
@@ -114,7 +125,7 @@ pub(super) fn render() -> String {
         "//! Requests of clients that are not operations, each as a function that blocks and as one that\n//! starts it; and \
          the streams of clients.\n\n\
          use std::ffi::c_void;\n\n\
-         use trunkline_bridge::message::{{NEXT, RESULT, START_TASK, SUBSCRIBE}};\n\n\
+         use trunkline_bridge::message::{{NEXT, RESPOND, RESULT, START_TASK, SUBSCRIBE}};\n\n\
          use crate::client::trunkline_client;\n\
          use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
          use crate::edge::ffi::{{guard, handle, out, out_or_null, text}};\n\

@@ -6,10 +6,12 @@ use super::given;
 use crate::generate::surface::{Presence, Surface};
 
 /// The classes, for an asyncio client.
-pub(super) const CLASSES: &str = r#"from typing import TYPE_CHECKING, Any, TypeVar, overload
+pub(super) const CLASSES: &str = r#"from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..._generated.models import CallToolResult, Change, SubscriptionFilter, Task
 from ...requests import OnProgress, read_answer, request_json
+from ...schema.jsonable import jsonable
 from ..stream import AsyncStream
 from ..tool_results import expect, read_tool_result
 
@@ -99,6 +101,21 @@ class AsyncClientTask(AsyncStream[Task]):
         json = expect(request_json("result", None, timeout, progress=on_progress is not None), result)
         return read_tool_result(result, raise_on_error, (await self._client._ask(self._ticket, json, on_progress))[1])
 
+    async def respond(self, responses: Mapping[str, Any], *, timeout: float | None = None) -> None:
+        """Answers the `input_requests` of the state, where the caller does so itself (`manual_input`; 2026-07-28).
+
+        Args:
+            responses: The answers by the keys of the requests.
+            timeout: Seconds for the answer (default: the client's).
+
+        Raises:
+            InvalidArgumentError: The task asks for no input by its state.
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        await self._client._ask(self._ticket, request_json("respond", jsonable(responses), timeout))
+
     async def cancel(self, *, timeout: float | None = None) -> None:
         """Cancels the task; of one that is over, nothing changes. The server may let it come to another end.
 
@@ -140,7 +157,7 @@ fn subscribe(surface: &Surface) -> String {
 }
 
 const TASKS: &str = r#"
-    async def start_task(self, name: str, arguments: Mapping[str, Any] | None = None, *, ttl: float | None = None, timeout: float | None = None, max_timeout: float | None = None) -> AsyncClientTask:
+    async def start_task(self, name: str, arguments: Mapping[str, Any] | None = None, *, ttl: float | None = None, manual_input: bool = False, timeout: float | None = None, max_timeout: float | None = None) -> AsyncClientTask:
         """Calls a tool as a task, on every revision that has tasks. Where the server makes none of the call, the task
         has no id, and its result at once.
 
@@ -148,6 +165,7 @@ const TASKS: &str = r#"
             name: The name of the tool.
             arguments: Its arguments, as its input schema says.
             ttl: Seconds that the server is asked to keep the task (2025-11-25; default: as it likes).
+            manual_input: Answer its requests for input by `respond`, in the place of running handlers (2026-07-28).
             timeout: Seconds for the start (default: the client's).
             max_timeout: The most seconds for the start, however often the timeout is renewed.
 
@@ -157,13 +175,17 @@ const TASKS: &str = r#"
             ClosedError, TransportError: The connection ended before the answer.
         """
         params = params_of({"name": name, "arguments": arguments, **camel_case(**in_ms(ttl=ttl))})
-        return AsyncClientTask(self, *await self._ask(None, request_json("startTask", params, timeout, max_timeout)))
+        json = request_json("startTask", params, timeout, max_timeout)
+        if manual_input:
+            json["manualInput"] = True
+        return AsyncClientTask(self, *await self._ask(None, json))
 
-    async def resume_task(self, task_id: str, *, timeout: float | None = None) -> AsyncClientTask:
+    async def resume_task(self, task_id: str, *, manual_input: bool = False, timeout: float | None = None) -> AsyncClientTask:
         """Takes up a task by its id, for example one that was started before this program was.
 
         Args:
             task_id: The id of the task.
+            manual_input: As for `start_task`.
             timeout: Seconds for the answer (default: the client's).
 
         Raises:
@@ -172,5 +194,7 @@ const TASKS: &str = r#"
             ClosedError, TransportError: The connection ended before the answer.
         """
         json = request_json("startTask", {"taskId": task_id}, timeout)
+        if manual_input:
+            json["manualInput"] = True
         return AsyncClientTask(self, *await self._ask(None, json))
 "#;

@@ -6,6 +6,13 @@ import type { Schema } from "../schema/convert.js";
 import { Stream } from "../stream.js";
 import { expectation } from "../tool-results.js";
 import type { CallToolResult, Change, SubscriptionFilter, Task } from "./model.js";
+import type { InputOptions } from "./options.js";
+
+/** The answers to requests for input, by their keys. */
+export type InputResponses = NonNullable<InputOptions["inputResponses"]>;
+
+/** Options of the start of a task. */
+export type StartOptions = RequestOptions & Pick<InputOptions, "manualInput">;
 
 /**
  * The changes at a server, as they come. It goes on when the connection is made anew, and ends with
@@ -76,6 +83,16 @@ export class ClientTask extends Stream<Task> {
   }
 
   /**
+   * Answers the `inputRequests` of the state, by their keys, where the caller does so itself
+   * (`manualInput`; 2026-07-28).
+   *
+   * @throws {@link InvalidArgumentError} if the task asks for no input by its state.
+   */
+  async respond(responses: InputResponses, options: RequestOptions = {}): Promise<void> {
+    await this.request("respond", options, responses);
+  }
+
+  /**
    * Cancels the task; of one that is over, nothing changes. The server may let it come to another
    * end.
    */
@@ -99,9 +116,10 @@ pub(super) const METHODS: &str = r#"
   /**
    * Calls a tool as a task, on every revision that has tasks. Where the server makes none of the
    * call, the task has no id, and its result at once. `ttl` is the time for which the server is
-   * asked to keep it, in milliseconds (2025-11-25).
+   * asked to keep it, in milliseconds (2025-11-25). With `manualInput` the caller answers the
+   * requests for input that its state shows, with `respond` (2026-07-28).
    */
-  async startTask(name: string, args: JsonObject = {}, { ttl, ...options }: RequestOptions & { ttl?: number } = {}): Promise<ClientTask> {
+  async startTask(name: string, args: JsonObject = {}, { ttl, ...options }: StartOptions & { ttl?: number } = {}): Promise<ClientTask> {
     const params = { name, arguments: args, ttlMs: milliseconds(ttl, "ttl") };
     return new ClientTask(await this.#sender.openStream("startTask", params, options));
   }
@@ -111,7 +129,7 @@ pub(super) const METHODS: &str = r#"
    *
    * @throws {@link ProtocolError} if the server does not know it, or not any more.
    */
-  async resumeTask(taskId: string, options: RequestOptions = {}): Promise<ClientTask> {
+  async resumeTask(taskId: string, options: StartOptions = {}): Promise<ClientTask> {
     return new ClientTask(await this.#sender.openStream("startTask", { taskId }, options));
   }
 "#;

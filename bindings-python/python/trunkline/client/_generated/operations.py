@@ -132,6 +132,7 @@ class AsyncOperations:
         arguments: Mapping[str, Any] | None = None,
         *,
         ttl: float | None = None,
+        manual_input: bool = False,
         timeout: float | None = None,
         max_timeout: float | None = None,
     ) -> AsyncClientTask:
@@ -142,6 +143,7 @@ class AsyncOperations:
             name: The name of the tool.
             arguments: Its arguments, as its input schema says.
             ttl: Seconds that the server is asked to keep the task (2025-11-25; default: as it likes).
+            manual_input: Answer its requests for input by `respond`, in the place of running handlers (2026-07-28).
             timeout: Seconds for the start (default: the client's).
             max_timeout: The most seconds for the start, however often the timeout is renewed.
 
@@ -151,13 +153,19 @@ class AsyncOperations:
             ClosedError, TransportError: The connection ended before the answer.
         """
         params = params_of({"name": name, "arguments": arguments, **camel_case(**in_ms(ttl=ttl))})
-        return AsyncClientTask(self, *await self._ask(None, request_json("startTask", params, timeout, max_timeout)))
+        json = request_json("startTask", params, timeout, max_timeout)
+        if manual_input:
+            json["manualInput"] = True
+        return AsyncClientTask(self, *await self._ask(None, json))
 
-    async def resume_task(self, task_id: str, *, timeout: float | None = None) -> AsyncClientTask:
+    async def resume_task(
+        self, task_id: str, *, manual_input: bool = False, timeout: float | None = None
+    ) -> AsyncClientTask:
         """Takes up a task by its id, for example one that was started before this program was.
 
         Args:
             task_id: The id of the task.
+            manual_input: As for `start_task`.
             timeout: Seconds for the answer (default: the client's).
 
         Raises:
@@ -166,16 +174,24 @@ class AsyncOperations:
             ClosedError, TransportError: The connection ended before the answer.
         """
         json = request_json("startTask", {"taskId": task_id}, timeout)
+        if manual_input:
+            json["manualInput"] = True
         return AsyncClientTask(self, *await self._ask(None, json))
 
     async def list_tools(
-        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        fresh: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> list[Tool]:
         """The tools that the server offers. All of them, from all pages.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -187,6 +203,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("tools/list", params or None, timeout, max_timeout, all_pages=True)
+        if fresh:
+            json["fresh"] = True
         return read_answer("tools/list", ListToolsResult.from_json, (await self._ask(None, json))[1]).tools
 
     async def list_tools_page(
@@ -195,6 +213,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListToolsResult:
         """The tools that the server offers. One page of them; `next_cursor` asks for the next one.
@@ -203,6 +222,7 @@ class AsyncOperations:
             cursor: The `next_cursor` of the page before (default: the first page).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -216,6 +236,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("tools/list", params or None, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer("tools/list", ListToolsResult.from_json, (await self._ask(None, json))[1])
 
     @overload
@@ -307,13 +329,19 @@ class AsyncOperations:
         return read_tool_result(result, raise_on_error, (await self._ask(None, json, on_progress))[1])
 
     async def list_resources(
-        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        fresh: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> list[Resource]:
         """The resources that the server offers. All of them, from all pages.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -325,6 +353,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("resources/list", params or None, timeout, max_timeout, all_pages=True)
+        if fresh:
+            json["fresh"] = True
         return read_answer("resources/list", ListResourcesResult.from_json, (await self._ask(None, json))[1]).resources
 
     async def list_resources_page(
@@ -333,6 +363,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListResourcesResult:
         """The resources that the server offers. One page of them; `next_cursor` asks for the next one.
@@ -341,6 +372,7 @@ class AsyncOperations:
             cursor: The `next_cursor` of the page before (default: the first page).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -354,10 +386,17 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("resources/list", params or None, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer("resources/list", ListResourcesResult.from_json, (await self._ask(None, json))[1])
 
     async def list_resource_templates(
-        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        fresh: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> list[ResourceTemplate]:
         """The resource templates that the server offers: families of resources whose URIs match a template.
         All of them, from all pages.
@@ -365,6 +404,7 @@ class AsyncOperations:
         Args:
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -376,6 +416,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("resources/templates/list", params or None, timeout, max_timeout, all_pages=True)
+        if fresh:
+            json["fresh"] = True
         return read_answer(
             "resources/templates/list", ListResourceTemplatesResult.from_json, (await self._ask(None, json))[1]
         ).resource_templates
@@ -386,6 +428,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListResourceTemplatesResult:
         """The resource templates that the server offers: families of resources whose URIs match a template.
@@ -395,6 +438,7 @@ class AsyncOperations:
             cursor: The `next_cursor` of the page before (default: the first page).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -408,6 +452,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("resources/templates/list", params or None, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer(
             "resources/templates/list", ListResourceTemplatesResult.from_json, (await self._ask(None, json))[1]
         )
@@ -419,6 +465,7 @@ class AsyncOperations:
         timeout: float | None = None,
         max_timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        fresh: bool = False,
         manual_input: bool = False,
         input_responses: Mapping[str, Any] | None = None,
         request_state: str | None = None,
@@ -431,6 +478,7 @@ class AsyncOperations:
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
+            fresh: Ask the server even if the client has kept a result.
             manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the
                 place of running handlers.
             input_responses: The answers to the requests of that error, by their keys.
@@ -446,6 +494,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("resources/read", params, timeout, max_timeout, progress=on_progress is not None)
+        if fresh:
+            json["fresh"] = True
         if manual_input:
             json["manualInput"] = True
         if input_responses is not None:
@@ -457,13 +507,19 @@ class AsyncOperations:
         )
 
     async def list_prompts(
-        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        fresh: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> list[Prompt]:
         """The prompts that the server offers. All of them, from all pages.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -475,6 +531,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("prompts/list", params or None, timeout, max_timeout, all_pages=True)
+        if fresh:
+            json["fresh"] = True
         return read_answer("prompts/list", ListPromptsResult.from_json, (await self._ask(None, json))[1]).prompts
 
     async def list_prompts_page(
@@ -483,6 +541,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListPromptsResult:
         """The prompts that the server offers. One page of them; `next_cursor` asks for the next one.
@@ -491,6 +550,7 @@ class AsyncOperations:
             cursor: The `next_cursor` of the page before (default: the first page).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -504,6 +564,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("prompts/list", params or None, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer("prompts/list", ListPromptsResult.from_json, (await self._ask(None, json))[1])
 
     async def get_prompt(
@@ -587,7 +649,12 @@ class AsyncOperations:
         return read_answer("completion/complete", CompleteResult.from_json, (await self._ask(None, json))[1])
 
     async def list_skills(
-        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        fresh: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> list[SkillEntry]:
         """The agent skills that the server offers (the skills extension of 2026-07-28). An empty list does not
         mean that there are none. All of them, from all pages.
@@ -595,6 +662,7 @@ class AsyncOperations:
         Args:
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -606,6 +674,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("skills/list", params or None, timeout, max_timeout, all_pages=True)
+        if fresh:
+            json["fresh"] = True
         return read_answer("skills/list", ListSkillsResult.from_json, (await self._ask(None, json))[1]).skills
 
     async def list_skills_page(
@@ -614,6 +684,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListSkillsResult:
         """The agent skills that the server offers (the skills extension of 2026-07-28). An empty list does not
@@ -623,6 +694,7 @@ class AsyncOperations:
             cursor: The `next_cursor` of the page before (default: the first page).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -636,6 +708,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("skills/list", params or None, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer("skills/list", ListSkillsResult.from_json, (await self._ask(None, json))[1])
 
     async def get_skill(
@@ -644,6 +718,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> GetSkillResult:
         """Gets the entry of an agent skill (the skills extension of 2026-07-28).
@@ -652,6 +727,7 @@ class AsyncOperations:
             uri: The URI of its `SKILL.md`.
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -663,6 +739,8 @@ class AsyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("skills/get", params, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer("skills/get", GetSkillResult.from_json, (await self._ask(None, json))[1])
 
     async def list_tasks(

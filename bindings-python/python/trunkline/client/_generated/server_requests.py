@@ -14,6 +14,7 @@ from ..._generated.models import (
     LogMessage,
     ModelPreferences,
     Redirect,
+    Task,
     Token,
     Tool,
     ToolChoice,
@@ -524,6 +525,7 @@ _ToolsChanged = TypeVar("_ToolsChanged", bound=Callable[[], Awaitable[None] | No
 _ResourcesChanged = TypeVar("_ResourcesChanged", bound=Callable[[], Awaitable[None] | None])
 _PromptsChanged = TypeVar("_PromptsChanged", bound=Callable[[], Awaitable[None] | None])
 _ElicitationComplete = TypeVar("_ElicitationComplete", bound=Callable[[ElicitationComplete], Awaitable[None] | None])
+_TaskStatus = TypeVar("_TaskStatus", bound=Callable[[Task], Awaitable[None] | None])
 
 # Reads the params of a request or notification.
 Read: TypeAlias = Callable[[Any], Any]
@@ -654,4 +656,11 @@ class HostHandlers:
         takes the place of the one before.
         """
         self._listen("notifications/elicitation/complete", function, ElicitationComplete.from_json)
+        return function
+
+    def on_task_status(self, function: _TaskStatus) -> _TaskStatus:
+        """A task has changed that the client follows, or of which the server reports by itself. Registered
+        before connecting or after; a new handler takes the place of the one before.
+        """
+        self._listen("notifications/tasks/status", function, Task.from_json)
         return function

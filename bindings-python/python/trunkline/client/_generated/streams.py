@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..._generated.models import CallToolResult, Change, SubscriptionFilter, Task
 from ...requests import OnProgress, read_answer, request_json
+from ...schema.jsonable import jsonable
 from ..stream import AsyncStream
 from ..tool_results import expect, read_tool_result
 
@@ -116,6 +118,21 @@ class AsyncClientTask(AsyncStream[Task]):
         """
         json = expect(request_json("result", None, timeout, progress=on_progress is not None), result)
         return read_tool_result(result, raise_on_error, (await self._client._ask(self._ticket, json, on_progress))[1])
+
+    async def respond(self, responses: Mapping[str, Any], *, timeout: float | None = None) -> None:
+        """Answers the `input_requests` of the state, where the caller does so itself (`manual_input`; 2026-07-28).
+
+        Args:
+            responses: The answers by the keys of the requests.
+            timeout: Seconds for the answer (default: the client's).
+
+        Raises:
+            InvalidArgumentError: The task asks for no input by its state.
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        await self._client._ask(self._ticket, request_json("respond", jsonable(responses), timeout))
 
     async def cancel(self, *, timeout: float | None = None) -> None:
         """Cancels the task; of one that is over, nothing changes. The server may let it come to another end.

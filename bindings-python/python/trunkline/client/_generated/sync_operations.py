@@ -130,6 +130,7 @@ class SyncOperations:
         arguments: Mapping[str, Any] | None = None,
         *,
         ttl: float | None = None,
+        manual_input: bool = False,
         timeout: float | None = None,
         max_timeout: float | None = None,
     ) -> SyncClientTask:
@@ -140,6 +141,7 @@ class SyncOperations:
             name: The name of the tool.
             arguments: Its arguments, as its input schema says.
             ttl: Seconds that the server is asked to keep the task (2025-11-25; default: as it likes).
+            manual_input: Answer its requests for input by `respond`, in the place of running handlers (2026-07-28).
             timeout: Seconds for the start (default: the client's).
             max_timeout: The most seconds for the start, however often the timeout is renewed.
 
@@ -149,13 +151,17 @@ class SyncOperations:
             ClosedError, TransportError: The connection ended before the answer.
         """
         params = params_of({"name": name, "arguments": arguments, **camel_case(**in_ms(ttl=ttl))})
-        return SyncClientTask(self, *self._ask(None, request_json("startTask", params, timeout, max_timeout)))
+        json = request_json("startTask", params, timeout, max_timeout)
+        if manual_input:
+            json["manualInput"] = True
+        return SyncClientTask(self, *self._ask(None, json))
 
-    def resume_task(self, task_id: str, *, timeout: float | None = None) -> SyncClientTask:
+    def resume_task(self, task_id: str, *, manual_input: bool = False, timeout: float | None = None) -> SyncClientTask:
         """Takes up a task by its id, for example one that was started before this program was.
 
         Args:
             task_id: The id of the task.
+            manual_input: As for `start_task`.
             timeout: Seconds for the answer (default: the client's).
 
         Raises:
@@ -164,16 +170,24 @@ class SyncOperations:
             ClosedError, TransportError: The connection ended before the answer.
         """
         json = request_json("startTask", {"taskId": task_id}, timeout)
+        if manual_input:
+            json["manualInput"] = True
         return SyncClientTask(self, *self._ask(None, json))
 
     def list_tools(
-        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        fresh: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> list[Tool]:
         """The tools that the server offers. All of them, from all pages.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -185,6 +199,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("tools/list", params or None, timeout, max_timeout, all_pages=True)
+        if fresh:
+            json["fresh"] = True
         return read_answer("tools/list", ListToolsResult.from_json, (self._ask(None, json))[1]).tools
 
     def list_tools_page(
@@ -193,6 +209,7 @@ class SyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListToolsResult:
         """The tools that the server offers. One page of them; `next_cursor` asks for the next one.
@@ -201,6 +218,7 @@ class SyncOperations:
             cursor: The `next_cursor` of the page before (default: the first page).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -214,6 +232,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("tools/list", params or None, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer("tools/list", ListToolsResult.from_json, (self._ask(None, json))[1])
 
     @overload
@@ -305,13 +325,19 @@ class SyncOperations:
         return read_tool_result(result, raise_on_error, (self._ask(None, json, on_progress))[1])
 
     def list_resources(
-        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        fresh: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> list[Resource]:
         """The resources that the server offers. All of them, from all pages.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -323,6 +349,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("resources/list", params or None, timeout, max_timeout, all_pages=True)
+        if fresh:
+            json["fresh"] = True
         return read_answer("resources/list", ListResourcesResult.from_json, (self._ask(None, json))[1]).resources
 
     def list_resources_page(
@@ -331,6 +359,7 @@ class SyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListResourcesResult:
         """The resources that the server offers. One page of them; `next_cursor` asks for the next one.
@@ -339,6 +368,7 @@ class SyncOperations:
             cursor: The `next_cursor` of the page before (default: the first page).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -352,10 +382,17 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("resources/list", params or None, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer("resources/list", ListResourcesResult.from_json, (self._ask(None, json))[1])
 
     def list_resource_templates(
-        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        fresh: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> list[ResourceTemplate]:
         """The resource templates that the server offers: families of resources whose URIs match a template.
         All of them, from all pages.
@@ -363,6 +400,7 @@ class SyncOperations:
         Args:
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -374,6 +412,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("resources/templates/list", params or None, timeout, max_timeout, all_pages=True)
+        if fresh:
+            json["fresh"] = True
         return read_answer(
             "resources/templates/list", ListResourceTemplatesResult.from_json, (self._ask(None, json))[1]
         ).resource_templates
@@ -384,6 +424,7 @@ class SyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListResourceTemplatesResult:
         """The resource templates that the server offers: families of resources whose URIs match a template.
@@ -393,6 +434,7 @@ class SyncOperations:
             cursor: The `next_cursor` of the page before (default: the first page).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -406,6 +448,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("resources/templates/list", params or None, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer(
             "resources/templates/list", ListResourceTemplatesResult.from_json, (self._ask(None, json))[1]
         )
@@ -417,6 +461,7 @@ class SyncOperations:
         timeout: float | None = None,
         max_timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        fresh: bool = False,
         manual_input: bool = False,
         input_responses: Mapping[str, Any] | None = None,
         request_state: str | None = None,
@@ -429,6 +474,7 @@ class SyncOperations:
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
+            fresh: Ask the server even if the client has kept a result.
             manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the
                 place of running handlers.
             input_responses: The answers to the requests of that error, by their keys.
@@ -444,6 +490,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("resources/read", params, timeout, max_timeout, progress=on_progress is not None)
+        if fresh:
+            json["fresh"] = True
         if manual_input:
             json["manualInput"] = True
         if input_responses is not None:
@@ -453,13 +501,19 @@ class SyncOperations:
         return read_answer("resources/read", ReadResourceResult.from_json, (self._ask(None, json, on_progress))[1])
 
     def list_prompts(
-        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        fresh: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> list[Prompt]:
         """The prompts that the server offers. All of them, from all pages.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -471,6 +525,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("prompts/list", params or None, timeout, max_timeout, all_pages=True)
+        if fresh:
+            json["fresh"] = True
         return read_answer("prompts/list", ListPromptsResult.from_json, (self._ask(None, json))[1]).prompts
 
     def list_prompts_page(
@@ -479,6 +535,7 @@ class SyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListPromptsResult:
         """The prompts that the server offers. One page of them; `next_cursor` asks for the next one.
@@ -487,6 +544,7 @@ class SyncOperations:
             cursor: The `next_cursor` of the page before (default: the first page).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -500,6 +558,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("prompts/list", params or None, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer("prompts/list", ListPromptsResult.from_json, (self._ask(None, json))[1])
 
     def get_prompt(
@@ -583,7 +643,12 @@ class SyncOperations:
         return read_answer("completion/complete", CompleteResult.from_json, (self._ask(None, json))[1])
 
     def list_skills(
-        self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        fresh: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> list[SkillEntry]:
         """The agent skills that the server offers (the skills extension of 2026-07-28). An empty list does not
         mean that there are none. All of them, from all pages.
@@ -591,6 +656,7 @@ class SyncOperations:
         Args:
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -602,6 +668,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("skills/list", params or None, timeout, max_timeout, all_pages=True)
+        if fresh:
+            json["fresh"] = True
         return read_answer("skills/list", ListSkillsResult.from_json, (self._ask(None, json))[1]).skills
 
     def list_skills_page(
@@ -610,6 +678,7 @@ class SyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListSkillsResult:
         """The agent skills that the server offers (the skills extension of 2026-07-28). An empty list does not
@@ -619,6 +688,7 @@ class SyncOperations:
             cursor: The `next_cursor` of the page before (default: the first page).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -632,6 +702,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("skills/list", params or None, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer("skills/list", ListSkillsResult.from_json, (self._ask(None, json))[1])
 
     def get_skill(
@@ -640,6 +712,7 @@ class SyncOperations:
         *,
         timeout: float | None = None,
         max_timeout: float | None = None,
+        fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> GetSkillResult:
         """Gets the entry of an agent skill (the skills extension of 2026-07-28).
@@ -648,6 +721,7 @@ class SyncOperations:
             uri: The URI of its `SKILL.md`.
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            fresh: Ask the server even if the client has kept a result.
             meta: The `_meta` of the request.
 
         Raises:
@@ -659,6 +733,8 @@ class SyncOperations:
         if meta is not None:
             params["_meta"] = meta
         json = request_json("skills/get", params, timeout, max_timeout)
+        if fresh:
+            json["fresh"] = True
         return read_answer("skills/get", GetSkillResult.from_json, (self._ask(None, json))[1])
 
     def list_tasks(

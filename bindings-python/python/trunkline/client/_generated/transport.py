@@ -3,82 +3,106 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
+from ... import _native
 from ...errors import InvalidArgumentError, ProtocolError
+from ...port.pool import Pool
 from ..server_requests import ServerRequestHandler
-
-Function = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
 
 @runtime_checkable
 class Transport(Protocol):
-    """A transport of a program's own: any object with these methods is a target of `Client`. Messages are
+    """A transport of a program's own: any object with these methods is a target of a client. Messages are
     texts of JSON without line breaks. `send` and `receive` run at the same time, one call of each. A
     method that raises ends the connection: its calls fail with `TransportError`, and the next call
-    connects again.
+    connects again. The methods are `async`, or ordinary functions that block, which `SyncClient` needs:
+    each call has a thread, and `close` has to end a `receive` that waits.
     """
 
-    async def connect(self) -> None:
+    def connect(self) -> Awaitable[None] | None:
         """Connects to the server. Called again after the connection was lost, and where a server has ended it
         because it was asked for its revision.
         """
         ...
 
-    async def send(self, message: str) -> None:
+    def send(self, message: str) -> Awaitable[None] | None:
         """Sends a message to the server. The next one waits until it is done."""
         ...
 
-    async def receive(self) -> str | None:
+    def receive(self) -> Awaitable[str | None] | str | None:
         """Waits for the next message of the server. Without one, the server has ended the connection."""
         ...
 
-    async def close(self) -> None:
+    def close(self) -> Awaitable[None] | None:
         """Ends the connection. A call of the function that receives is cancelled before."""
         ...
 
 
-def transport_handlers(transport: Transport, *, blocking: bool) -> dict[str, ServerRequestHandler]:
+# The functions of the core: each with its method, its parameters and its result.
+FUNCTIONS: Mapping[str, tuple[str, tuple[str, ...], str | None]] = {
+    "transport_connect": ("connect", (), None),
+    "transport_send": ("send", ("message",), None),
+    "transport_receive": ("receive", (), "message"),
+    "transport_close": ("close", (), None),
+}
+
+
+def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, ServerRequestHandler]:
     """The functions of a transport, by the names of their calls.
 
     Raises:
-        InvalidArgumentError: in a blocking client, whose thread waits in its own calls.
+        InvalidArgumentError: in a blocking client, if a method is asynchronous: no loop runs it there.
     """
-    if blocking:
-        raise InvalidArgumentError("the methods of a transport are asynchronous: use Client")
-
-    async def connect(_: Mapping[str, Any]) -> Mapping[str, Any]:
-        await transport.connect()
-        return {}
-
-    async def send(given: Mapping[str, Any]) -> Mapping[str, Any]:
-        await transport.send(given["message"])
-        return {}
-
-    async def receive(_: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"message": await transport.receive()}
-
-    async def close(_: Mapping[str, Any]) -> Mapping[str, Any]:
-        await transport.close()
-        return {}
-
-    functions = {
-        "transport_connect": connect,
-        "transport_send": send,
-        "transport_receive": receive,
-        "transport_close": close,
-    }
-    return {name: ServerRequestHandler(name, _with_reason(function), dict) for name, function in functions.items()}
+    methods = {name: getattr(transport, row[0]) for name, row in FUNCTIONS.items()}
+    if blocking and any(inspect.iscoroutinefunction(method) for method in methods.values()):
+        raise InvalidArgumentError(
+            "the methods of this transport are asynchronous: use Client, or give SyncClient ordinary functions"
+        )
+    functions = {name: _function(methods[name], *row[1:]) for name, row in FUNCTIONS.items()}
+    return {name: ServerRequestHandler(name, function, dict) for name, function in functions.items()}
 
 
-def _with_reason(function: Function) -> Function:
-    """The function, whose error is that of the connection."""
+class TransportCalls:
+    """The calls of the transport of a blocking client, on threads of their own until it is dropped."""
 
-    async def call(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def __init__(self, native: _native.Port, functions: Mapping[str, ServerRequestHandler]) -> None:
+        self.native = native
+        self.handlers: dict[int, ServerRequestHandler] = {}
+        self._functions = functions
+        self._pool = Pool(self, None)
+        if FUNCTIONS.keys() <= functions.keys():
+            self._pool.start()
+
+    def handler(self, handle: int, name: str) -> ServerRequestHandler | None:  # noqa: ARG002
+        """The function of that name."""
+        return self._functions.get(name)
+
+    def __del__(self) -> None:
+        self._pool.stop()
+
+
+def _function(method: Callable[..., Any], params: tuple[str, ...], result: str | None) -> Callable[..., Any]:
+    """The function of the core; its error is that of the connection."""
+
+    def returned(value: Any) -> Mapping[str, Any]:
+        return {} if result is None else {result: value}
+
+    def wrong(error: Exception) -> ProtocolError:
+        return ProtocolError(f"{type(error).__name__}: {error}")
+
+    async def call_async(given: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
-            return await function(given)
+            return returned(await method(*(given[name] for name in params)))
         except Exception as error:
-            raise ProtocolError(f"{type(error).__name__}: {error}") from error
+            raise wrong(error) from error
 
-    return call
+    def call(given: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            return returned(method(*(given[name] for name in params)))
+        except Exception as error:
+            raise wrong(error) from error
+
+    return call_async if inspect.iscoroutinefunction(method) else call

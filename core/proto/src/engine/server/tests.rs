@@ -39,6 +39,7 @@ fn fate(conversation: &mut Conversation, value: Value) -> String {
             format!("cancelled{waited}: {}", reason.unwrap_or_default())
         }
         Received::Answered(..) => "answered".into(),
+        Received::TaskChanged(id) => format!("changed {id}"),
         Received::Nothing(_) => "nothing".into(),
     }
 }
@@ -555,7 +556,7 @@ proptest! {
                             }
                         }
                         Received::Answered((), _) => prop_assert!(false, "nothing was asked"),
-                        Received::Nothing(_) => waiting.extend(id),
+                        Received::Nothing(_) | Received::TaskChanged(_) => waiting.extend(id),
                     }
                 }
                 Happening::IsAnswered(index) => {

@@ -8,7 +8,7 @@ pub(super) use on::{Cipher, sha256};
 
 #[cfg(feature = "request-state")]
 mod on {
-    use crate::server::random;
+    use crate::random;
     use aes_gcm::{
         Aes256Gcm, KeyInit,
         aead::{Aead, Payload},

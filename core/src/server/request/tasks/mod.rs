@@ -4,7 +4,6 @@
 mod starting;
 mod table;
 mod task;
-mod timestamp;
 
 pub(in crate::server) use starting::{Mode, mode, visible_tasks};
 pub(in crate::server) use table::Tasks;

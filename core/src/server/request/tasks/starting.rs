@@ -7,8 +7,8 @@ use super::{
 use crate::{
     engine::{RequestInfo, later},
     protocol::{RawJson, RevisionFeature, RpcError, extension, project},
+    random,
     server::{
-        random,
         registry::{RegisteredTool, TaskSupport},
         request::context::{RequestContext, Responder},
     },

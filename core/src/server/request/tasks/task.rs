@@ -1,6 +1,5 @@
 //! One task: its status, its result, and what it waits for.
 
-use super::timestamp::iso_8601;
 use crate::{
     engine::{RequestTimeout, later},
     protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, model::TaskStatus, project},
@@ -14,6 +13,7 @@ use crate::{
         session::{ServerState, TaskChange},
     },
     sync::Mutex,
+    timestamp::iso_8601,
 };
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};

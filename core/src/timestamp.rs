@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// A time since 1970 as text, such as `2026-07-28T12:00:00.250Z`.
-pub(in crate::server) fn iso_8601(time: Duration) -> String {
+pub(crate) fn iso_8601(time: Duration) -> String {
     let seconds = time.as_secs();
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date(days);

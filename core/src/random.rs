@@ -3,13 +3,13 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
 /// 128 random bits as text.
-pub(in crate::server) fn unguessable() -> Option<String> {
+pub(crate) fn unguessable() -> Option<String> {
     bytes::<16>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// Random bytes. `None`: the system has none now. A call that fails, and is logged, is better than
 /// a secret that can be guessed.
-pub(in crate::server) fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
+pub(crate) fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
     let mut bytes = [0; LENGTH];
     match getrandom::fill(&mut bytes) {
         Ok(()) => Some(bytes),

@@ -1,0 +1,225 @@
+//! Requests for input that the client answers by a task (2025-11-25).
+
+use super::{
+    client_request::{InputCallback, Transmission, raw},
+    context::RequestContext,
+    tasks::Task,
+};
+use crate::{
+    engine::{RequestTimeout, later},
+    protocol::{RawJson, RequestId, RpcError, method, model::TaskStatus},
+    runtime::Promise,
+    server::handlers::{ClientRequestError, HookId, InputKind, InputRequest, RequestState, read_answer},
+    sync::Mutex,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{Arc, OnceLock},
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+/// The pause between two polls where the client names none, and its bounds (TSK-25).
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(20);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// A request for input, from its message to the result of its task.
+struct InputTask {
+    context: Arc<RequestContext>,
+    request: InputRequest,
+    /// The end of the time that the client has for its answer.
+    deadline: Instant,
+    hook: OnceLock<Option<HookId>>,
+    state: Mutex<InputTaskState>,
+    /// Kept when nobody waits for the answer any more.
+    stop: Promise<()>,
+}
+
+struct InputTaskState {
+    /// The id of the task, once the client has made it.
+    id: Option<String>,
+    /// `None`: the request is over.
+    on_response: Option<InputCallback>,
+}
+
+/// The parts of a task that matter to those who wait for it.
+#[derive(Deserialize)]
+struct PolledTask {
+    #[serde(rename = "taskId")]
+    id: String,
+    status: TaskStatus,
+    #[serde(rename = "pollInterval")]
+    poll_interval: Option<u64>,
+}
+
+impl RequestContext {
+    /// Returns whether the client is asked for a task: the server wants it, and the client has
+    /// declared tasks for these requests (TSK-02).
+    pub(super) fn asks_by_task(&self, kind: InputKind) -> bool {
+        self.server().options().client_request_tasks && Task::is_core(self.info.revision) && {
+            let path = format!("/tasks/requests/{}", kind.method());
+            self.client_capabilities().pointer(&path).is_some_and(Value::is_object)
+        }
+    }
+
+    /// Sends a request for input that the client may answer by a task.
+    pub(super) fn send_as_task(
+        self: &Arc<Self>,
+        timeout: RequestTimeout,
+        request: &InputRequest,
+        on_response: InputCallback,
+    ) -> Result<RequestState, ClientRequestError> {
+        let runtime = self.connection.runtime();
+        let mut params = request.params.clone();
+        params["task"] = json!({"ttl": u64::try_from(timeout.timeout.as_millis()).unwrap_or(u64::MAX)});
+        let params = raw(&params)?;
+        let input = Arc::new(InputTask {
+            context: Arc::clone(self),
+            request: request.clone(),
+            deadline: later(runtime.now(), timeout.timeout),
+            hook: OnceLock::new(),
+            state: Mutex::new(InputTaskState { id: None, on_response: Some(on_response) }),
+            stop: Promise::default(),
+        });
+        let created = Arc::clone(&input);
+        let on_created = Box::new(move |answer| created.answered(answer));
+        let method = request.kind.method();
+        // CAN-04: no notification cancels it.
+        let transmission = Transmission { timeout, method, params: Some(&params), cancellable: false };
+        if self.cancellation.is_cancelled() {
+            return Err(ClientRequestError::Cancelled);
+        }
+        self.transmit(transmission, on_created, &OnceLock::new())?;
+        let ended = Arc::downgrade(&input);
+        let hook = self.cancellation.on_cancel(Box::new(move |_| {
+            if let Some(input) = ended.upgrade() {
+                input.give_up(ClientRequestError::Cancelled);
+            }
+        }));
+        let _ = input.hook.set(hook);
+        Ok(RequestState::ByTask(Arc::new(move |_| input.give_up(ClientRequestError::Cancelled))))
+    }
+}
+
+impl InputTask {
+    /// The request is answered: by a task, or by its result (TSK-08).
+    fn answered(self: &Arc<Self>, answer: Result<RawJson, ClientRequestError>) {
+        #[derive(Deserialize)]
+        struct Created {
+            task: PolledTask,
+        }
+        let created = answer.as_ref().ok().and_then(|answer| answer.parse::<Created>().ok());
+        let Some(Created { task }) = created else {
+            return self.end(read_answer(&self.request, answer));
+        };
+        let is_wanted = {
+            let mut state = self.state.lock();
+            state.id = Some(task.id.clone());
+            state.on_response.is_some()
+        };
+        if !is_wanted {
+            return self.cancel(&task.id);
+        }
+        let input = Arc::clone(self);
+        self.context.connection.runtime().spawn(Box::pin(async move {
+            let id = task.id.clone();
+            let change = input.context.connection.watch_task(&id);
+            let stop = input.stop.kept();
+            let outcome = first(stop, input.follow(task, &change)).await;
+            input.context.connection.unwatch_task(&id);
+            match outcome {
+                Some(Err(ClientRequestError::Timeout)) => input.give_up(ClientRequestError::Timeout),
+                Some(outcome) => input.end(outcome),
+                None => {}
+            }
+        }));
+    }
+
+    /// The answer, once the task has it.
+    async fn follow(&self, mut task: PolledTask, change: &Promise<()>) -> Result<Value, ClientRequestError> {
+        let runtime = self.context.connection.runtime();
+        // A task that waits for something is asked for its result early (TSK-19).
+        while task.status == TaskStatus::Working {
+            let named = task.poll_interval.map_or(POLL_INTERVAL, Duration::from_millis);
+            let due = later(runtime.now(), named.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL)).min(self.deadline);
+            first(runtime.sleep_until(due), change.kept()).await;
+            let state = self.ask(method::TASKS_GET, &task.id).await?;
+            let wrong = |problem| ClientRequestError::Invalid(format!("{}: {problem}", method::TASKS_GET));
+            task = PolledTask { id: task.id, ..state.read().map_err(wrong)? };
+        }
+        if task.status == TaskStatus::Cancelled {
+            let text = format!("The client cancelled its task {}", task.id);
+            return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
+        }
+        read_answer(&self.request, self.ask(method::TASKS_RESULT, &task.id).await)
+    }
+
+    /// Sends a request about the task, within the time that is left.
+    async fn ask(&self, method: &str, id: &str) -> Result<RawJson, ClientRequestError> {
+        let left = self.deadline.saturating_duration_since(self.context.connection.runtime().now());
+        if left.is_zero() {
+            return Err(ClientRequestError::Timeout);
+        }
+        let answer = Arc::new(Promise::default());
+        let kept = Arc::clone(&answer);
+        let timeout = RequestTimeout { timeout: left, max: left };
+        let params = raw(&json!({"taskId": id}))?;
+        self.context.send_request(timeout, method, Some(&params), Box::new(move |outcome| kept.keep(outcome)))?;
+        answer.kept().await
+    }
+
+    /// Ends the request, and the task with it.
+    fn give_up(&self, error: ClientRequestError) {
+        let id = self.state.lock().id.clone();
+        if self.finish(Err(error)) {
+            self.stop.keep(());
+            if let Some(id) = id {
+                self.cancel(&id);
+            }
+        }
+    }
+
+    fn end(&self, outcome: Result<Value, ClientRequestError>) {
+        self.finish(outcome);
+    }
+
+    /// Gives the outcome to the one who waits for it, once.
+    fn finish(&self, outcome: Result<Value, ClientRequestError>) -> bool {
+        let on_response = self.state.lock().on_response.take();
+        let Some(on_response) = on_response else { return false };
+        self.context.cancellation.forget(self.hook.get().copied().flatten());
+        on_response(outcome);
+        true
+    }
+
+    /// Cancels the task (CAN-04): also when its call is over, of whose stream this is the last
+    /// message.
+    fn cancel(&self, id: &str) {
+        let limit = self.context.server().options().limits.request_timeout;
+        let timeout = RequestTimeout { timeout: limit, max: limit };
+        let sent: OnceLock<RequestId> = OnceLock::new();
+        let Ok(params) = raw(&json!({"taskId": id})) else { return };
+        let params = Some(&params);
+        let transmission = Transmission { timeout, method: method::TASKS_CANCEL, params, cancellable: false };
+        if let Err(error) = self.context.transmit(transmission, Box::new(|_| {}), &sent) {
+            tracing::debug!(target: "trunkline", "a task of the client was not cancelled: {error}");
+        }
+    }
+}
+
+/// The value of a future, unless another ends before.
+async fn first<T>(end: impl Future<Output = ()>, future: impl Future<Output = T>) -> Option<T> {
+    let (mut end, mut future) = (pin!(end), pin!(future));
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => end.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests;
