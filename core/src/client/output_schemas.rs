@@ -25,11 +25,11 @@ pub(super) struct OutputSchemas(Mutex<KnownSchemas>);
 
 #[derive(Default)]
 struct KnownSchemas {
-    by_name: HashMap<String, Arc<OutputSchema>>,
+    by_name: HashMap<String, Arc<ListedOutputSchema>>,
     bytes: usize,
 }
 
-struct OutputSchema {
+struct ListedOutputSchema {
     tool: String,
     text: Box<RawValue>,
     /// Compiled for the first result; `None` if that cannot be.
@@ -96,13 +96,13 @@ impl KnownSchemas {
         let bytes = self.bytes + text.get().len();
         if bytes <= MAX_BYTES {
             self.bytes = bytes;
-            let schema = OutputSchema { tool: tool.clone(), text, compiled: OnceLock::new() };
+            let schema = ListedOutputSchema { tool: tool.clone(), text, compiled: OnceLock::new() };
             self.by_name.insert(tool, Arc::new(schema));
         }
     }
 }
 
-impl OutputSchema {
+impl ListedOutputSchema {
     fn check(&self, result: &RawJson) -> Result<(), String> {
         let Some(schema) = self.compiled.get_or_init(|| self.compile()) else { return Ok(()) };
         let result: Value = result.parse().map_err(|error| error.to_string())?;
@@ -126,7 +126,7 @@ impl OutputSchema {
 
 /// A receiver of a result that matches an output schema, or of an error.
 struct CheckedReply {
-    schema: Arc<OutputSchema>,
+    schema: Arc<ListedOutputSchema>,
     reply: Arc<dyn ReplyTo>,
 }
 
