@@ -228,7 +228,7 @@ impl Client {
     /// Sends a notification.
     ///
     /// # Errors
-    /// If the revision has no such notification, or the connection is closed.
+    /// If the protocol has it and the revision does not, or the connection is closed.
     pub fn notify(&self, method: &str, params: Option<&RawJson>) -> Result<(), ClientError> {
         self.inner.check_open()?;
         let notification = self.inner.conversation.lock().notification(method, params);

@@ -137,6 +137,7 @@ impl Check<'_> {
                 self.validate(known, value);
                 find_unknown_fields(self.catalog, value, &[known, envelope], "", &mut self.found);
             }
+            None if is_of_vendor(method) => {}
             None if self.may_be_of_an_extension() => {
                 find_unknown_fields(self.catalog, value, &[envelope], "", &mut self.found);
             }
@@ -154,7 +155,7 @@ impl Check<'_> {
             None => &self.catalog.sender(self.record.direction).results,
             Some(method) => match self.catalog.sender(asker).requests.get(method) {
                 Some(RequestType { results, .. }) => results,
-                None if may_be_of_an_extension => return,
+                None if may_be_of_an_extension || is_of_vendor(method) => return,
                 None => {
                     let has_it = |catalog: &Catalog, direction| catalog.sender(direction).requests.contains_key(method);
                     return self.unknown_method("/result", method, asker, has_it);
@@ -235,4 +236,9 @@ impl Check<'_> {
     fn no_message(&mut self, pointer: &str, problem: impl Into<String>) {
         self.found.push(Violation::new(ViolationKind::NoMessage, pointer, problem));
     }
+}
+
+/// Vendors name their methods by a domain, in reverse; no method of the protocol has a dot.
+fn is_of_vendor(method: &str) -> bool {
+    method.contains('.')
 }

@@ -100,6 +100,7 @@ fn methods_of_another_revision() {
     }
     request(V2025_06_18, ClientToServer, "tasks/get", json!({})).is_caught(UnknownMethod, "/method");
     request(V2025_06_18, ClientToServer, "no/such/method", json!({})).is_caught(UnknownMethod, "/method");
+    request(V2025_06_18, ClientToServer, "com.example/search", json!({"text": "x"})).is_pure();
 }
 
 #[test]

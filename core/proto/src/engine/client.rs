@@ -246,8 +246,8 @@ impl<T: Clone> ClientConversation<T> {
     /// Makes a request.
     ///
     /// # Errors
-    /// If the revision is not settled, the method does not exist in it, or the parameters are no
-    /// object.
+    /// If the revision is not settled, the method is one of the protocol that does not exist in it,
+    /// or the parameters are not an object.
     pub fn request(
         &mut self,
         now: Instant,
@@ -258,9 +258,9 @@ impl<T: Clone> ClientConversation<T> {
         item: T,
     ) -> Result<SentRequest, RpcError> {
         let extras = extras.into();
-        let (revision, row) = self.known(method, MessageKind::Request)?;
+        let (revision, row) = self.checked(method, MessageKind::Request)?;
         // TKX-21: the methods of the extension need its declaration, too.
-        let declares = (extras.task || row.extension == Some(&extension::TASKS))
+        let declares = (extras.task || row.is_some_and(|row| row.extension == Some(&extension::TASKS)))
             && revision.supports(RevisionFeature::TasksExtension);
         let identity =
             if declares { Cow::Owned(self.spoken.declaring(&extension::TASKS)) } else { Cow::Borrowed(&self.spoken) };
@@ -289,16 +289,19 @@ impl<T: Clone> ClientConversation<T> {
     /// # Errors
     /// As for [`Self::request`].
     pub fn notification(&self, method: &str, params: Option<&RawJson>) -> Result<Bytes, RpcError> {
-        let (revision, _) = self.known(method, MessageKind::Notification)?;
+        let (revision, _) = self.checked(method, MessageKind::Notification)?;
         let params = params::sent(method, revision, params, None)?;
         Ok(envelope::encode_notification(method, params.as_deref()))
     }
 
-    fn known(&self, method: &str, kind: MessageKind) -> Result<(Revision, &'static Method), RpcError> {
+    /// The revision, and the row of the method. A method of an extension or of a vendor has none.
+    fn checked(&self, method: &str, kind: MessageKind) -> Result<(Revision, Option<&'static Method>), RpcError> {
         let revision = self.revision.ok_or_else(|| RpcError::invalid_request("The connection is not ready"))?;
         match Method::find(method, kind, Sender::Client, revision) {
-            Some(row) => Ok((revision, row)),
-            None => Err(RpcError::method_not_found(&format!("{method} (revision {revision} has no such method)"))),
+            None if Method::is_of_protocol(method) => {
+                Err(RpcError::method_not_found(&format!("{method} (revision {revision} has no such method)")))
+            }
+            row => Ok((revision, row)),
         }
     }
 
@@ -728,6 +731,27 @@ mod tests {
             assert!(ok || matches!(outcome, Err(NoResult::InvalidResponse(_))), "not an error of the server");
             // CAN-07: a second answer is ignored.
             assert!(matches!(conversation.receive(now, answer), ClientReceived::Nothing(_)));
+        }
+    }
+
+    /// Extensions and vendors have methods that no table knows (EXT-03, EXT-10).
+    #[test]
+    fn methods_of_vendors_pass_and_those_of_other_revisions_do_not() {
+        for revision in Revision::ALL {
+            let mut conversation = conversation(revision);
+            let sent = conversation.request(Instant::now(), PATIENCE, "com.example/search", None, false, "x").unwrap();
+            let sent: Value = serde_json::from_slice(&sent.message).unwrap();
+            assert_eq!(sent["method"], "com.example/search");
+            let params = RawJson::from_value(&json!({"note": 1})).unwrap();
+            let noted = conversation.notification("notifications/com.example.noted", Some(&params)).unwrap();
+            let noted: Value = serde_json::from_slice(&noted).unwrap();
+            assert_eq!(
+                (&noted["method"], &noted["params"]["note"]),
+                (&json!("notifications/com.example.noted"), &json!(1))
+            );
+            assert!(conversation.notification("notifications/tools/list_changed", None).is_err(), "of the server");
+            let known = conversation.request(Instant::now(), PATIENCE, "server/discover", None, false, "x");
+            assert_eq!(known.is_ok(), revision.era() == Era::Modern, "{revision}");
         }
     }
 

@@ -61,6 +61,12 @@ impl Method {
         })
     }
 
+    /// Returns whether the protocol has a method of this name: any revision, either side. Other
+    /// names are of extensions and vendors.
+    pub fn is_of_protocol(name: &str) -> bool {
+        METHODS.iter().any(|method| method.name == name)
+    }
+
     /// The parameter that `Mcp-Name` mirrors for a method, if any. Only revisions with that header
     /// have such methods.
     pub fn name_parameter(name: &str) -> Option<&'static str> {

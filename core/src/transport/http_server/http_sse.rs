@@ -22,7 +22,7 @@ use crate::{
         RpcError,
         envelope::{Frame, Message},
     },
-    server::{ConversationStart, Outbound},
+    server::{ConversationStart, Outbound, OutgoingMessage},
 };
 use http::{Method, Response, StatusCode, request::Parts};
 use http_body::Body;
@@ -73,8 +73,13 @@ impl EndpointState {
             classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,
             Posted::Modern { .. } | Posted::ModernNotification
         ) {
-            let text = "HTTP+SSE carries revisions up to 2025-11-25: later ones go to the MCP endpoint";
-            return Err(Rejection::bad_request(classify::id_of(&frame), &RpcError::invalid_request(text)));
+            // On the stream (SSE-04): a client that asks for the revision reads it there, and goes
+            // on with `initialize`.
+            if let Some(id) = classify::id_of(&frame) {
+                let text = "HTTP+SSE carries revisions up to 2025-11-25: later ones go to the MCP endpoint";
+                session.stream.send(OutgoingMessage::error(Some(id), &RpcError::invalid_request(text), true));
+            }
+            return Ok(empty(StatusCode::ACCEPTED));
         }
         // Answers of the client, and its cancellations, pass whatever it has read.
         if session.stream.is_congested() && asks(&frame) {
