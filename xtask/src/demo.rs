@@ -1,5 +1,5 @@
 //! The project's main job, shown: every feature with the clients and the servers of all languages,
-//! over stdio and HTTP, in all revisions.
+//! over stdio, HTTP and HTTP+SSE, in all revisions.
 
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
         console.line(&format!("{} {}", console.paint(Colour::Red, "✗"), line.replace('\n', "\n    ")));
     }
     let sum = format!(
-        "{passed} of {} cells: each a feature of one client with one server over stdio or HTTP in one revision, in {seconds:.1} s",
+        "{passed} of {} cells: each a feature of one client with one server over one transport in one revision, in {seconds:.1} s",
         passed + failed
     );
     console.line(&console.paint(if failed == 0 { Colour::Green } else { Colour::Red }, &sum));

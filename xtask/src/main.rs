@@ -28,7 +28,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   build                 build everything that the demo and the tests run, and the commands tests/fixtures/<language>/{server,client}
-  demo [--lang A,B]     every feature with the servers and clients of all languages, over stdio and HTTP, in all revisions
+  demo [--lang A,B]     every feature with the servers and clients of all languages, over all transports, in all revisions
   matrix [--lang A,B] [--only WORD,WORD]
                         the same, and with the official SDKs as clients and as servers; writes docs/matrix.md
                         --only plays the pairs whose name contains one of the words

@@ -2,24 +2,72 @@
 // TypeScript SDKs.
 import { readFileSync, writeSync } from 'node:fs';
 
+/** Longest time for something that a server announces, in milliseconds. */
+const patience = 5000;
+
+const changes = {
+  'notifications/tools/list_changed': 'tools',
+  'notifications/prompts/list_changed': 'prompts',
+  'notifications/resources/list_changed': 'resourceList',
+  'notifications/resources/updated': 'resource',
+};
+
 /**
- * Plays a file. `connect` gives a client, and a function for the revision that it speaks;
- * `callTool` calls a tool with options.
+ * Plays a file. `sdk.connect` gives a client, and a function for the revision that it speaks, and
+ * passes notifications on; `sdk` has the operations that differ between the lines of the SDK.
  * The arguments are those of the command line after `--play`.
  */
-export async function play([file, ...target], connect, callTool) {
-  for (const { revision, do: operations } of JSON.parse(readFileSync(file, 'utf8')).plays) {
+export async function play([file, ...target], sdk) {
+  for (const part of JSON.parse(readFileSync(file, 'utf8')).plays) {
+    const inbox = new Inbox();
     let client;
     await timed(async () => {
-      const connection = await connect(target, revision);
+      const connection = await sdk.connect(target, part, notification => inbox.put(notification));
       client = connection.client;
       return { connected: connection.revision() };
     });
     if (client === undefined) continue;
-    for (const operation of operations) await timed(() => perform(client, operation, callTool));
+    const player = { client, inbox, sdk, logLevel: part.logLevel };
+    for (const operation of part.do) await timed(() => perform(player, operation));
     await client.close();
   }
   process.exit(0); // what the SDK leaves running is not waited for
+}
+
+/** The requests of a client that has an access token. */
+export const bearer = token => (token ? { headers: { Authorization: `Bearer ${token}` } } : {});
+
+/** Tells the URL of a server of HTTP+SSE from others. */
+export const isSse = ([url]) => url.endsWith('/sse');
+
+/** Notifications, kept until one of them is asked for. */
+class Inbox {
+  #kept = [];
+  #wake = () => {};
+
+  put(notification) {
+    this.#kept.push(notification);
+    this.#wake();
+  }
+
+  clear() {
+    this.#kept = [];
+  }
+
+  /** The next notification that `fits`. */
+  async take(fits) {
+    const until = performance.now() + patience;
+    for (;;) {
+      const place = this.#kept.findIndex(fits);
+      if (place >= 0) return this.#kept.splice(place, 1)[0];
+      const left = until - performance.now();
+      if (left <= 0) throw Object.assign(new Error('no such notification came'), { code: 'REQUEST_TIMEOUT' });
+      await new Promise(resolve => {
+        this.#wake = resolve;
+        setTimeout(resolve, left);
+      });
+    }
+  }
 }
 
 /** The command and the arguments of a server, or undefined for a URL. */
@@ -39,14 +87,14 @@ function kindOf({ code, name }) {
   return typeof code === 'number' ? 'protocol' : String(code ?? name);
 }
 
-async function perform(client, operation, callTool) {
+async function perform({ client, inbox, sdk, logLevel }, operation) {
   const [[name, details]] = Object.entries(operation);
   switch (name) {
     case 'ping':
       await client.ping();
       return { ping: true };
     case 'callTool':
-      return call(client, details, callTool);
+      return call(client, details, sdk.callTool);
     case 'listTools':
       if (details.page) {
         const { tools, nextCursor } = await client.listTools();
@@ -65,8 +113,26 @@ async function perform(client, operation, callTool) {
       return { messages: (await client.getPrompt(details)).messages.map(({ content }) => content.text) };
     case 'complete':
       return { values: (await client.complete(details)).completion.values };
-    default:
-      throw new Error(`this peer has no operation ${name}`);
+    case 'request':
+      return { result: await sdk.request(client, details) };
+    case 'notify':
+      await client.notification(details);
+      return { notified: true };
+    case 'subscribe':
+      return subscribe(client, inbox, sdk, details);
+    case 'log': {
+      inbox.clear();
+      await sdk.callTool(client, { name: details.call, arguments: {}, _meta: sdk.logMeta?.(client, logLevel) });
+      const logged = [];
+      do logged.push((await inbox.take(({ method }) => method === 'notifications/message')).params);
+      while (logged.at(-1).level !== 'error');
+      return { logged: logged.map(({ data }) => data) };
+    }
+    case 'callInRounds':
+      return callInRounds(client, sdk, details);
+    default: // those that only one line of the SDK has
+      if (sdk[name] === undefined) throw new Error(`this peer has no operation ${name}`);
+      return sdk[name](client, details);
   }
 }
 
@@ -90,6 +156,31 @@ async function call(client, details, callTool) {
     throw error;
   } finally {
     clearTimeout(abort);
+  }
+}
+
+/** Calls a tool that changes something, and gives the first change. */
+async function subscribe(client, inbox, sdk, { to, call: name }) {
+  inbox.clear();
+  const end = await sdk.subscribe(client, to);
+  await sdk.callTool(client, { name, arguments: {} });
+  const kinds = Object.keys(to).map(kind => (kind === 'resources' ? 'resource' : kind));
+  const { method, params } = await inbox.take(notification => kinds.includes(changes[notification.method]));
+  await end();
+  return { change: changes[method], uri: params?.uri };
+}
+
+/** Calls a tool, and answers its requests for input by their keys. */
+async function callInRounds(client, sdk, { name, arguments: given, answers }) {
+  const asked = [];
+  let answered = {};
+  for (;;) {
+    const result = await sdk.callRound(client, { name, arguments: given, ...answered });
+    if (result.inputRequests === undefined) return { asked, text: result.content[0]?.text };
+    const keys = Object.keys(result.inputRequests);
+    const fitting = answers.filter(({ key }) => keys.includes(key)).map(({ key, response }) => [key, response]);
+    answered = { inputResponses: Object.fromEntries(fitting), requestState: result.requestState };
+    asked.push(...keys);
   }
 }
 

@@ -3,8 +3,10 @@
 import asyncio
 import base64
 import json
+from itertools import count
 from typing import Any
 
+from mcp.server.auth.middleware.auth_context import get_access_token
 from pydantic import BaseModel, TypeAdapter
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -83,12 +85,31 @@ def add_running_tools(server: Any, context: type) -> None:
         return "done"
 
     @server.tool()
+    async def test_logging_tool(ctx: context) -> str:
+        await ctx.info("an information")
+        await ctx.error("an error")
+        return "logged twice"
+
+    @server.tool()
+    async def test_reconnection(ctx: context) -> str:
+        await ctx.close_sse_stream()
+        await asyncio.sleep(0.1)
+        return "Reconnection test completed successfully"
+
+    @server.tool()
+    def test_whoami() -> str:
+        token = get_access_token()
+        return f"caller: {token.subject if token else 'nobody'}"
+
+    @server.tool()
     async def slow(ms: int) -> str:
         await asyncio.sleep(ms / 1000)
         return "done"
 
 
 def add_content(server: Any) -> None:
+    reads = count(1)
+
     @server.resource("test://static-text", mime_type="text/plain")
     def static_text() -> str:
         return "This is the content of the static text resource."
@@ -96,6 +117,14 @@ def add_content(server: Any) -> None:
     @server.resource("test://static-binary", mime_type="image/png")
     def static_binary() -> bytes:
         return base64.b64decode(PNG)
+
+    @server.resource("test://watched-resource", mime_type="text/plain")
+    def watched_resource() -> str:
+        return "Watched resource content"
+
+    @server.resource("test://counted-reads", mime_type="text/plain")
+    def counted_reads() -> str:
+        return f"read {next(reads)}"
 
     @server.resource("test://template/{id}/data", mime_type="application/json")
     def template(id: str) -> str:

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
+from inbox import Inbox
 from pydantic import BaseModel
 
 Line = dict[str, Any]
@@ -21,13 +22,18 @@ class Peer(Protocol):
     async def page(self, method: str, cursor: str | None) -> BaseModel: ...
     async def read(self, uri: str) -> BaseModel: ...
     async def complete(self, ref: Line, argument: Line, known: Line | None) -> BaseModel: ...
+    async def request(self, method: str, params: Line) -> Any: ...
+    async def notify(self, method: str, params: Line) -> None: ...
+    async def subscribe(self, wanted: Line, change: Callable[[], Awaitable[Any]], inbox: Inbox) -> Line: ...
 
 
-Connect = Callable[[str], AbstractAsyncContextManager[tuple[Any, str]]]
+Connect = Callable[[Line, Inbox], AbstractAsyncContextManager[tuple[Any, str]]]
 
 
 def play(file: str, connect: Connect, wrap: Callable[[Any], Peer]) -> None:
-    """`connect` opens a connection in a revision, and gives the SDK's client and the revision that it speaks."""
+    """`connect` opens a connection as a part of the file says, and gives the SDK's client and the revision that it
+    speaks. Notifications go to the inbox.
+    """
     asyncio.run(play_all(json.loads(Path(file).read_text(encoding="utf-8"))["plays"], connect, wrap))
 
 
@@ -35,13 +41,14 @@ async def play_all(plays: list[Line], connect: Connect, wrap: Callable[[Any], Pe
     for part in plays:
         start = time.perf_counter()
         connected = False
+        inbox = Inbox()
         try:
-            async with connect(part["revision"]) as (session, revision):
+            async with connect(part, inbox) as (session, revision):
                 connected = True
                 show(start, {"connected": revision})
                 for operation in part["do"]:
                     start = time.perf_counter()
-                    show(start, await perform(session, wrap(session), operation))
+                    show(start, await perform(session, wrap(session), inbox, operation))
         except Exception as error:  # noqa: BLE001 - every failure is a line
             if connected:  # a connection that does not end well has its lines already
                 continue
@@ -60,14 +67,14 @@ def failed(error: BaseException) -> Line:
     return {"error": kind, "message": str(error)}
 
 
-async def perform(session: Any, peer: Peer, operation: Line) -> Line:
+async def perform(session: Any, peer: Any, inbox: Inbox, operation: Line) -> Line:
     try:
-        return await answer(session, peer, operation)
+        return await answer(session, peer, inbox, operation)
     except Exception as error:  # noqa: BLE001 - every failure is a line
         return failed(error)
 
 
-async def answer(session: Any, peer: Peer, operation: Line) -> Line:
+async def answer(session: Any, peer: Any, inbox: Inbox, operation: Line) -> Line:
     match operation:
         case {"callTool": call}:
             return await call_tool(peer, call)
@@ -91,6 +98,23 @@ async def answer(session: Any, peer: Peer, operation: Line) -> Line:
         case {"complete": {"ref": ref, "argument": argument, **known}}:
             completed = wire(await peer.complete(ref, argument, known.get("context", {}).get("arguments")))
             return {"values": completed["completion"]["values"]}
+        case {"request": {"method": method, "params": params}}:
+            return {"result": await peer.request(method, params)}
+        case {"notify": {"method": method, "params": params}}:
+            await peer.notify(method, params)
+            return {"notified": True}
+        case {"subscribe": {"to": wanted, "call": name}}:
+            inbox.clear()
+            return await peer.subscribe(wanted, lambda: peer.call(name, {}, None, None), inbox)
+        case {"log": {"call": name}}:
+            inbox.clear()
+            await peer.call(name, {}, None, None)
+            return await inbox.logged()
+        case {"callInRounds": details} if hasattr(peer, "call_in_rounds"):
+            answers = {item["key"]: item["response"] for item in details["answers"]}
+            return await peer.call_in_rounds(details["name"], details["arguments"], answers)
+        case {"callAsTask": {"name": name, "arguments": arguments}} if hasattr(peer, "call_as_task"):
+            return await peer.call_as_task(name, arguments)
         case {"ping": _}:
             await session.send_ping()
             return {"ping": True}

@@ -6,12 +6,13 @@ from typing import Any
 
 import uvicorn
 
-USAGE = "usage: server stdio | server http PORT | client --play FILE URL | client --play FILE --stdio COMMAND..."
+USAGE = """usage: server stdio | server http PORT [--auth FILE] | server sse PORT
+       client --play FILE URL | client --play FILE --stdio COMMAND..."""
 
 
-def serve(app: Any, port: int) -> None:
+def serve(app: Any, port: int, path: str = "/mcp") -> None:
     """Serves an ASGI application on the loopback and prints the place, once it accepts connections."""
     with socket.create_server(("127.0.0.1", port)) as listener:
-        print(f"listening http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
+        print(f"listening http://127.0.0.1:{listener.getsockname()[1]}{path}", flush=True)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
         asyncio.run(server.serve(sockets=[listener]))

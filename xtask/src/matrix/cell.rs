@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::matrix::absent::{Absences, Place};
 use crate::matrix::feature::{CONNECT, Features, NEGOTIATION};
 use crate::matrix::pairing::Pairing;
-use crate::matrix::party::Party;
+use crate::matrix::party::{Party, REVISIONS, Transport};
 use crate::matrix::play::{Outcome, Played};
 
 pub(crate) struct Cell {
@@ -49,15 +49,38 @@ pub(super) fn judge(pairing: &Pairing, features: &Features, played: &Played, abs
         cells.push(Cell { client, server, server_name, revision, transport, feature: feature.to_owned(), status });
     };
     for (revision, connection) in pairing.revisions.iter().zip(&played.pinned) {
-        add(revision, CONNECT, Some(&connection.connect));
+        // The connections with a server that asks for a token are there for this one feature.
+        if !pairing.is_protected() {
+            add(revision, CONNECT, Some(&connection.connect));
+        }
         let mut outcomes = connection.features.iter();
-        for feature in features.iter() {
-            let outcome = feature.is_defined_in(revision).then(|| outcomes.next()).flatten();
+        for feature in features.iter().filter(|feature| feature.protected == pairing.is_protected()) {
+            let outcome = pairing.plays(feature, revision).then(|| outcomes.next()).flatten();
             add(revision, &feature.name, outcome);
         }
     }
-    add(pairing.newest(), NEGOTIATION, Some(&played.negotiated.connect));
+    if !pairing.is_protected() {
+        add(pairing.newest(), NEGOTIATION, Some(&played.negotiated.connect));
+    }
     cells
+}
+
+/// The connection over HTTP+SSE, if the peer of a pairing has none.
+pub(super) fn without_sse(pairing: &Pairing) -> Option<Cell> {
+    let reason = match (pairing.client, pairing.server) {
+        (Party::Peer(peer), _) => peer.without_sse.client,
+        (_, Party::Peer(peer)) => peer.without_sse.server,
+        _ => None,
+    }?;
+    Some(Cell {
+        client: pairing.client,
+        server: pairing.server,
+        server_name: pairing.server_name(),
+        revision: REVISIONS[0],
+        transport: Transport::Sse.name(),
+        feature: CONNECT.to_owned(),
+        status: Status::Absent(reason.to_owned()),
+    })
 }
 
 impl Cell {
@@ -65,7 +88,9 @@ impl Cell {
         let (status, reason, ms) = match &self.status {
             Status::Pass(ms) => ("pass", String::new(), Some(ms)),
             Status::Fail(reason) => ("fail", reason.clone(), None),
-            Status::Undefined => ("absent", format!("{} does not define it", self.revision), None),
+            Status::Undefined => {
+                ("absent", format!("{} does not define it over {}", self.revision, self.transport), None)
+            }
             Status::Absent(reason) => ("absent", reason.clone(), None),
         };
         json!({

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::matrix::party::REVISIONS;
+use crate::matrix::party::{REVISIONS, Transport};
 use crate::workspace::Workspace;
 
 /// The connection itself, in a revision that the client is told.
@@ -22,6 +22,11 @@ pub(crate) struct Feature {
     since: Option<String>,
     /// The first revision that does not define it any more.
     before: Option<String>,
+    /// The transports that have it; none: all.
+    over: Option<Vec<Transport>>,
+    /// Played with a server that asks for an access token, and with no other.
+    #[serde(default)]
+    pub(super) protected: bool,
     /// The operations of the client.
     #[serde(rename = "do")]
     pub(crate) operations: Vec<Value>,
@@ -68,11 +73,12 @@ impl Features {
 }
 
 impl Feature {
-    /// Returns whether a revision defines it. Names of revisions are dates, so texts compare as
-    /// they do.
-    pub(crate) fn is_defined_in(&self, revision: &str) -> bool {
+    /// Returns whether a revision defines it over a transport. Names of revisions are dates, so
+    /// texts compare as they do.
+    pub(crate) fn is_defined_in(&self, revision: &str, transport: Transport) -> bool {
         self.since.as_deref().is_none_or(|since| since <= revision)
             && self.before.as_deref().is_none_or(|before| revision < before)
+            && self.over.as_ref().is_none_or(|over| over.contains(&transport))
     }
 }
 
@@ -83,13 +89,16 @@ mod tests {
     #[test]
     fn rows_are_checked() {
         let row = |rest: &str| format!(r#"[{{"name": "a", "do": [{{"ping": {{}}}}], "results": [{{}}]{rest}}}]"#);
-        let features = Features::parse(&row(r#", "since": "2025-03-26", "before": "2026-07-28""#)).unwrap();
-        let defined = |revision| features.0[0].is_defined_in(revision);
+        let rest = r#", "since": "2025-03-26", "before": "2026-07-28", "over": ["http"]"#;
+        let features = Features::parse(&row(rest)).unwrap();
+        let defined = |revision| features.0[0].is_defined_in(revision, Transport::Http);
         assert_eq!(REVISIONS.map(defined), [false, true, true, true, false]);
+        assert!(!features.0[0].is_defined_in("2025-03-26", Transport::Stdio));
         assert_eq!(features.names(), ["connect", "negotiation", "a"]);
         for wrong in [
             row(r#", "since": "2025-03-27""#),
             row(r#", "sinec": "2025-03-26""#),
+            row(r#", "over": ["pigeon"]"#),
             row("").replace(r#"[{}]"#, "[]"),
             row("").replace(r#""a""#, r#""connect""#),
         ] {

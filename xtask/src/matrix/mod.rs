@@ -23,12 +23,14 @@ pub(crate) use table::Table;
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use serde_json::Value;
 
 use crate::http_servers::{self, HttpServers, Urls};
 use crate::workers;
 use crate::workspace::Workspace;
 use absent::Absences;
+use party::Transport;
 
 /// A client mostly waits for its server, so more pairs than processors.
 const PAIRS_AT_ONCE: usize = 6;
@@ -69,13 +71,14 @@ pub(crate) fn play_all(
 ) -> Result<Findings> {
     let absences = Absences::load(workspace)?;
     absences.check(features)?;
+    let token = token(workspace)?;
     let (servers, urls) = start_http_servers(workspace, pairings);
     let mut played: Vec<Option<play::Played>> = pairings.iter().map(|_| None).collect();
     let mut done = 0;
     workers::run(
         PAIRS_AT_ONCE,
         pairings,
-        |pairing| play::play(workspace, pairing, features, &urls),
+        |pairing| play::play(workspace, pairing, features, &urls, &token),
         |index, outcome| {
             played[index] = Some(outcome);
             done += 1;
@@ -87,8 +90,23 @@ pub(crate) fn play_all(
         findings.cells.extend(cell::judge(pairing, features, &played, &absences));
         findings.faults.extend(played.fault.map(|fault| format!("{}: {fault}", pairing.name())));
     }
+    findings.cells.extend(without_sse(pairings));
     findings.faults.extend(stop(servers));
     Ok(findings)
+}
+
+/// The access token that protected servers take.
+fn token(workspace: &Workspace) -> Result<String> {
+    let file = workspace.path(party::AUTHORIZATION);
+    let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let data: Value = serde_json::from_str(&text).with_context(|| file.display().to_string())?;
+    data["token"].as_str().map(str::to_owned).with_context(|| format!("{}: no token", file.display()))
+}
+
+/// The connections over HTTP+SSE that a peer does not have.
+fn without_sse(pairings: &[Pairing]) -> Vec<Cell> {
+    let stdio = pairings.iter().filter(|pairing| pairing.transport() == Transport::Stdio);
+    stdio.filter_map(cell::without_sse).collect()
 }
 
 fn start_http_servers(workspace: &Workspace, pairings: &[Pairing]) -> (HttpServers, Urls) {

@@ -34,9 +34,10 @@ fn render(features: &Features, findings: &Findings) -> String {
     let mut page = format!(
         "# Matrix
 
-Written by `cargo xtask matrix`: each client with each server over {}, in each
-revision that both know, and each feature by itself (`tests/matrix`). A cell is one feature of one
-client with one server over one transport in one revision.
+Written by `cargo xtask matrix`: each client with each server over stdio, Streamable HTTP (`http`)
+and HTTP+SSE (`sse`: in the oldest revision and the newest that is spoken there), in each revision
+that both know, and each feature by itself (`tests/matrix`).
+A cell is one feature of one client with one server over one transport in one revision.
 
 - {} cells: {passed} pass, {} fail
 - {undefined} more are of features that the revision does not define
@@ -47,7 +48,6 @@ client with one server over one transport in one revision.
 that defines the feature. A number in brackets is a reason below: there the peer lacks it, in all
 cells or, beside a `✓`, in some.
 ",
-        table::transports(),
         findings.cells.len() - undefined - absent,
         findings.failed(),
     );

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use crate::http_servers::Urls;
 use crate::language::Language;
-use crate::matrix::party::{Form, OUR_SERVERS, PEERS, Party, REVISIONS, Transport};
+use crate::matrix::feature::Feature;
+use crate::matrix::party::{Form, OUR_SERVERS, PEERS, Party, Transport};
 use crate::workspace::Workspace;
 
 /// The start of the names of our HTTP servers.
@@ -27,8 +28,11 @@ pub(crate) fn all(languages: &[Language]) -> Vec<Pairing> {
             for form in peer.servers {
                 pairings.push(Pairing { client: ours, server: peer_party, form, revisions: form.revisions });
             }
-            for form in &OUR_SERVERS {
-                pairings.push(Pairing { client: peer_party, server: ours, form, revisions: peer.speaks });
+            let spoken =
+                OUR_SERVERS.iter().filter(|form| form.transport != Transport::Sse || peer.without_sse.client.is_none());
+            for form in spoken {
+                let revisions = if form.revisions.len() < peer.speaks.len() { form.revisions } else { peer.speaks };
+                pairings.push(Pairing { client: peer_party, server: ours, form, revisions });
             }
         }
     }
@@ -41,7 +45,7 @@ pub(crate) fn ours(languages: &[Language]) -> Vec<Pairing> {
     for &client in languages {
         for &server in languages {
             let (client, server) = (Party::Ours(client), Party::Ours(server));
-            let make = |form| Pairing { client, server, form, revisions: &REVISIONS };
+            let make = |form: &'static Form| Pairing { client, server, form, revisions: form.revisions };
             pairings.extend(OUR_SERVERS.iter().map(make));
         }
     }
@@ -53,7 +57,18 @@ impl Pairing {
         let owner = |party| if matches!(party, Party::Ours(_)) { OURS } else { "" };
         let (client, server) = (self.client, self.server_name());
         let transport = self.transport().name();
-        format!("{}{} calls {}{server} over {transport}", owner(client), client.name(), owner(self.server))
+        let protected = if self.is_protected() { " with a token" } else { "" };
+        format!("{}{} calls {}{server} over {transport}{protected}", owner(client), client.name(), owner(self.server))
+    }
+
+    /// Returns whether the server asks for an access token.
+    pub(crate) fn is_protected(&self) -> bool {
+        self.form.is_protected
+    }
+
+    /// Returns whether a feature is played here, in a revision.
+    pub(crate) fn plays(&self, feature: &Feature, revision: &str) -> bool {
+        feature.protected == self.is_protected() && feature.is_defined_in(revision, self.transport())
     }
 
     pub(crate) fn server_name(&self) -> String {
@@ -83,15 +98,26 @@ impl Pairing {
         let words = self.server.server(workspace, self.form);
         let mut command = self.command(workspace, &words[0]);
         command.args(&words[1..]);
-        (self.transport() == Transport::Http).then(|| (self.http_server_name(), command))
+        (self.transport() != Transport::Stdio).then(|| (self.http_server_name(), command))
     }
 
     fn http_server_name(&self) -> String {
-        match (self.server, self.peer()) {
+        let name = match (self.server, self.peer()) {
             (Party::Ours(language), None) => format!("{OURS}{}", language.name()),
             (Party::Ours(language), Some(peer)) => format!("{OURS}{} for {peer}", language.name()),
+            (Party::Peer(_), _) if self.transport() == Transport::Sse => format!("{} over sse", self.server_name()),
             (Party::Peer(_), _) => self.server_name(),
-        }
+        };
+        if self.is_protected() { format!("{name} with a token") } else { name }
+    }
+
+    /// The URL of the server. Ours print that of their endpoint of Streamable HTTP.
+    fn url(&self, urls: &Urls) -> Result<String, String> {
+        let url = urls.of(&self.http_server_name())?;
+        Ok(match (self.transport(), url.strip_suffix("/mcp")) {
+            (Transport::Sse, Some(origin)) => format!("{origin}/sse"),
+            _ => url.to_owned(),
+        })
     }
 
     /// The client, which shall play a file.
@@ -106,7 +132,7 @@ impl Pairing {
         command.args(&words[1..]).arg("--play").arg(file);
         match self.transport() {
             Transport::Stdio => command.arg("--stdio").args(self.server.server(workspace, self.form)),
-            Transport::Http => command.arg(urls.of(&self.http_server_name())?),
+            Transport::Http | Transport::Sse => command.arg(self.url(urls)?),
         };
         Ok(command)
     }
@@ -129,8 +155,13 @@ mod tests {
     fn every_client_meets_every_server() {
         let pairings = all(&Language::ALL);
         let names: std::collections::BTreeSet<String> = pairings.iter().map(Pairing::name).collect();
-        assert_eq!((names.len(), pairings.len()), (116, 116), "4 x 4 x 2, 4 x 11 forms of servers, 5 x 4 x 2");
-        for name in ["our c calls our node over stdio", "mcp 1.30.0 calls our rust over http"] {
+        let expected = 4 * 4 * 4 + 4 * 19 + 5 * 4 * 3 + 4 * 4;
+        assert_eq!(
+            (names.len(), pairings.len()),
+            (expected, expected),
+            "ours, forms of servers, clients, and over SSE"
+        );
+        for name in ["our c calls our node over stdio", "mcp 1.30.0 calls our rust over sse"] {
             assert!(names.contains(name), "{name}");
         }
     }

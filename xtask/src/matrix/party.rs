@@ -2,17 +2,25 @@
 
 use std::path::PathBuf;
 
+use serde::Deserialize;
+
 use crate::language::Language;
 use crate::workspace::Workspace;
 
 pub(crate) const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 const LEGACY: &[&str] = REVISIONS.split_at(REVISIONS.len() - 1).0;
+/// The revision that defines HTTP+SSE, and the newest that may be spoken there: differences between
+/// revisions are seen over the other transports.
+const OVER_SSE: &[&str] = &[REVISIONS[0], REVISIONS[REVISIONS.len() - 2]];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Party {
     Ours(Language),
     Peer(&'static Peer),
 }
+
+/// The access tokens that protected servers ask for, and one of them.
+pub(super) const AUTHORIZATION: &str = "tests/matrix/authorization.json";
 
 /// A program of tests/peers.
 #[derive(PartialEq, Eq)]
@@ -21,7 +29,16 @@ pub(crate) struct Peer {
     program: Program,
     /// The revisions that its client speaks.
     pub(crate) speaks: &'static [&'static str],
+    /// The reasons for which its client or its server has no HTTP+SSE.
+    pub(crate) without_sse: WithoutSse,
     pub(crate) servers: &'static [Form],
+}
+
+/// The reasons for which a side of a peer has no HTTP+SSE; none: it has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WithoutSse {
+    pub(crate) client: Option<&'static str>,
+    pub(crate) server: Option<&'static str>,
 }
 
 /// A way in which a program serves.
@@ -33,19 +50,28 @@ pub(crate) struct Form {
     /// Follows the name of the program; empty for its usual form.
     pub(crate) suffix: &'static str,
     pub(crate) revisions: &'static [&'static str],
+    /// Asks for an access token.
+    pub(crate) is_protected: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Transport {
     Stdio,
+    /// Streamable HTTP.
     Http,
+    /// HTTP+SSE, the transport of 2024-11-05.
+    Sse,
 }
 
 impl Transport {
+    pub(crate) const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
+            Self::Sse => "sse",
         }
     }
 }
@@ -57,65 +83,89 @@ enum Program {
     Rust { name: &'static str },
 }
 
-/// Pages are short, so that every list has several.
-pub(crate) static OUR_SERVERS: [Form; 2] = [
+const OUR_HTTP: &[&str] = &["--http", "0", "--page-size", "5"];
+
+/// Pages are short, so that every list has several. One program serves both transports over HTTP.
+pub(crate) static OUR_SERVERS: [Form; 4] = [
     Form {
         transport: Transport::Stdio,
         arguments: &["--stdio", "--page-size", "5"],
         suffix: "",
         revisions: &REVISIONS,
+        is_protected: false,
     },
-    Form {
-        transport: Transport::Http,
-        arguments: &["--http", "0", "--page-size", "5"],
-        suffix: "",
-        revisions: &REVISIONS,
-    },
+    our_http(Transport::Http, &REVISIONS),
+    our_http(Transport::Sse, OVER_SSE),
+    Form { is_protected: true, ..our_http(Transport::Http, &REVISIONS) },
 ];
+
+const fn our_http(transport: Transport, revisions: &'static [&'static str]) -> Form {
+    Form { transport, arguments: OUR_HTTP, suffix: "", revisions, is_protected: false }
+}
 
 const fn form(transport: Transport, revisions: &'static [&'static str]) -> Form {
     let arguments: &[&str] = match transport {
         Transport::Stdio => &["server", "stdio"],
         Transport::Http => &["server", "http", "0"],
+        Transport::Sse => &["server", "sse", "0"],
     };
-    Form { transport, arguments, suffix: "", revisions }
+    Form { transport, arguments, suffix: "", revisions, is_protected: false }
 }
 
-const fn both(revisions: &'static [&'static str]) -> [Form; 2] {
-    [form(Transport::Stdio, revisions), form(Transport::Http, revisions)]
+/// Streamable HTTP that asks for an access token.
+const fn protected(revisions: &'static [&'static str]) -> Form {
+    Form { is_protected: true, ..form(Transport::Http, revisions) }
 }
+
+const fn both(revisions: &'static [&'static str]) -> [Form; 3] {
+    [form(Transport::Stdio, revisions), form(Transport::Http, revisions), protected(revisions)]
+}
+
+const fn all(revisions: &'static [&'static str]) -> [Form; 4] {
+    let [stdio, http, protected] = both(revisions);
+    [stdio, http, protected, form(Transport::Sse, OVER_SSE)]
+}
+
+const WITH_SSE: WithoutSse = WithoutSse { client: None, server: None };
+const RMCP_WITHOUT_SSE: Option<&str> = Some("rmcp has no HTTP+SSE");
 
 pub(crate) static PEERS: [Peer; 5] = [
     Peer {
         name: "mcp 1.30.0",
         program: Program::Python { venv: "mcp-1", file: "mcp_v1.py" },
         speaks: LEGACY,
-        servers: &both(LEGACY),
+        without_sse: WITH_SSE,
+        servers: &all(LEGACY),
     },
     Peer {
         name: "mcp 2.3.0",
         program: Program::Python { venv: "mcp-2", file: "mcp_v2.py" },
         speaks: &REVISIONS,
-        servers: &both(&REVISIONS),
+        without_sse: WITH_SSE,
+        servers: &all(&REVISIONS),
     },
     Peer {
         name: "typescript 1.32.2",
         program: Program::Node { file: "sdk_v1.mjs" },
         speaks: LEGACY,
-        servers: &both(LEGACY),
+        without_sse: WITH_SSE,
+        servers: &all(LEGACY),
     },
     Peer {
         name: "typescript 2.4.0",
         program: Program::Node { file: "sdk_v2.mjs" },
         speaks: &REVISIONS,
+        without_sse: WithoutSse { client: None, server: Some("the TypeScript SDK 2.x has no server of HTTP+SSE") },
         servers: &[
             form(Transport::Stdio, &REVISIONS),
             form(Transport::Http, &REVISIONS),
+            protected(&REVISIONS),
             Form {
                 transport: Transport::Http,
                 arguments: &["server", "sessions", "0"],
                 suffix: " sessions",
                 revisions: LEGACY,
+                is_protected: false,
             },
         ],
     },
@@ -123,6 +173,7 @@ pub(crate) static PEERS: [Peer; 5] = [
         name: "rmcp 3.8.0",
         program: Program::Rust { name: "peer-rmcp" },
         speaks: &REVISIONS,
+        without_sse: WithoutSse { client: RMCP_WITHOUT_SSE, server: RMCP_WITHOUT_SSE },
         servers: &both(&REVISIONS),
     },
 ];
@@ -149,6 +200,9 @@ impl Party {
             Self::Peer(peer) => peer.words(workspace),
         };
         words.extend(form.arguments.iter().map(PathBuf::from));
+        if form.is_protected {
+            words.extend(["--auth".into(), workspace.path(AUTHORIZATION)]);
+        }
         words
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use trunkline_pattern::{Saved, matches};
+use trunkline_pattern::{Saved, filled, matches};
 
 use crate::http_servers::Urls;
 use crate::matrix::feature::{Feature, Features};
@@ -25,6 +25,8 @@ const LINE: Duration = Duration::from_secs(15);
 const END: Duration = Duration::from_secs(15);
 /// For everything of a pairing.
 const PAIRING: Duration = Duration::from_secs(150);
+/// The least severe log messages that clients ask for.
+const LOG_LEVEL: &str = "error";
 /// Characters of a line that are shown in a reason.
 const SHOWN: usize = 400;
 
@@ -50,11 +52,11 @@ pub(super) enum Outcome {
     Fail(String),
 }
 
-pub(super) fn play(workspace: &Workspace, pairing: &Pairing, features: &Features, urls: &Urls) -> Played {
+pub(super) fn play(workspace: &Workspace, pairing: &Pairing, features: &Features, urls: &Urls, token: &str) -> Played {
     let pinned = pairing.revisions.iter().map(|&revision| Wanted {
         asked: revision,
         speaks: revision,
-        features: features.iter().filter(|feature| feature.is_defined_in(revision)).collect(),
+        features: features.iter().filter(|feature| pairing.plays(feature, revision)).collect(),
     });
     let negotiated = Wanted { asked: "auto", speaks: pairing.newest(), features: Vec::new() };
     let wanted: Vec<Wanted<'_>> = pinned.chain([negotiated]).collect();
@@ -62,6 +64,7 @@ pub(super) fn play(workspace: &Workspace, pairing: &Pairing, features: &Features
         workspace,
         pairing,
         urls,
+        token: pairing.is_protected().then_some(token),
         wanted: &wanted,
         until: Instant::now() + PAIRING,
         outcomes: BTreeMap::new(),
@@ -88,6 +91,8 @@ struct Player<'a> {
     pairing: &'a Pairing,
     urls: &'a Urls,
     wanted: &'a [Wanted<'a>],
+    /// For a server that asks for one.
+    token: Option<&'a str>,
     until: Instant,
     outcomes: BTreeMap<Slot, Outcome>,
     fault: Option<String>,
@@ -211,10 +216,15 @@ impl Player<'_> {
                 operations.extend(&self.wanted[connection].features[slot - 1].operations);
             }
         }
-        let plays: Vec<Value> = plays
-            .into_iter()
-            .map(|(connection, operations)| json!({"revision": self.wanted[connection].asked, "host": true, "do": operations}))
-            .collect();
+        let play = |(connection, operations): (usize, Vec<&Value>)| {
+            let asked = self.wanted[connection].asked;
+            let mut play = json!({"revision": asked, "host": true, "logLevel": LOG_LEVEL, "do": operations});
+            if let Some(token) = self.token {
+                play["token"] = token.into();
+            }
+            play
+        };
+        let plays: Vec<Value> = plays.into_iter().map(play).collect();
         std::fs::write(&file, json!({"plays": plays}).to_string())?;
         Ok(file)
     }
@@ -243,10 +253,11 @@ fn openings(slots: &[Slot]) -> Vec<(Slot, bool)> {
     steps
 }
 
-/// Matches the lines of a feature with their patterns.
+/// Matches the lines of a feature with their patterns, which may use what the lines before gave.
 fn judged(patterns: &[Value], lines: &[Value]) -> Outcome {
+    let mut saved = Saved::new();
     for (pattern, line) in patterns.iter().zip(lines) {
-        if !matches(pattern, line, &mut Saved::new()) {
+        if !matches(&filled(pattern.clone(), &saved), line, &mut saved) {
             return Outcome::Fail(format!("{} does not match {pattern}", shown(line)));
         }
     }
@@ -293,5 +304,9 @@ mod tests {
         let wrong = [lines[0].clone(), json!({"error": "closed", "ms": 1})];
         assert!(matches!(judged(&patterns, &wrong), Outcome::Fail(reason) if reason.contains("closed")));
         assert!(matches!(judged(&patterns[1..], &[json!({"ping": true})]), Outcome::Fail(_)));
+        let same = [json!({"read": "$save:first"}), json!({"read": "$use:first"})];
+        let read = |number: i32| json!({"read": number, "ms": 1});
+        assert!(matches!(judged(&same, &[read(1), read(1)]), Outcome::Pass(_)));
+        assert!(matches!(judged(&same, &[read(1), read(2)]), Outcome::Fail(_)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::matrix::cell::{Cell, Status};
 use crate::matrix::feature::Features;
-use crate::matrix::party::{OUR_SERVERS, PEERS, Party, REVISIONS, Transport};
+use crate::matrix::party::{PEERS, Party, REVISIONS, Transport};
 
 /// A table of texts; the first column holds the features.
 pub(crate) struct Table {
@@ -16,16 +16,18 @@ const FAIL: &str = "✗";
 /// Nothing that the revisions define.
 const NOTHING: &str = "";
 
-/// The three tables of the whole matrix. `notes` collects the reasons of what is absent.
+/// The tables of the whole matrix. `notes` collects the reasons of what is absent.
 pub(super) fn all(features: &Features, cells: &[Cell], notes: &mut Vec<String>) -> Vec<Table> {
     let is_ours = |party| matches!(party, Party::Ours(_));
     let between: Vec<&Cell> = cells.iter().filter(|cell| is_ours(cell.client) && is_ours(cell.server)).collect();
     let as_clients: Vec<&Cell> = cells.iter().filter(|cell| is_ours(cell.client) && !is_ours(cell.server)).collect();
     let as_servers: Vec<&Cell> = cells.iter().filter(|cell| !is_ours(cell.client)).collect();
     let servers = PEERS.iter().flat_map(|peer| {
-        let http = peer.servers.iter().filter(|form| form.transport == Transport::Http);
+        let http = peer.servers.iter().filter(|form| form.transport == Transport::Http && !form.is_protected);
         http.map(|form| format!("{}{}", Party::Peer(peer).name(), form.suffix))
     });
+    let all: Vec<&Cell> = cells.iter().collect();
+    let transports = Transport::ALL.iter().map(|transport| transport.name().to_owned());
     let clients = PEERS.iter().map(|peer| Party::Peer(peer).name().to_owned());
     vec![
         make("Our clients with our servers", features, REVISIONS.map(str::to_owned).to_vec(), |name, revision| {
@@ -36,6 +38,9 @@ pub(super) fn all(features: &Features, cells: &[Cell], notes: &mut Vec<String>) 
         }),
         make("The official clients with our servers", features, clients.collect(), |name, client| {
             verdict(&as_servers, name, |cell| cell.client.name() == client, notes)
+        }),
+        make("All of them, by transport", features, transports.collect(), |name, transport| {
+            verdict(&all, name, |cell| cell.transport == transport, notes)
         }),
     ]
 }
@@ -118,9 +123,4 @@ impl Table {
         }
         text
     }
-}
-
-/// The transports of our servers, for the page.
-pub(super) fn transports() -> String {
-    OUR_SERVERS.map(|form| form.transport.name()).join(" and ")
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::server::Features;
 
 /// The key of the one request that a result makes.
-const ASKED: &str = "asked";
+const ASKED: &str = "user_name";
 
 /// Gives the tools to the server.
 pub(crate) fn add(router: &mut ToolRouter<Features>) {
@@ -21,6 +21,13 @@ pub(crate) fn add(router: &mut ToolRouter<Features>) {
     let elicit = json!({"method": "elicitation/create", "params": params});
     let elicited = |answer: &Value| format!("action: {}", text(&answer["action"]));
     add_tool(router, "test_elicitation_sep1034_defaults", elicit, elicited);
+
+    let properties = json!({"name": {"type": "string"}});
+    let form = json!({"type": "object", "properties": properties, "required": ["name"]});
+    let params = json!({"mode": "form", "message": "What is your name?", "requestedSchema": form});
+    let elicit = json!({"method": "elicitation/create", "params": params});
+    let greeted = |answer: &Value| format!("Hello, {}!", text(&answer["content"]["name"]));
+    add_tool(router, "test_input_required_result_elicitation", elicit, greeted);
 
     let message = json!({"role": "user", "content": {"type": "text", "text": "How are you?"}});
     let sample = json!({"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": 100}});

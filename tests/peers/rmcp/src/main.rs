@@ -1,6 +1,7 @@
 //! The official Rust SDK, 3.x line. Usage: see ../README.md.
 
 mod asking;
+mod changing;
 mod play;
 mod server;
 

@@ -1,26 +1,65 @@
 //! Operations as data (../../../vectors/README.md, "Vectors for clients"), done by the client of
 //! the SDK.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService, ServiceError};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{IntoTransport, StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::Fallible;
 
-/// A user, a model and a folder. Keeps the latest progress, and the revision that the handshake
-/// offers.
+/// Longest time for something that a server announces.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A user, a model and a folder. Keeps the latest progress, the revision that the handshake offers,
+/// and what the server announces.
 #[derive(Clone, Default)]
 struct Host {
     progress: Arc<Mutex<Option<f64>>>,
     revision: ProtocolVersion,
+    inbox: Arc<Inbox>,
+}
+
+/// Changes and log messages, kept until one of them is asked for.
+#[derive(Default)]
+struct Inbox {
+    kept: Mutex<Vec<Value>>,
+    changed: Notify,
+}
+
+impl Inbox {
+    fn put(&self, announced: Value) {
+        self.kept().push(announced);
+        self.changed.notify_one();
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Value>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next that fits.
+    async fn take(&self, fits: impl Fn(&Value) -> bool) -> Result<Value, ServiceError> {
+        let taken = async {
+            loop {
+                let changed = self.changed.notified();
+                let place = self.kept().iter().position(&fits);
+                if let Some(place) = place {
+                    return self.kept().remove(place);
+                }
+                changed.await;
+            }
+        };
+        timeout(PATIENCE, taken).await.map_err(|_| ServiceError::Timeout { timeout: PATIENCE })
+    }
 }
 
 impl Host {
@@ -34,7 +73,10 @@ impl ClientHandler for Host {
     fn get_info(&self) -> ClientConfig {
         let info = Implementation::new("peer-rmcp", env!("CARGO_PKG_VERSION"));
         let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
-        let capabilities: ClientCapabilities = serde_json::from_value(capabilities).unwrap_or_default();
+        let mut capabilities: ClientCapabilities = serde_json::from_value(capabilities).unwrap_or_default();
+        if self.revision >= ProtocolVersion::V_2026_07_28 {
+            capabilities.extensions = ClientCapabilities::builder().enable_tasks().build().extensions;
+        }
         ClientConfig::new(capabilities, info).with_protocol_version(self.revision.clone())
     }
 
@@ -62,6 +104,26 @@ impl ClientHandler for Host {
     async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.progress);
     }
+
+    async fn on_logging_message(&self, message: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
+        self.inbox.put(json!({"level": message.level, "data": message.data}));
+    }
+
+    async fn on_resource_updated(&self, it: ResourceUpdatedNotificationParam, _: NotificationContext<RoleClient>) {
+        self.inbox.put(json!({"change": "resource", "uri": it.uri}));
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.inbox.put(json!({"change": "resourceList"}));
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.inbox.put(json!({"change": "tools"}));
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.inbox.put(json!({"change": "prompts"}));
+    }
 }
 
 type Client = RunningService<RoleClient, Host>;
@@ -71,18 +133,20 @@ pub(crate) async fn play(file: &str, target: &[String]) -> Fallible {
     let file: Value = serde_json::from_str(&std::fs::read_to_string(file)?)?;
     for part in file["plays"].as_array().ok_or("no plays")? {
         let start = Instant::now();
-        let client = match open(target, part["revision"].as_str().unwrap_or_default()).await {
+        let client = match open(target, part).await {
             Ok(client) => client,
             Err(error) => {
                 print(start, json!({"error": "transport", "message": error.to_string()}));
                 continue;
             }
         };
+        let level = serde_json::from_value(part["logLevel"].clone())?;
+        set_log_level(&client, level).await?;
         let spoken = client.peer_info().map(|info| info.protocol_version.to_string());
         print(start, json!({"connected": spoken}));
         for operation in part["do"].as_array().into_iter().flatten() {
             let start = Instant::now();
-            print(start, perform(&client, operation).await.unwrap_or_else(|error| failed(&error)));
+            print(start, perform(&client, level, operation).await.unwrap_or_else(|error| failed(&error)));
         }
         client.cancel().await?;
     }
@@ -104,14 +168,21 @@ fn failed(error: &ServiceError) -> Value {
     json!({"error": kind, "message": error.to_string()})
 }
 
-async fn open(target: &[String], revision: &str) -> Fallible<Client> {
+async fn open(target: &[String], part: &Value) -> Fallible<Client> {
+    let revision = part["revision"].as_str().unwrap_or_default();
     match target {
         [option, command, arguments @ ..] if option == "--stdio" => {
             let mut command = tokio::process::Command::new(command);
             command.args(arguments);
             connect(TokioChildProcess::new(command)?, revision).await
         }
-        [url] => connect(StreamableHttpClientTransport::from_uri(url.clone()), revision).await,
+        [url] => {
+            let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+            if let Some(token) = part["token"].as_str() {
+                config = config.auth_header(token);
+            }
+            connect(StreamableHttpClientTransport::from_config(config), revision).await
+        }
         _ => Err("neither a URL nor --stdio COMMAND".into()),
     }
 }
@@ -128,7 +199,10 @@ where
             let legacy_version = Some(ProtocolVersion::V_2025_11_25);
             ClientLifecycleMode::Auto { preferred_versions: modern, legacy_version }
         }
-        "2026-07-28" => ClientLifecycleMode::Discover { preferred_versions: modern },
+        "2026-07-28" => {
+            host.revision = ProtocolVersion::V_2026_07_28;
+            ClientLifecycleMode::Discover { preferred_versions: modern }
+        }
         legacy => {
             host.revision = serde_json::from_value(legacy.into())?;
             ClientLifecycleMode::Initialize
@@ -137,7 +211,22 @@ where
     Ok(host.serve_with_lifecycle(transport, lifecycle).await?)
 }
 
-async fn perform(client: &Client, operation: &Value) -> Result<Value, ServiceError> {
+#[expect(deprecated, reason = "logging is a feature of all revisions")]
+async fn set_log_level(client: &Client, level: LoggingLevel) -> Result<(), ServiceError> {
+    match client.peer_info() {
+        Some(server) if !is_modern(client) && server.capabilities.logging.is_some() => {
+            client.set_level(SetLevelRequestParams::new(level)).await
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_modern(client: &Client) -> bool {
+    client.peer_info().is_some_and(|server| server.protocol_version >= ProtocolVersion::V_2026_07_28)
+}
+
+#[expect(deprecated, reason = "logging is a feature of all revisions")]
+async fn perform(client: &Client, level: LoggingLevel, operation: &Value) -> Result<Value, ServiceError> {
     let Some((name, details)) = operation.as_object().and_then(|members| members.iter().next()) else {
         return Ok(json!({"error": "invalidArgument", "message": "an operation without a name"}));
     };
@@ -171,6 +260,22 @@ async fn perform(client: &Client, operation: &Value) -> Result<Value, ServiceErr
             let result = wire(&client.complete(params(details)?).await?);
             Ok(json!({"values": result["completion"]["values"]}))
         }
+        "request" => {
+            let method = details["method"].as_str().unwrap_or_default();
+            let request = CustomRequest::new(method, Some(details["params"].clone()));
+            let result = client.send_request(ClientRequest::CustomRequest(request)).await?;
+            Ok(json!({"result": wire(&result)}))
+        }
+        "notify" => {
+            let method = details["method"].as_str().unwrap_or_default();
+            let notification = CustomNotification::new(method, Some(details["params"].clone()));
+            client.send_notification(ClientNotification::CustomNotification(notification)).await?;
+            Ok(json!({"notified": true}))
+        }
+        "subscribe" => subscribe(client, details).await,
+        "log" => log(client, level, details).await,
+        "callInRounds" => call_in_rounds(client, details).await,
+        "callAsTask" => call_as_task(client, details).await,
         other => Ok(json!({"error": "unsupported", "message": format!("this peer has no operation {other}")})),
     }
 }
@@ -198,6 +303,114 @@ async fn call_tool(client: &Client, details: &Value) -> Result<Value, ServiceErr
         "text": result["content"][0]["text"], "isError": result["isError"] == true, "progress": progress,
         "content": result["content"], "structured": result["structuredContent"],
     }))
+}
+
+/// Calls a tool that changes something, and gives the first change.
+async fn subscribe(client: &Client, details: &Value) -> Result<Value, ServiceError> {
+    let (to, change) = (&details["to"], json!({"name": details["call"], "arguments": {}}));
+    if is_modern(client) {
+        let filter = json!({
+            "toolsListChanged": to.get("tools"), "promptsListChanged": to.get("prompts"),
+            "resourcesListChanged": to.get("resourceList"), "resourceSubscriptions": to.get("resources"),
+        });
+        let mut subscription = client.listen(params(&filter)?).await?;
+        client.call_tool(params(&change)?).await?;
+        let next = timeout(PATIENCE, subscription.next()).await;
+        let changed = next.map_err(|_| ServiceError::Timeout { timeout: PATIENCE })??;
+        return Ok(match changed {
+            Some(ServerNotification::ResourceUpdatedNotification(it)) => {
+                json!({"change": "resource", "uri": it.params.uri})
+            }
+            Some(ServerNotification::ToolListChangedNotification(_)) => json!({"change": "tools"}),
+            Some(ServerNotification::PromptListChangedNotification(_)) => json!({"change": "prompts"}),
+            Some(ServerNotification::ResourceListChangedNotification(_)) => json!({"change": "resourceList"}),
+            other => json!({"error": "protocol", "message": format!("{other:?}")}),
+        });
+    }
+    let inbox = &client.service().inbox;
+    inbox.kept().clear();
+    let uris: Vec<String> = params(to.get("resources").unwrap_or(&json!([])))?;
+    for uri in &uris {
+        #[expect(deprecated, reason = "the subscription of the legacy revisions")]
+        client.subscribe(SubscribeRequestParams::new(uri)).await?;
+    }
+    client.call_tool(params(&change)?).await?;
+    let changed = inbox
+        .take(|it| {
+            it["change"] == "resource" && !uris.is_empty()
+                || it["change"].as_str().is_some_and(|kind| to.get(kind).is_some())
+        })
+        .await?;
+    for uri in &uris {
+        #[expect(deprecated, reason = "the subscription of the legacy revisions")]
+        client.unsubscribe(UnsubscribeRequestParams::new(uri)).await?;
+    }
+    Ok(changed)
+}
+
+/// Calls a tool that logs, and gives the messages up to an error.
+#[expect(deprecated, reason = "logging is a feature of all revisions")]
+async fn log(client: &Client, level: LoggingLevel, details: &Value) -> Result<Value, ServiceError> {
+    let inbox = &client.service().inbox;
+    inbox.kept().clear();
+    let mut call: CallToolRequestParams = params(&json!({"name": details["call"], "arguments": {}}))?;
+    if is_modern(client) {
+        call.meta.get_or_insert_default().set_log_level(level);
+    }
+    client.call_tool(call).await?;
+    let mut logged = Vec::new();
+    loop {
+        let message = inbox.take(|it| it.get("level").is_some()).await?;
+        logged.push(message["data"].clone());
+        if message["level"] == "error" {
+            return Ok(json!({"logged": logged}));
+        }
+    }
+}
+
+/// Calls a tool, and answers its requests for input by their keys.
+async fn call_in_rounds(client: &Client, details: &Value) -> Result<Value, ServiceError> {
+    let mut asked: Vec<Value> = Vec::new();
+    let mut call = json!({"name": details["name"], "arguments": details["arguments"]});
+    loop {
+        let required = match client.call_tool_once(params(&call)?).await? {
+            CallToolResponse::InputRequired(required) => wire(&required),
+            CallToolResponse::Complete(result) => {
+                return Ok(json!({"asked": asked, "text": wire(&result)["content"][0]["text"]}));
+            }
+            other => return Ok(json!({"error": "protocol", "message": format!("{other:?}")})),
+        };
+        for answer in details["answers"].as_array().into_iter().flatten() {
+            let key = answer["key"].as_str().unwrap_or_default();
+            if required["inputRequests"].get(key).is_some() {
+                call["inputResponses"][key] = answer["response"].clone();
+                asked.push(key.into());
+            }
+        }
+        if let Some(state) = required.get("requestState") {
+            call["requestState"] = state.clone();
+        }
+    }
+}
+
+/// The task that a server makes of a call.
+async fn call_as_task(client: &Client, details: &Value) -> Result<Value, ServiceError> {
+    let created = match client.call_tool_once(params(details)?).await? {
+        CallToolResponse::Task(created) => wire(&created),
+        CallToolResponse::Complete(result) => {
+            return Ok(json!({"isTask": false, "text": wire(&result)["content"][0]["text"]}));
+        }
+        other => return Ok(json!({"error": "protocol", "message": format!("{other:?}")})),
+    };
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        let task = wire(&client.get_task(params(&json!({"taskId": created["taskId"]}))?).await?);
+        if task["status"] == "completed" {
+            return Ok(json!({"isTask": true, "text": task["result"]["content"][0]["text"]}));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Err(ServiceError::Timeout { timeout: PATIENCE })
 }
 
 fn parts<T: Serialize>(name: &str, items: &[T], part: &str) -> Value {

@@ -1,11 +1,13 @@
 //! The tools, resources and prompts of the peer server, and a completion.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::handler::server::router::{prompt::PromptRouter, tool::ToolRouter};
 use rmcp::handler::server::wrapper::{Json, Parameters};
 use rmcp::model::*;
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{
     ErrorData, Peer, RoleServer, ServerHandler, prompt, prompt_handler, prompt_router, tool, tool_handler, tool_router,
 };
@@ -14,12 +16,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::asking;
+use crate::{asking, changing};
 
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 const WAV: &str = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQgAAAAAAAAAAAAAAA==";
 const STATIC_TEXT: &str = "test://static-text";
 const STATIC_BINARY: &str = "test://static-binary";
+const COUNTED: &str = "test://counted-reads";
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
@@ -55,17 +58,26 @@ struct TwoArguments {
 }
 
 #[derive(Clone)]
+#[expect(deprecated, reason = "logging is a feature of all revisions")]
 pub(crate) struct Features {
+    log_level: Arc<Mutex<LoggingLevel>>,
     tool_router: ToolRouter<Self>,
     prompt_router: PromptRouter<Self>,
 }
 
 #[tool_router]
+#[expect(deprecated, reason = "logging is a feature of all revisions")]
 impl Features {
     pub(crate) fn new() -> Self {
         let mut tool_router = Self::tool_router();
         asking::add(&mut tool_router);
-        Self { tool_router, prompt_router: Self::prompt_router() }
+        changing::add(&mut tool_router);
+        Self { log_level: Arc::new(Mutex::new(LoggingLevel::Debug)), tool_router, prompt_router: Self::prompt_router() }
+    }
+
+    /// The least severe messages that the client of a legacy revision wants.
+    pub(crate) fn log_level(&self) -> LoggingLevel {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[tool(description = "Give the message back.")]
@@ -149,12 +161,45 @@ impl Features {
     }
 }
 
+#[expect(deprecated, reason = "logging and subscriptions are features of all revisions")]
 #[tool_handler(router = self.tool_router)]
 #[prompt_handler(router = self.prompt_router)]
 impl ServerHandler for Features {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder();
-        ServerConfig::new(capabilities.enable_tools().enable_resources().enable_prompts().enable_completions().build())
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts();
+        let capabilities = capabilities.enable_completions().enable_logging().enable_tool_list_changed();
+        let capabilities = capabilities.enable_prompts_list_changed().enable_resources_list_changed();
+        ServerConfig::new(capabilities.enable_resources_subscribe().enable_tasks().build())
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
+        Ok(())
+    }
+
+    async fn subscribe(&self, _: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn unsubscribe(&self, _: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        changing::listen(context).await;
+        Ok(())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(changing::TASKS.get_task(&request.task_id)?))
     }
 
     async fn list_resources(
@@ -165,6 +210,8 @@ impl ServerHandler for Features {
         Ok(ListResourcesResult::with_all_items(vec![
             Resource::new(STATIC_TEXT, "static-text").with_mime_type("text/plain"),
             Resource::new(STATIC_BINARY, "static-binary").with_mime_type("image/png"),
+            Resource::new(changing::WATCHED, "watched-resource").with_mime_type("text/plain"),
+            Resource::new(COUNTED, "counted-reads").with_mime_type("text/plain"),
         ]))
     }
 
@@ -187,6 +234,12 @@ impl ServerHandler for Features {
         let contents = match (&*uri, id) {
             (STATIC_TEXT, _) => ResourceContents::text("This is the content of the static text resource.", &uri),
             (STATIC_BINARY, _) => ResourceContents::blob(PNG, &uri).with_mime_type("image/png"),
+            (changing::WATCHED, _) => ResourceContents::text("Watched resource content", &uri),
+            (COUNTED, _) => {
+                static READS: AtomicU32 = AtomicU32::new(1);
+                let read = ResourceContents::text(format!("read {}", READS.fetch_add(1, Ordering::Relaxed)), &uri);
+                return Ok(ReadResourceResult::new(vec![read]).with_ttl_ms(60_000).into());
+            }
             (_, Some(id)) => {
                 let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
                 ResourceContents::text(data.to_string(), &uri).with_mime_type("application/json")
