@@ -163,8 +163,11 @@ async fn a_framework_shuts_down_when_the_service_is_closed_though_clients_hold_t
         let (quick, slow) = (client.clone(), client.clone());
         let slow = tokio::spawn(async move { slow.call_tool("endless", json!({})).await });
         sleep(Duration::from_millis(100)).await;
-        let quick = tokio::spawn(async move { quick.call_tool("steps", json!({})).await });
-        sleep(Duration::from_millis(5)).await;
+        let begun = Arc::new(tokio::sync::Notify::new());
+        let heard = Arc::clone(&begun);
+        let options = RequestOptions::default().with_on_progress(Some(Arc::new(move |_| heard.notify_one())));
+        let quick = tokio::spawn(async move { quick.call_tool_with("steps", json!({}), &options).await });
+        begun.notified().await;
         signal.send(()).unwrap();
         assert_eq!(quick.await.unwrap().unwrap().joined_text(), "done", "{revision}: it may end until the deadline");
         timeout(Duration::from_secs(10), serving).await.expect(revision).unwrap().unwrap();

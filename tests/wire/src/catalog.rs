@@ -105,7 +105,9 @@ fn sender(schema: &Schema, direction: Direction) -> Result<Sender, String> {
     for notification in union("Notification") {
         notifications.insert(method(schema, notification)?, notification);
     }
-    Ok(Sender { requests, notifications, results: union("Result") })
+    // The unions of 2025-11-25 lack the task that either side may answer a request by.
+    let results = union("Result").into_iter().chain(schema.definition("CreateTaskResult")).collect();
+    Ok(Sender { requests, notifications, results })
 }
 
 fn method(schema: &Schema, message: NodeId) -> Result<String, String> {

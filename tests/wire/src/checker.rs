@@ -137,10 +137,10 @@ impl Check<'_> {
                 self.validate(known, value);
                 find_unknown_fields(self.catalog, value, &[known, envelope], "", &mut self.found);
             }
-            None if is_of_vendor(method) => {}
             None if self.may_be_of_an_extension() => {
                 find_unknown_fields(self.catalog, value, &[envelope], "", &mut self.found);
             }
+            None if is_of_vendor(method) => {}
             None => self.unknown_method("/method", method, self.record.direction, has_it),
         }
     }

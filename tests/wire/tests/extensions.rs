@@ -262,7 +262,7 @@ fn where_nothing_tells_what_was_negotiated_everything_may_have_been() {
 
 #[test]
 fn of_extensions_that_nothing_is_known_of_only_the_envelope_is_checked() {
-    let mine = || request(V2026_07_28, ClientToServer, "com.example/do", json!({"anything": 1}));
+    let mine = || request(V2026_07_28, ClientToServer, "example/do", json!({"anything": 1}));
     let result = || answer("tools/call", json!({"anything": 1})).with("/result/resultType", json!("com.example/mine"));
     for message in [mine(), result()] {
         assert!(!message.clone().check().is_empty());

@@ -21,6 +21,9 @@ use std::{
 /// The most tasks whose handlers run at once.
 const MAX_RUNNING: usize = 64;
 
+/// The most requests that wait for the outcome of one task.
+const MAX_WAITING: usize = 16;
+
 /// The pause between two polls that servers are asked for. They are also notified.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -182,6 +185,9 @@ impl HostTasks {
         let mut table = self.0.lock();
         let task = table.get_mut(id)?;
         if task.outcome.is_none() {
+            if task.waiting.len() >= MAX_WAITING {
+                return Err(RpcError::busy(&format!("{MAX_WAITING} requests wait for the result of the task {id}")));
+            }
             task.waiting.push(request.clone());
         }
         Ok(task.outcome.clone())
@@ -277,5 +283,25 @@ impl HostTask {
         let mut shown = self.to_json();
         project::project_task(&mut shown, Revision::V2025_11_25);
         shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_wait_for_one_task_are_bounded() {
+        let tasks = HostTasks::default();
+        let bounds = TaskBounds { tasks: 1, bytes: 1000 };
+        let task = tasks.begin(Duration::from_secs(9), Duration::ZERO, bounds).unwrap().id;
+        let fetch = |number| tasks.fetch(&task, &RequestId::Integer(number));
+        for number in 0..MAX_WAITING as i64 {
+            assert!(fetch(number).unwrap().is_none());
+        }
+        assert!(fetch(99).unwrap_err().message.contains("wait for the result"));
+        let ended = tasks.finish(&task, Ok(RawJson::empty_object()), Duration::ZERO, bounds).unwrap();
+        assert_eq!(ended.waiting.len(), MAX_WAITING);
+        assert!(fetch(100).unwrap().is_some());
     }
 }

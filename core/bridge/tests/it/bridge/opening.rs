@@ -81,12 +81,15 @@ fn errors_of_every_function_name_what_is_wrong() {
         (json!({"method": 5}), "method"),
         (json!({"method": "tools/list", "timeoutMs": -1}), "timeoutMs"),
         (json!({"method": "tools/list", "params": [1]}), "params"),
-        (json!({"method": "tools/nonsense"}), "tools/nonsense"),
+        (json!({"method": "roots/list"}), "roots/list"),
     ] {
         invalid(host.port.request(connection, json.to_string().as_bytes()).map(drop), named);
     }
     assert_eq!(host.port.request(server, br#"{"method":"tools/list"}"#).unwrap_err().kind, ErrorKind::Closed);
-    invalid(host.port.notify(connection, br#"{"method":"notifications/nonsense"}"#), "notifications/nonsense");
+    invalid(
+        host.port.notify(connection, br#"{"method":"notifications/tools/list_changed"}"#),
+        "notifications/tools/list_changed",
+    );
     invalid(host.port.notify(connection, b"{}"), "method");
     invalid(host.port.describe(12345).map(drop), "12345");
 }
@@ -335,7 +338,7 @@ fn requests_wait_for_their_connection() {
     let connection = host.open(json!({"client": {}, "transport": process("server", &File::new())}));
     let echo = |message: &str| host.call(connection, "echo", json!({"message": message}));
     let (first, cancelled, second) = (echo("first"), echo("cancelled"), echo("second"));
-    let wrong = host.request(connection, json!({"method": "tools/nonsense"}));
+    let wrong = host.request(connection, json!({"method": "roots/list"}));
     host.port.cancel(cancelled, "").unwrap();
     assert_eq!(text(&body(&host.reply(first))), "first");
     assert_eq!(text(&body(&host.reply(second))), "second");

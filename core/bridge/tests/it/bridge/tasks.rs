@@ -115,7 +115,7 @@ fn tsk_31_a_task_that_cannot_be_is_an_error_with_a_reason() {
     assert_eq!(body(&host.reply(plain)), Value::Null, "there is no task of it");
     assert_eq!(text(&body(&host.reply(of_task(&host, plain, "result")))), "hi");
     let error = host.port.request(plain, br#"{"method": "tools/list"}"#).unwrap_err();
-    assert_eq!(error.message, "request: a task has the requests next, result and cancel, not tools/list");
+    assert_eq!(error.message, "request: a task has the requests next, result, respond and cancel, not tools/list");
 
     let before = host.connection_of(server, "2025-06-18");
     let error = host.failure(start(&host, before, json!({"taskId": "nobody"})));
