@@ -4,6 +4,7 @@
 use super::{Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response};
 use crate::protocol::{RawJson, RequestId, RpcError, error::code};
 use bytes::Bytes;
+use memchr::memchr2;
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, SeqAccess, Visitor},
@@ -306,7 +307,7 @@ fn scan(text: &[u8], bounds: FrameBounds) -> Result<usize, String> {
 }
 
 /// The bytes that begin a string, or count.
-const STRUCTURAL: [bool; 256] = {
+static STRUCTURAL: [bool; 256] = {
     let mut table = [false; 256];
     let (bytes, mut index) = (b"\"{}[],", 0);
     while index < bytes.len() {
@@ -318,7 +319,7 @@ const STRUCTURAL: [bool; 256] = {
 
 /// The text behind the end of a string that has begun.
 fn behind_string(mut text: &[u8]) -> &[u8] {
-    while let Some(position) = text.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+    while let Some(position) = end_or_escape(text) {
         if text[position] == b'"' {
             return &text[position + 1..];
         }
@@ -326,6 +327,17 @@ fn behind_string(mut text: &[u8]) -> &[u8] {
     }
     &[]
 }
+
+/// The first quote or backslash. Most strings are short, and vector instructions take longer for
+/// them than a loop.
+fn end_or_escape(text: &[u8]) -> Option<usize> {
+    let (near, far) = text.split_at(text.len().min(SHORT));
+    let found = near.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+    found.or_else(|| memchr2(b'"', b'\\', far).map(|position| SHORT + position))
+}
+
+/// Bytes of a string that is short.
+const SHORT: usize = 16;
 
 #[cfg(test)]
 mod tests;
