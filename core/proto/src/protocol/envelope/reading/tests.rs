@@ -228,7 +228,7 @@ fn depth(value: &Value) -> usize {
 }
 
 fn values() -> impl Strategy<Value = Value> {
-    let text = || prop::collection::vec(prop::sample::select(vec!["[", "{", "}", "]", "\"", "\\", "x"]), 0..5);
+    let text = || prop::collection::vec(prop::sample::select(vec!["[", "{", "}", "]", "\"", "\\", "x"]), 0..24);
     let leaf = prop_oneof![text().prop_map(|parts| parts.concat().into()), Just(Value::Null)];
     leaf.prop_recursive(8, 60, 4, move |inner| {
         let members = prop::collection::vec((text(), inner.clone()), 0..4);
