@@ -124,6 +124,8 @@ mod kept_log;
 pub mod prelude;
 #[cfg(any(feature = "client", feature = "child-process", feature = "http-client"))]
 mod printable;
+#[cfg(any(feature = "client", feature = "server"))]
+mod race;
 mod random;
 pub mod runtime;
 #[cfg(feature = "server")]

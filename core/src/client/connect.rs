@@ -10,7 +10,6 @@ use super::{
     inner::ClientInner,
     link::{Connector, LinkMessage, RequestHead},
     options::ClientOptions,
-    race::until,
     reply::{ReplyTo, Waiter},
     roots::check_roots,
     server_description::ServerDescription,
@@ -21,6 +20,7 @@ use crate::{
         RevisionChoice, later,
     },
     protocol::{Era, method},
+    race::until,
     runtime::Runtime,
     wire_log::Direction,
 };

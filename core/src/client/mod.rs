@@ -30,7 +30,6 @@ mod options;
 mod output_schemas;
 mod pages;
 mod pauses;
-mod race;
 mod reconnect;
 mod reconnecting;
 mod repeat_on_mismatch;

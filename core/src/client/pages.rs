@@ -5,12 +5,12 @@ use super::{
     error::ClientError,
     flight::{Flight, InFlight},
     options::RequestOptions,
-    race::unless,
     reply::{ReplyTo, forwarding},
 };
 use crate::{
     engine::later,
     protocol::{RawJson, error::code, method::Method},
+    race::unless,
     runtime::Promise,
     sync::Mutex,
 };

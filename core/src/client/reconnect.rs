@@ -3,10 +3,11 @@
 //! Requests in flight have failed by then, because the server may have acted on them: nothing is
 //! sent twice.
 
-use super::{error::ClientError, failure::LinkFailure, inner::ClientInner, link::LinkMessage, race::until};
+use super::{error::ClientError, failure::LinkFailure, inner::ClientInner, link::LinkMessage};
 use crate::{
     engine::{NegotiationError, Probe, ProbeOutcome, later},
     protocol::{Era, Revision, method},
+    race::until,
 };
 use std::{
     sync::{Arc, atomic::Ordering},

@@ -9,12 +9,12 @@ use super::{
     inner::ClientInner,
     input_required::{InputRequired, InputResponses},
     options::{InputMode, RequestOptions},
-    race::{all, unless},
     reply::ReplyTo,
     server_requests::Unanswered,
 };
 use crate::{
     protocol::{RawJson, input::check_received},
+    race::{all, unless},
     runtime::Promise,
 };
 use serde_json::Value;

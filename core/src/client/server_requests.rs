@@ -5,7 +5,6 @@ use super::{
     handlers::ServerRequest,
     host::{Run, as_raw},
     inner::ClientInner,
-    race::{guarded, unless, until},
 };
 use crate::{
     engine::{IncomingRequest, later},
@@ -15,6 +14,7 @@ use crate::{
         method,
         model::{Implementation, ListRootsResult},
     },
+    race::{guarded, unless, until},
     runtime::BoxedTask,
 };
 use serde_json::Value;

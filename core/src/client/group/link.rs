@@ -3,13 +3,14 @@
 
 use super::{member::Member, members::GroupMembers, rewriting, tasks::GroupTasks};
 use crate::{
-    client::{ClientError, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions, race::unless},
+    client::{ClientError, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions},
     protocol::{
         RawJson, RequestId, Revision, RpcError,
         envelope::{Frame, FrameBounds, Message, Request, encode_error, encode_notification, encode_result},
         method,
         model::Implementation,
     },
+    race::unless,
     runtime::{BoxedTask, Promise},
     sync::Mutex,
     wire_log::Transport,

@@ -8,8 +8,9 @@ use super::{
     subscriptions::MemberSubscriptions,
 };
 use crate::{
-    client::{Client, ClientError, ClientEvents, Connector, RequestOptions, race::unless},
+    client::{Client, ClientError, ClientEvents, Connector, RequestOptions},
     protocol::{Era, RawJson, RequestId, method, model::LoggingLevel},
+    race::unless,
     runtime::Promise,
     sync::Mutex,
 };

@@ -17,9 +17,12 @@ struct Current {
 
 impl GroupSettings {
     /// The options of a group as its connections have them: all of them report changes of their
-    /// lists.
+    /// lists, and their results are checked once, by the client of the group.
     pub(super) fn new(options: &ClientOptions) -> Self {
-        Self(Mutex::new(Current { options: options.clone().with_listen(true), version: 0 }))
+        Self(Mutex::new(Current {
+            options: options.clone().with_listen(true).with_validate_results(false),
+            version: 0,
+        }))
     }
 
     /// The options, and their version.

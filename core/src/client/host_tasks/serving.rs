@@ -5,11 +5,11 @@ use crate::{
     client::{
         host::{Run, as_raw},
         inner::ClientInner,
-        race::unless,
         server_requests::Unanswered,
     },
     engine::{IncomingRequest, TaskMetadata, later},
     protocol::{RawJson, RequestId, RpcError, meta, method},
+    race::unless,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

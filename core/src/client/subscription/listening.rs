@@ -5,7 +5,7 @@ use super::entry::{ChangeReceiver, SubscriptionEntry};
 use crate::{
     client::{
         client::Client, error::ClientError, error_kinds::ErrorKind, flight::InFlight, inner::ClientInner,
-        options::RequestOptions, race::until, reply::ReplyTo,
+        options::RequestOptions, reply::ReplyTo,
     },
     engine::later,
     protocol::{
@@ -14,6 +14,7 @@ use crate::{
         method,
         model::{JsonObject, SubscriptionFilter},
     },
+    race::until,
     runtime::Promise,
 };
 use serde::Deserialize;

@@ -15,11 +15,11 @@ use crate::{
         flight::{Flight, InFlight},
         inner::ClientInner,
         options::{ProgressHook, RequestOptions},
-        race::unless,
         reply::ReplyTo,
         rounds::RepeatedCall,
     },
     protocol::{RawJson, RpcError, method, model::Task},
+    race::unless,
     runtime::Promise,
 };
 use indexmap::IndexMap;

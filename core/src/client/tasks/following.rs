@@ -12,7 +12,6 @@ use crate::{
         error_kinds::ErrorKind,
         input_required::InputRequired,
         options::{InputMode, RequestOptions},
-        race::{unless, until},
     },
     engine::later,
     protocol::{
@@ -21,6 +20,7 @@ use crate::{
         method,
         model::{SubscriptionFilter, Task, TaskStatus},
     },
+    race::{unless, until},
     runtime::BoxedTask,
 };
 use serde_json::{Value, json};

@@ -5,10 +5,10 @@ use crate::{
         error::ClientError,
         inner::ClientInner,
         input_required::InputRequired,
-        race::all,
         rounds::{check, no_input},
     },
     protocol::{RawJson, model::JsonObject},
+    race::all,
     runtime::BoxedTask,
 };
 use std::{

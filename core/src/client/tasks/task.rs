@@ -6,14 +6,13 @@ use super::{
     state::{ClientTaskState, Handle, Place},
 };
 use crate::{
-    client::{
-        client::Client, error::ClientError, input_required::InputResponses, options::RequestOptions, race::until,
-    },
+    client::{client::Client, error::ClientError, input_required::InputResponses, options::RequestOptions},
     engine::later,
     protocol::{
         RawJson, RevisionFeature, method,
         model::{CallToolResult, Task, TaskStatus},
     },
+    race::until,
     sync::Mutex,
 };
 use futures_core::Stream;

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     engine::{RequestTimeout, later},
     protocol::{RawJson, RequestId, RpcError, method, model::TaskStatus},
+    race::unless,
     runtime::Promise,
     server::handlers::{ClientRequestError, HookId, InputKind, InputRequest, RequestState, read_answer},
     sync::Mutex,
@@ -15,10 +16,7 @@ use crate::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
-    future::{Future, poll_fn},
-    pin::pin,
     sync::{Arc, OnceLock},
-    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -129,7 +127,7 @@ impl InputTask {
             let id = task.id.clone();
             let change = input.context.connection.watch_task(&id);
             let stop = input.stop.kept();
-            let outcome = first(stop, input.follow(task, &change)).await;
+            let outcome = unless(stop, input.follow(task, &change)).await;
             input.context.connection.unwatch_task(&id);
             match outcome {
                 Some(Err(ClientRequestError::Timeout)) => input.give_up(ClientRequestError::Timeout),
@@ -146,7 +144,7 @@ impl InputTask {
         while task.status == TaskStatus::Working {
             let named = task.poll_interval.map_or(POLL_INTERVAL, Duration::from_millis);
             let due = later(runtime.now(), named.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL)).min(self.deadline);
-            first(runtime.sleep_until(due), change.kept()).await;
+            unless(runtime.sleep_until(due), change.kept()).await;
             let state = self.ask(method::TASKS_GET, &task.id).await?;
             let wrong = |problem| ClientRequestError::Invalid(format!("{}: {problem}", method::TASKS_GET));
             task = PolledTask { id: task.id, ..state.read().map_err(wrong)? };
@@ -209,16 +207,6 @@ impl InputTask {
             tracing::debug!(target: "trunkline", "a task of the client was not cancelled: {error}");
         }
     }
-}
-
-/// The value of a future, unless another ends before.
-async fn first<T>(end: impl Future<Output = ()>, future: impl Future<Output = T>) -> Option<T> {
-    let (mut end, mut future) = (pin!(end), pin!(future));
-    poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending => end.as_mut().poll(context).map(|()| None),
-    })
-    .await
 }
 
 #[cfg(test)]

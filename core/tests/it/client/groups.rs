@@ -619,6 +619,33 @@ async fn a_connection_that_is_lost_while_its_user_is_asked_leaves_no_clock_behin
     assert_eq!(second.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
 }
 
+/// By the client of the group, under the name that the caller knows, and by it alone.
+#[tokio::test]
+async fn tool_14_results_of_servers_are_checked_for_the_group() {
+    let fake = Fake::process(|peer, message| match message["method"].as_str() {
+        Some("initialize") => {
+            let info = json!({"name": "fake", "version": "1"});
+            let capabilities = json!({"tools": {}});
+            let version = "2025-11-25";
+            peer.result(message, json!({"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}));
+        }
+        Some("tools/list") => {
+            let output = json!({"type": "object", "required": ["high"]});
+            let tool = json!({"name": "x", "inputSchema": {"type": "object"}, "outputSchema": output});
+            peer.result(message, json!({"tools": [tool]}));
+        }
+        Some("tools/call") => peer.result(message, json!({"content": [], "structuredContent": {"low": 1}})),
+        _ => {}
+    });
+    let place: NamedServer = ("m".to_owned(), Ok(Arc::new(Shared(Arc::clone(&fake)))));
+    let runtime = Arc::new(TestRuntime(Arc::clone(&fake.clock)));
+    let group = ClientGroup::open(runtime, [place], pinned(Revision::V2025_11_25), Arc::new(())).await.unwrap();
+    assert!(soon(group.call_tool("m__x", ())).await.is_ok(), "nothing is listed yet");
+    soon(group.list_tools()).await.unwrap();
+    let error = soon(group.call_tool("m__x", ())).await.unwrap_err().to_string();
+    assert!(error.contains("\"m__x\"") && error.contains("high"), "{error}");
+}
+
 #[tokio::test]
 async fn an_opening_that_is_given_up_connects_to_nothing_more() {
     let refusals = || Arc::new(AtomicUsize::new(usize::MAX));

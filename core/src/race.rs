@@ -10,12 +10,12 @@ use std::{
 };
 
 /// A future that ends at a time, whichever comes first.
-pub(super) async fn until<T>(runtime: &dyn Runtime, at: Instant, future: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn until<T>(runtime: &dyn Runtime, at: Instant, future: impl Future<Output = T>) -> Option<T> {
     unless(runtime.sleep_until(at), future).await
 }
 
 /// A future that ends when another does, whichever comes first.
-pub(super) async fn unless<T>(end: impl Future<Output = ()>, future: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn unless<T>(end: impl Future<Output = ()>, future: impl Future<Output = T>) -> Option<T> {
     let (mut end, mut future) = (pin!(end), pin!(future));
     poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(value) => Poll::Ready(Some(value)),
@@ -25,7 +25,7 @@ pub(super) async fn unless<T>(end: impl Future<Output = ()>, future: impl Future
 }
 
 /// The values of all futures, which run together, or the first error.
-pub(super) async fn all<T, E>(mut tasks: Vec<BoxedTask<Result<T, E>>>) -> Result<Vec<T>, E> {
+pub(crate) async fn all<T, E>(mut tasks: Vec<BoxedTask<Result<T, E>>>) -> Result<Vec<T>, E> {
     let mut values: Vec<Option<T>> = tasks.iter().map(|_| None).collect();
     poll_fn(|context| {
         for (task, value) in tasks.iter_mut().zip(&mut values) {
@@ -45,7 +45,7 @@ pub(super) async fn all<T, E>(mut tasks: Vec<BoxedTask<Result<T, E>>>) -> Result
 }
 
 /// The value of a future; `None`: it panicked.
-pub(super) async fn guarded<T>(future: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn guarded<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
