@@ -119,6 +119,8 @@ pub mod bridge_support;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod client_auth;
+#[cfg(any(feature = "client", feature = "server"))]
+mod composition;
 #[cfg(all(test, feature = "full"))]
 mod kept_log;
 pub mod prelude;

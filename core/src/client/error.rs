@@ -2,6 +2,7 @@
 
 use super::{error_kinds::ErrorKind, failure::LinkFailure, input_required::InputRequired};
 use crate::{
+    composition::rewriting::RewriteError,
     engine::NegotiationError,
     protocol::{
         RpcError,
@@ -87,6 +88,15 @@ pub enum ClientError {
     /// A limit was reached.
     #[error("Busy: {0}")]
     Busy(String),
+}
+
+impl From<RewriteError> for ClientError {
+    fn from(error: RewriteError) -> Self {
+        match error {
+            RewriteError::Unwritable(text) => Self::Invalid(text),
+            RewriteError::Nameless(_) => Self::InvalidResponse(error.to_string()),
+        }
+    }
 }
 
 impl From<NoResult> for ClientError {

@@ -198,6 +198,12 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_middleware(entry).map(drop))
     }
 
+    /// Shows the features of another server of this process; see [`Server::mount`].
+    pub fn mount(self, prefix: impl Into<String>, other: &Server) -> Self {
+        let (prefix, other) = (prefix.into(), other.clone());
+        self.adding(move |server| server.mount(&prefix, &other).map(drop))
+    }
+
     /// Adds an agent skill.
     #[cfg(feature = "skills")]
     pub fn add_skill(self, entry: super::SkillDefinition) -> Self {

@@ -4,12 +4,14 @@ use super::{
     methods,
     options::ServerOptions,
     registry::{
-        Addition, Category, CompletionDefinition, Listed, MiddlewareDefinition, PromptDefinition, ProviderDefinition,
-        RegisterError, RegistryKey, ResourceDefinition, ResourceTemplateDefinition, SkillDefinition, Snapshot,
-        ToolDefinition,
+        Addition, Category, CompletionDefinition, Listed, MiddlewareDefinition, MountSource, PromptDefinition,
+        ProviderDefinition, RegisterError, RegisteredMount, RegistryKey, ResourceDefinition,
+        ResourceTemplateDefinition, SkillDefinition, Snapshot, ToolDefinition,
     },
     request::{self, RequestContext, Services},
-    session::{Connection, ConversationStart, Dispatch, Origin, Outbound, PendingNotifications, ServerState},
+    session::{
+        Connection, ConversationStart, Dispatch, LocalMount, Origin, Outbound, PendingNotifications, ServerState,
+    },
     typed::IntoDefinition,
 };
 use crate::{
@@ -125,6 +127,43 @@ impl Server {
         self.state().add(Addition::Middleware(middleware)).map(|()| RegistryKey::Hook(number))
     }
 
+    /// Shows the features of another server of this process as features of this one: those that it
+    /// has, and what is added to it or removed from it later. Its tools and prompts are
+    /// `prefix__name`, its resources `prefix+uri`, as in a [`crate::ClientGroup`]; an empty prefix
+    /// leaves names and URIs as they are, for one server. Gives the argument of [`Self::remove`].
+    ///
+    /// Its middleware runs for its own features, inside the middleware of this server. The options
+    /// are those of this server.
+    ///
+    /// ```
+    /// use trunkline::{Client, Server};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let weather = Server::builder("weather", "1.0.0").tool("forecast", "Forecast.", async || "sun").build();
+    /// let all = Server::builder("all", "1.0.0").build();
+    /// let mounted = all.mount("weather", &weather)?;
+    /// let client = Client::connect(&all).await?;
+    /// assert_eq!(client.list_tools().await?[0].name, "weather__forecast");
+    /// all.remove(&mounted);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the prefix is taken, or has other signs than letters, digits, `-` and `_`, and if the
+    /// server is mounted here already, is this one, or has this one mounted in it.
+    pub fn mount(&self, prefix: &str, other: &Self) -> Result<RegistryKey, RegisterError> {
+        let local = LocalMount::new(self.state(), other.state(), prefix)?;
+        self.add_mount(prefix, MountSource::Local(Arc::new(local)))
+    }
+
+    pub(crate) fn add_mount(&self, prefix: &str, source: MountSource) -> Result<RegistryKey, RegisterError> {
+        let number = self.state().next_number();
+        let mount = RegisteredMount::new(number, prefix.to_owned(), source);
+        self.state().add(Addition::Mount(mount)).map(|()| RegistryKey::Hook(number))
+    }
+
     /// Registers an agent skill, as resources and by the skills extension; as [`Self::add_tool`].
     ///
     /// # Errors
@@ -226,7 +265,7 @@ impl Dispatch for ServerInner {
     }
 
     fn visible_tasks(&self, info: &RequestInfo, ids: BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError> {
-        if !self.state.snapshot().has_tasks {
+        if !self.state.snapshot().offers().tasks {
             return Ok(None);
         }
         request::visible_tasks(&self.services.tasks, info, ids).map(Some)

@@ -37,7 +37,7 @@ impl Server {
         // A request without a name is refused where it would be served.
         let named = request.params.as_ref().and_then(|params| params.parse::<Named<'_>>().ok());
         let snapshot = self.snapshot();
-        let tool = named.and_then(|named| snapshot.tools.get(&named.name).cloned());
+        let tool = named.and_then(|named| snapshot.tool(&named.name));
         tool.map(|tool| tool.scopes.clone()).unwrap_or_default()
     }
 }

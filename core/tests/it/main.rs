@@ -5,6 +5,7 @@
 
 mod apps;
 mod client;
+mod composition;
 mod features;
 mod hooks;
 mod log;

@@ -1,8 +1,8 @@
 //! The one stream of notifications that comes from the servers of a group.
 
-use super::rewriting;
 use crate::{
     client::Inbox,
+    composition::rewriting,
     protocol::{RawJson, envelope::encode_notification, method},
     runtime::Runtime,
     sync::Mutex,

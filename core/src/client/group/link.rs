@@ -1,9 +1,10 @@
 //! The link of a group: its client sends requests as to one server, and each goes to the server
 //! that it is for.
 
-use super::{member::Member, members::GroupMembers, rewriting, tasks::GroupTasks};
+use super::{member::Member, members::GroupMembers, tasks::GroupTasks};
 use crate::{
     client::{ClientError, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions},
+    composition::rewriting,
     protocol::{
         RawJson, RequestId, Revision, RpcError,
         envelope::{Frame, FrameBounds, Message, Request, encode_error, encode_notification, encode_result},

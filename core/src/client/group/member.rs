@@ -2,13 +2,13 @@
 
 use super::{
     changes::GroupChanges,
-    names,
     pauses::{MemberPauses, MemberRequest},
     settings::GroupSettings,
     subscriptions::MemberSubscriptions,
 };
 use crate::{
     client::{Client, ClientError, ClientEvents, Connector, RequestOptions},
+    composition::names,
     protocol::{Era, RawJson, RequestId, method, model::LoggingLevel},
     race::unless,
     runtime::Promise,

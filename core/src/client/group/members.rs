@@ -3,11 +3,11 @@
 use super::{
     changes::GroupChanges,
     member::{Member, MemberPlace},
-    names, rewriting,
     settings::GroupSettings,
 };
 use crate::{
     client::{Client, ClientError, RequestOptions},
+    composition::{names, rewriting},
     protocol::{
         RawJson, RpcError, extension,
         method::{self, Method},
@@ -181,7 +181,7 @@ impl GroupMembers {
     /// The server of a resource, and the server's own URI for it.
     pub(super) fn owner_of_uri(&self, public: &str) -> Result<(Arc<Member>, String), ClientError> {
         let found = names::split_uri(public).and_then(|(prefix, uri)| Some((self.of_prefix(prefix)?, uri)));
-        found.map(|(member, uri)| (member, uri.to_owned())).ok_or_else(|| {
+        found.map(|(member, uri)| (member, uri.into_owned())).ok_or_else(|| {
             self.unknown(&format!("no resource {public:?}; URIs of a group begin with the name of the server and +"))
         })
     }

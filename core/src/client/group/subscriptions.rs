@@ -1,9 +1,10 @@
 //! The subscriptions of a group to the resources of one server. They work on every revision: the
 //! client of the server makes them, and its changes become notifications of the group.
 
-use super::{changes::GroupChanges, names};
+use super::changes::GroupChanges;
 use crate::{
     client::{Client, ClientError, Subscription},
+    composition::names,
     protocol::model::ChangeKind,
     sync::Mutex,
 };

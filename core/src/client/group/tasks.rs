@@ -1,12 +1,9 @@
 //! Tasks of a group: each is one of a server, under an id of the group.
 
-use super::{
-    changes::GroupChanges,
-    member::Member,
-    rewriting::{self, ObjectMembers},
-};
+use super::{changes::GroupChanges, member::Member};
 use crate::{
     client::{Client, ClientError, ClientTask, RequestOptions},
+    composition::rewriting::{self, ObjectMembers},
     protocol::{RawJson, method},
     sync::Mutex,
 };

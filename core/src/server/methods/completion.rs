@@ -1,5 +1,6 @@
 //! `completion/complete`, up to the handler.
 
+use super::mounted;
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError},
@@ -35,7 +36,7 @@ struct ReceivedContext {
 
 pub(super) fn complete(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     // CMP-03: a server without completions says so.
-    if !context.snapshot.completes {
+    if !context.snapshot.offers().completions {
         return Err(RpcError::method_not_found(context.method));
     }
     let wrong = |problem: &dyn std::fmt::Display| RpcError::invalid_params(format!("completion/complete: {problem}"));
@@ -58,12 +59,36 @@ pub(super) fn complete(context: &RequestContext, params: Option<&RawJson>) -> Re
             Ok(Routed::Run(Arc::new(Completing { handler: Arc::clone(handler), argument: name.clone() }), input))
         }
         None => {
+            if let Some(routed) = of_mount(context, &reference, raw) {
+                return routed;
+            }
             check_reference(context, &reference, name)?;
             // An argument that exists and that nobody completes has no suggestions.
             let nothing = json!({"completion": {"values": [], "total": 0, "hasMore": false}});
             Ok(Routed::Answer(context.results().seal_object(nothing, context.info.revision)))
         }
     }
+}
+
+/// The way of a completion for something that a mounted server with completions may have.
+fn of_mount(
+    context: &RequestContext,
+    reference: &CompletionTarget,
+    params: &RawJson,
+) -> Option<Result<Routed, RpcError>> {
+    let snapshot = &context.snapshot;
+    let (registered, found, member) = match reference {
+        CompletionTarget::Prompt(name) => {
+            (snapshot.has(Category::Prompts, name), snapshot.mount_of_name(Category::Prompts, name)?, "name")
+        }
+        CompletionTarget::Resource(uri) => {
+            let registered = snapshot.has(Category::ResourceTemplates, uri) || snapshot.has(Category::Resources, uri);
+            (registered, snapshot.mount_of_uri(uri)?, "uri")
+        }
+    };
+    let (mount, own) = found;
+    let sent = !registered && mount.offers().completions;
+    sent.then(|| mounted::completion(mount, params, member, &own))
 }
 
 /// CMP-03: what does not exist cannot be completed.
@@ -86,7 +111,12 @@ fn check_reference(context: &RequestContext, reference: &CompletionTarget, argum
         CompletionTarget::Prompt(name) => format!("prompt {name}"),
         CompletionTarget::Resource(uri) => format!("resource template {uri}"),
     };
-    if has_argument || (!known && provided) {
+    // One whose arguments nobody completes, or a server without completions, has no suggestions.
+    let elsewhere = match reference {
+        CompletionTarget::Prompt(name) => snapshot.mount_of_name(Category::Prompts, name).is_some(),
+        CompletionTarget::Resource(uri) => snapshot.mount_of_uri(uri).is_some(),
+    };
+    if has_argument || (!known && (provided || elsewhere)) {
         return Ok(());
     }
     let problem = if known { format!("the {text} has no argument {argument}") } else { format!("unknown {text}") };

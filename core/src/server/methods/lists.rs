@@ -1,28 +1,23 @@
-//! The list methods: pages of what is registered, then pages of the providers.
+//! The list methods: pages of what is registered, then pages of the providers, then those of
+//! mounts.
 
+use super::{
+    merging::MergedPage,
+    pages::{Position, cursor, page_result, read_position, write_page},
+};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, Revision, RpcError, project},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Category, RegisteredProvider, list_members},
+        registry::{Category, RegisteredMount, RegisteredProvider, Snapshot},
         request::{RequestContext, ResultMapper, Routed},
         result::{ResultWriter, error_of},
     },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
-
-/// Where a page begins. Cursors are opaque to clients and say the same to every instance of this
-/// server (PAG-05).
-#[derive(Debug, PartialEq)]
-pub(super) enum Position {
-    /// After the registered feature of that number.
-    Registered(u64),
-    /// In the list of the provider of that number, where its own cursor says; `None`: at its start.
-    Provider(u64, Option<String>),
-}
+use std::{collections::VecDeque, sync::Arc};
 
 /// `tools/list`
 pub(super) fn tools(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
@@ -52,7 +47,17 @@ fn list(context: &RequestContext, category: Category, params: Option<&RawJson>) 
     }
     let position = read_position(context.method, category.member(), params)?;
     match position {
-        Position::Provider(number, cursor) => ask_provider(context, category, number, cursor),
+        Position::Source(number, cursor) if snapshot.providers(category).any(|provider| provider.number == number) => {
+            ask_provider(context, category, number, cursor)
+        }
+        Position::Source(number, cursor) => {
+            let mounts: VecDeque<_> = mounts(snapshot, category).skip_while(|mount| mount.number != number).collect();
+            // The mount that the cursor belongs to may be gone.
+            if mounts.is_empty() {
+                return Err(RpcError::invalid_cursor());
+            }
+            Ok(merged(category, Vec::new(), 0, mounts, cursor).route())
+        }
         Position::Registered(after) => {
             let (size, revision) = (context.server().options().page_size, context.info.revision);
             let page = match category {
@@ -65,58 +70,30 @@ fn list(context: &RequestContext, category: Category, params: Option<&RawJson>) 
             if let (Some(number), 0, true) = (provider, after, page.items.is_empty()) {
                 return ask_provider(context, category, number, None);
             }
-            let next = page.next.map(Position::Registered).or(provider.map(|number| Position::Provider(number, None)));
+            if page.next.is_none() && provider.is_none() && !snapshot.mounts.is_empty() {
+                let mounts = mounts(snapshot, category).collect();
+                return Ok(merged(category, page.items, page.number, mounts, None).route());
+            }
+            let next = page.next.map(Position::Registered).or(provider.map(|number| Position::Source(number, None)));
             let next = next.map(|position| cursor(category.member(), &position));
-            Ok(Routed::Answer(result(context.results(), category, &page.items, next.as_deref(), revision)))
+            Ok(Routed::Answer(page_result(context, category.member(), &page.items, next.as_deref())))
         }
     }
 }
 
-fn result(results: &ResultWriter, category: Category, items: &[u8], next: Option<&str>, revision: Revision) -> RawJson {
-    let hints = results.cache().members();
-    results.seal(list_members(category.member(), items, next, &hints, revision), revision)
+/// The mounts that have such a list, in the order of registration.
+fn mounts(snapshot: &Snapshot, category: Category) -> impl Iterator<Item = Arc<RegisteredMount>> {
+    snapshot.mounts.iter().filter(move |mount| mount.offers().lists.has(category.change())).cloned()
 }
 
-/// Where the page that a list request asks for begins.
-pub(super) fn read_position(method: &str, member: &str, params: Option<&RawJson>) -> Result<Position, RpcError> {
-    #[derive(Deserialize, Default)]
-    struct ListParams {
-        cursor: Option<String>,
-    }
-    let params: ListParams = match params {
-        Some(params) => params.read().map_err(|problem| RpcError::invalid_params(format!("{method}: {problem}")))?,
-        None => ListParams::default(),
-    };
-    match &params.cursor {
-        Some(cursor) => parse_cursor(member, cursor).ok_or_else(RpcError::invalid_cursor),
-        None => Ok(Position::Registered(0)),
-    }
-}
-
-/// A cursor names the last feature of its page by registration number, so that it stays right when
-/// things come and go.
-pub(super) fn cursor(member: &str, position: &Position) -> String {
-    match position {
-        Position::Registered(after) => format!("{member}-{after:x}"),
-        Position::Provider(number, None) => format!("{member}~{number}"),
-        Position::Provider(number, Some(theirs)) => format!("{member}~{number}~{theirs}"),
-    }
-}
-
-/// Reads a cursor back. `None`: it is not one of ours.
-fn parse_cursor(member: &str, text: &str) -> Option<Position> {
-    let rest = text.strip_prefix(member)?;
-    let position = if let Some(digits) = rest.strip_prefix('-') {
-        Position::Registered(u64::from_str_radix(digits, 16).ok().filter(|number| *number > 0)?)
-    } else {
-        let rest = rest.strip_prefix('~')?;
-        match rest.split_once('~') {
-            Some((number, theirs)) => Position::Provider(number.parse().ok()?, Some(theirs.to_owned())),
-            None => Position::Provider(rest.parse().ok()?, None),
-        }
-    };
-    // Other spellings of the same position were not made here.
-    (cursor(member, &position) == text).then_some(position)
+fn merged(
+    category: Category,
+    items: Vec<u8>,
+    number: usize,
+    mounts: VecDeque<Arc<RegisteredMount>>,
+    cursor: Option<String>,
+) -> MergedPage {
+    MergedPage { member: category.member(), category: Some(category), items, number, mounts, cursor }
 }
 
 fn ask_provider(
@@ -129,6 +106,7 @@ fn ask_provider(
     // The provider that the cursor belongs to may be gone.
     let provider = providers.next().ok_or_else(RpcError::invalid_cursor)?;
     let following = providers.next().map(|provider| provider.number);
+    let following = following.or_else(|| mounts(&context.snapshot, category).next().map(|mount| mount.number));
     let body = match cursor {
         Some(cursor) => json!({"list": {"cursor": cursor}}),
         None => json!({"list": {}}),
@@ -146,7 +124,7 @@ pub(super) fn get_body(params: &RawJson) -> Result<RawJson, RpcError> {
 /// A page that a provider makes.
 struct ProvidedPage {
     category: Category,
-    /// The provider whose list comes next.
+    /// The provider or mount whose list comes next.
     following: Option<u64>,
     method: &'static str,
     provider: Arc<RegisteredProvider>,
@@ -185,11 +163,11 @@ impl ResultMapper for ProvidedPage {
         }
         let items: Vec<String> = provided.items.iter().map(Value::to_string).collect();
         let next = match provided.next_cursor {
-            Some(theirs) => Some(Position::Provider(self.provider.number, Some(theirs))),
-            None => self.following.map(|number| Position::Provider(number, None)),
+            Some(theirs) => Some(Position::Source(self.provider.number, Some(theirs))),
+            None => self.following.map(|number| Position::Source(number, None)),
         };
         let next = next.map(|position| cursor(self.category.member(), &position));
-        Ok(result(results, self.category, items.join(",").as_bytes(), next.as_deref(), info.revision))
+        Ok(write_page(results, self.category.member(), items.join(",").as_bytes(), next.as_deref(), info.revision))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `prompts/get`, up to the handler.
 
-use super::lists;
+use super::{lists, mounted};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError},
@@ -30,6 +30,9 @@ pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<
     let params: GetParams<'_> =
         raw.read().map_err(|problem| RpcError::invalid_params(format!("prompts/get: {problem}")))?;
     let Some(prompt) = context.snapshot.prompts.get(&params.name) else {
+        if let Some(routed) = mounted::by_name(&context.snapshot, Category::Prompts, &params.name, raw) {
+            return routed;
+        }
         let mapper = ProvidedPrompt::at(0, &params.name, &context.snapshot)
             .ok_or_else(|| RpcError::unknown_prompt(&params.name))?;
         return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));

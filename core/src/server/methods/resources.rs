@@ -1,6 +1,6 @@
 //! `resources/read` and subscriptions to single resources, up to the handler.
 
-use super::lists;
+use super::{lists, mounted};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError, uri},
@@ -40,6 +40,9 @@ pub(super) fn read(context: &RequestContext, params: Option<&RawJson>) -> Result
             return run(&template.read, &json!({"uri": uri, "variables": variables}));
         }
     }
+    if let Some(routed) = mounted::by_uri(snapshot, &uri, raw) {
+        return routed;
+    }
     let mapper = ResourceRead::provided(0, &uri, snapshot)
         .ok_or_else(|| RpcError::resource_not_found(&uri, context.info.revision))?;
     Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?))
@@ -49,11 +52,27 @@ pub(super) fn read(context: &RequestContext, params: Option<&RawJson>) -> Result
 pub(super) fn subscribe(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     context.check_session()?;
     let (_, uri) = uri_of(context, params)?;
-    if !exists(context, &uri) {
+    if !context.snapshot.may_have(&uri) {
         return Err(RpcError::resource_not_found(&uri, context.info.revision));
     }
-    context.connection.subscribe_to_resource(&uri)?;
-    Ok(Routed::Answer(RawJson::empty_object()))
+    let Some(watching) = context.snapshot.watch(&uri) else {
+        context.connection.subscribe_to_resource(&uri)?;
+        return Ok(Routed::Answer(RawJson::empty_object()));
+    };
+    let uri = uri.into_owned();
+    Ok(Routed::Deferred(Box::new(move |context, responder| {
+        let context = Arc::clone(context);
+        let runtime = Arc::clone(context.connection.runtime());
+        runtime.spawn(Box::pin(async move {
+            // First, so that no change falls between.
+            let subscribed = context.connection.subscribe_to_resource(&uri);
+            let watched = match subscribed {
+                Ok(()) => watching.await.inspect_err(|_| context.connection.unsubscribe_from_resource(&uri)),
+                Err(error) => Err(error),
+            };
+            context.deliver(responder, watched.map(|()| RawJson::empty_object()));
+        }));
+    })))
 }
 
 /// `resources/unsubscribe`; of something that was not subscribed, there is nothing to do.
@@ -62,15 +81,6 @@ pub(super) fn unsubscribe(context: &RequestContext, params: Option<&RawJson>) ->
     let (_, uri) = uri_of(context, params)?;
     context.connection.unsubscribe_from_resource(&uri);
     Ok(Routed::Answer(RawJson::empty_object()))
-}
-
-/// Returns whether a URI can be one of this server; what a provider knows is only known when it is
-/// read.
-fn exists(context: &RequestContext, uri: &str) -> bool {
-    let snapshot = &context.snapshot;
-    snapshot.resources.get(uri).is_some()
-        || snapshot.templates.iter().any(|template| template.template.matches(uri).is_some())
-        || snapshot.providers(Category::Resources).next().is_some()
 }
 
 fn uri_of<'a>(context: &RequestContext, params: Option<&'a RawJson>) -> Result<(&'a RawJson, Cow<'a, str>), RpcError> {

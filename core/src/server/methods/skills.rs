@@ -1,39 +1,62 @@
 //! `skills/list`, `skills/get` and `resources/directory/read`.
 
-use super::lists::{self, Position};
+use super::{
+    merging::MergedPage,
+    mounted,
+    pages::{self, Position},
+};
 use crate::{
     protocol::{RawJson, RpcError},
     server::{
-        registry::{Listed, list_members},
+        registry::{Listed, RegisteredMount},
         request::{RequestContext, Routed},
     },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+/// The member of the list.
+const MEMBER: &str = "skills";
 
 /// `skills/list` (SKL-38, SKL-39).
 pub(super) fn list(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     check_offered(context)?;
     let (server, revision) = (context.server(), context.info.revision);
-    let Position::Registered(after) = lists::read_position(context.method, "skills", params)? else {
-        return Err(RpcError::invalid_cursor());
+    let mounts = context.snapshot.mounts.iter().filter(|mount| mount.offers().skills).cloned();
+    let after = match pages::read_position(context.method, MEMBER, params)? {
+        Position::Registered(after) => after,
+        Position::Source(number, cursor) => {
+            let mounts: VecDeque<_> = mounts.skip_while(|mount| mount.number != number).collect();
+            if mounts.is_empty() {
+                return Err(RpcError::invalid_cursor());
+            }
+            return Ok(merged(Vec::new(), 0, mounts, cursor).route());
+        }
     };
     let page = context.snapshot.skills.page(after, server.options().page_size, revision);
-    let next = page.next.map(|last| lists::cursor("skills", &Position::Registered(last)));
-    let members = list_members("skills", &page.items, next.as_deref(), &server.options().cache.members(), revision);
-    Ok(Routed::Answer(server.results().seal(members, revision)))
+    if page.next.is_none() && !context.snapshot.mounts.is_empty() {
+        return Ok(merged(page.items, page.number, mounts.collect(), None).route());
+    }
+    let next = page.next.map(|last| pages::cursor(MEMBER, &Position::Registered(last)));
+    Ok(Routed::Answer(pages::page_result(context, MEMBER, &page.items, next.as_deref())))
+}
+
+fn merged(items: Vec<u8>, number: usize, mounts: VecDeque<Arc<RegisteredMount>>, cursor: Option<String>) -> MergedPage {
+    MergedPage { member: MEMBER, category: None, items, number, mounts, cursor }
 }
 
 /// `skills/get` (SKL-44 to SKL-46).
 pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     check_offered(context)?;
     let uri = uri_of(context, params)?;
-    let skill = context
-        .snapshot
-        .skills
-        .get(&uri)
-        .ok_or_else(|| RpcError::invalid_params(format!("Unknown skill: {uri}")).with_data(json!({"uri": uri})))?;
+    let Some(skill) = context.snapshot.skills.get(&uri) else {
+        let unknown = RpcError::invalid_params(format!("Unknown skill: {uri}")).with_data(json!({"uri": uri}));
+        return of_mount(context, &uri, params).unwrap_or(Err(unknown));
+    };
     let result = json!({
         "skill": skill.descriptor().value(),
         "ttlMs": skill.cache.ttl_ms(),
@@ -48,10 +71,13 @@ pub(super) fn read_directory(context: &RequestContext, params: Option<&RawJson>)
     let uri = uri_of(context, params)?;
     let children = children(context, &uri);
     if children.is_empty() {
+        if let Some(routed) = of_mount(context, &uri, params) {
+            return routed;
+        }
         let error = RpcError::invalid_params(format!("Not a folder of skills: {uri}"));
         return Err(error.with_data(json!({"uri": uri})));
     }
-    let Position::Registered(after) = lists::read_position(context.method, "directory", params)? else {
+    let Position::Registered(after) = pages::read_position(context.method, "directory", params)? else {
         return Err(RpcError::invalid_cursor());
     };
     let (start, size) = (usize::try_from(after).unwrap_or(usize::MAX), context.server().options().page_size);
@@ -59,7 +85,7 @@ pub(super) fn read_directory(context: &RequestContext, params: Option<&RawJson>)
     let shown = start.saturating_add(page.len());
     let mut result = json!({"resources": page});
     if shown < children.len() {
-        result["nextCursor"] = lists::cursor("directory", &Position::Registered(shown as u64)).into();
+        result["nextCursor"] = pages::cursor("directory", &Position::Registered(shown as u64)).into();
     }
     Ok(Routed::Answer(context.results().seal_object(result, context.info.revision)))
 }
@@ -87,8 +113,14 @@ fn children(context: &RequestContext, uri: &str) -> BTreeMap<String, Value> {
     children
 }
 
+/// The way of a request for a URI that a mounted server with skills may have.
+fn of_mount(context: &RequestContext, uri: &str, params: Option<&RawJson>) -> Option<Result<Routed, RpcError>> {
+    let (mount, _) = context.snapshot.mount_of_uri(uri)?;
+    if mount.offers().skills { mounted::by_uri(&context.snapshot, uri, params?) } else { None }
+}
+
 fn check_offered(context: &RequestContext) -> Result<(), RpcError> {
-    if context.snapshot.has_skills { Ok(()) } else { Err(RpcError::method_not_found(context.method)) }
+    if context.snapshot.offers().skills { Ok(()) } else { Err(RpcError::method_not_found(context.method)) }
 }
 
 fn uri_of(context: &RequestContext, params: Option<&RawJson>) -> Result<String, RpcError> {

@@ -1,6 +1,6 @@
 //! `tools/call`, up to the handler.
 
-use super::lists;
+use super::{lists, mounted};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RevisionFeature, RpcError},
@@ -24,6 +24,9 @@ pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result
     let params: CallParams<'_> =
         raw.read().map_err(|problem| RpcError::invalid_params(format!("tools/call: {problem}")))?;
     let Some(tool) = snapshot.tools.get(&params.name) else {
+        if let Some(routed) = mounted::by_name(snapshot, Category::Tools, &params.name, raw) {
+            return routed;
+        }
         let mapper = ProvidedTool::at(0, &params.name, snapshot).ok_or_else(|| unknown(&params.name))?;
         return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
     };

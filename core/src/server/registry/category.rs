@@ -8,7 +8,7 @@ use super::{
 };
 
 /// The lists that a server may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Category {
     /// Tools.
@@ -36,6 +36,15 @@ impl Category {
             Self::Resources => RegisteredResource::MEMBER,
             Self::ResourceTemplates => RegisteredTemplate::MEMBER,
             Self::Prompts => RegisteredPrompt::MEMBER,
+        }
+    }
+
+    /// The member of a descriptor by which the list knows it.
+    pub(crate) fn key_member(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::ResourceTemplates => "uriTemplate",
         }
     }
 

@@ -73,6 +73,8 @@ impl<T> Clone for Numbered<T> {
 #[derive(Clone)]
 pub(crate) struct ListedPage {
     pub(crate) items: Vec<u8>,
+    /// The number of the items.
+    pub(crate) number: usize,
     pub(crate) next: Option<u64>,
 }
 
@@ -129,7 +131,7 @@ impl<T: Listed> List<T> {
         let texts: Vec<_> =
             page.iter().map(|numbered| numbered.item.descriptor().rendered(revision).as_bytes()).collect();
         let next = page.last().filter(|_| end < self.items.len()).map(|last| last.number);
-        ListedPage { items: texts.join(&b","[..]), next }
+        ListedPage { items: texts.join(&b","[..]), number: page.len(), next }
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     error::RegisterError,
     hook::{ProviderDefinition, RegisteredMiddleware, RegisteredProvider},
     list::{List, Listed},
+    mount::RegisteredMount,
     prompt::RegisteredPrompt,
     resource::{RegisteredResource, RegisteredTemplate},
     skill::{RegisteredSkill, StoredFile},
@@ -24,16 +25,17 @@ pub(crate) struct Snapshot {
     pub(in crate::server) prompts: Arc<List<RegisteredPrompt>>,
     pub(in crate::server) skills: Arc<List<RegisteredSkill>>,
     completions: Arc<HashMap<(CompletionTarget, String), Arc<dyn Handler>>>,
-    providers: Arc<Vec<(Category, Arc<RegisteredProvider>)>>,
+    pub(super) providers: Arc<Vec<(Category, Arc<RegisteredProvider>)>>,
     pub(in crate::server) middlewares: Arc<Vec<Arc<RegisteredMiddleware>>>,
+    pub(in crate::server) mounts: Arc<Vec<Arc<RegisteredMount>>>,
     /// The lists that have or had something to show; what was declared once stays declared.
-    pub(in crate::server) offered: ListSet,
+    pub(super) offered: ListSet,
     /// `true` if completions were ever registered.
-    pub(in crate::server) completes: bool,
+    pub(super) completes: bool,
     /// `true` if skills were ever registered.
-    pub(in crate::server) has_skills: bool,
+    pub(super) has_skills: bool,
     /// `true` if tools that may run as tasks were ever registered.
-    pub(in crate::server) has_tasks: bool,
+    pub(super) has_tasks: bool,
 }
 
 /// One feature to put into the registry.
@@ -46,6 +48,7 @@ pub(in crate::server) enum Addition {
     Completion(CompletionDefinition),
     Provider(ProviderDefinition, u64),
     Middleware(RegisteredMiddleware),
+    Mount(RegisteredMount),
 }
 
 /// Names one feature in the registry.
@@ -58,14 +61,15 @@ pub enum RegistryKey {
     Skill(String),
     /// The completion of an argument.
     Completion(CompletionTarget, String),
-    /// A provider or middleware, by the number that its registration gave.
+    /// A provider, middleware or mount, by the number that its registration gave.
     Hook(u64),
 }
 
 impl Snapshot {
     /// The lists to declare. A server without features yet is one of tools that come later.
     pub(in crate::server) fn offered(&self) -> ListSet {
-        if self.offered == ListSet::NONE { ListSet::TOOLS } else { self.offered }
+        let offered = if self.mounts.is_empty() { self.offered } else { self.offers().lists };
+        if offered == ListSet::NONE { ListSet::TOOLS } else { offered }
     }
 
     /// The registry with one more feature, and the lists that changed by it.
@@ -109,6 +113,7 @@ impl Snapshot {
                 ListSet::NONE
             }
             Addition::Provider(entry, number) => {
+                self.check_provider()?;
                 let mut providers = (*self.providers).clone();
                 providers.push((entry.category, Arc::new(RegisteredProvider { number, handler: entry.handler })));
                 next.providers = Arc::new(providers);
@@ -119,6 +124,12 @@ impl Snapshot {
                 middlewares.push(Arc::new(middleware));
                 next.middlewares = Arc::new(middlewares);
                 ListSet::NONE
+            }
+            Addition::Mount(mount) => {
+                self.check_mount(&mount.prefix)?;
+                let changed = mount.offers().lists;
+                next.mounts = Arc::new(self.mounts.iter().cloned().chain([Arc::new(mount)]).collect());
+                changed
             }
         };
         next.offered = self.offered.with(changed);
@@ -152,6 +163,7 @@ impl Snapshot {
             RegistryKey::Hook(number) => {
                 let provider = self.providers.iter().position(|(_, provider)| provider.number == *number);
                 let middleware = self.middlewares.iter().position(|middleware| middleware.number == *number);
+                let mount = self.mounts.iter().position(|mount| mount.number == *number);
                 match (provider, middleware) {
                     (Some(position), _) => {
                         let mut providers = (*self.providers).clone();
@@ -165,7 +177,12 @@ impl Snapshot {
                         next.middlewares = Arc::new(middlewares);
                         ListSet::NONE
                     }
-                    (None, None) => return None,
+                    (None, None) => {
+                        let mut mounts = (*self.mounts).clone();
+                        let removed = mounts.remove(mount?);
+                        next.mounts = Arc::new(mounts);
+                        removed.offers().lists
+                    }
                 }
             }
         };
@@ -182,6 +199,28 @@ impl Snapshot {
             Category::Resources => keys(&self.resources),
             Category::ResourceTemplates => keys(&self.templates),
             Category::Prompts => keys(&self.prompts),
+        }
+    }
+
+    /// Returns whether a URI can be one of this server; what a provider or a remote server knows is
+    /// only known when it is read.
+    pub(in crate::server) fn may_have(&self, uri: &str) -> bool {
+        let of_mount = |(mount, own): (&Arc<RegisteredMount>, String)| {
+            mount.snapshot().is_none_or(|snapshot| snapshot.may_have(&own))
+        };
+        self.resources.get(uri).is_some()
+            || self.templates.iter().any(|template| template.template.matches(uri).is_some())
+            || self.providers(Category::Resources).next().is_some()
+            || self.mount_of_uri(uri).is_some_and(of_mount)
+    }
+
+    /// Returns whether a feature of that name, URI or URI template is registered.
+    pub(in crate::server) fn has(&self, category: Category, key: &str) -> bool {
+        match category {
+            Category::Tools => self.tools.get(key).is_some(),
+            Category::Resources => self.resources.get(key).is_some(),
+            Category::ResourceTemplates => self.templates.get(key).is_some(),
+            Category::Prompts => self.prompts.get(key).is_some(),
         }
     }
 

@@ -40,8 +40,9 @@ impl PendingCall {
         Self { context, mapper, responder: Mutex::new(Some(responder)), keys: RequestKeys::default() }
     }
 
+    /// The number of the middleware among all that the request passes, in mounted servers too.
     fn middleware_position(&self) -> Option<usize> {
-        self.mapper.link().map(|link| link.position)
+        self.mapper.link().map(|link| self.context.middleware_around() + link.position)
     }
 
     /// Requests input as the rounds of 2026-07-28 do: from the answers that came already, or by
@@ -53,7 +54,7 @@ impl PendingCall {
         checked: &InputRequest,
         on_response: ResponseCallback,
     ) -> Result<PendingClientRequest, ClientRequestError> {
-        let rounds = &self.context.rounds;
+        let rounds = self.context.rounds();
         let key = self.keys.own_key(key, checked.kind, self.middleware_position())?;
         match rounds.answer(&key).map(|answer| checked.read(answer)) {
             None | Some(Err(ClientRequestError::Suspended)) => {
@@ -184,27 +185,27 @@ impl CallBackend for PendingCall {
     }
 
     fn input_responses(&self) -> BTreeMap<String, Value> {
-        self.context.rounds.responses()
+        self.context.rounds().responses()
     }
 
     fn input_problems(&self) -> BTreeMap<String, String> {
-        self.context.rounds.problems()
+        self.context.rounds().problems()
     }
 
     fn user_state(&self) -> Option<Value> {
-        self.context.rounds.user_state()
+        self.context.rounds().user_state()
     }
 
     fn kept(&self, name: &str) -> Option<Value> {
-        self.context.rounds.kept(name)
+        self.context.rounds().kept(name)
     }
 
     fn all_kept(&self) -> BTreeMap<String, Value> {
-        self.context.rounds.all_kept()
+        self.context.rounds().all_kept()
     }
 
     fn keep(&self, name: &str, value: Value) {
-        self.context.rounds.keep(name, value);
+        self.context.rounds().keep(name, value);
     }
 
     fn close_stream(&self) {

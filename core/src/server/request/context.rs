@@ -9,11 +9,11 @@ use super::{
     tasks::{Task, TaskOwner, Tasks},
 };
 use crate::{
-    engine::{CallKey, CallProgress, RequestInfo},
+    engine::{CallKey, CallProgress, IncomingCall, RequestInfo},
     protocol::{RawJson, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
     server::{
         handlers::Cancellation,
-        registry::Snapshot,
+        registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
         session::{Connection, Outbound, OutgoingMessage, ServerState},
     },
@@ -41,10 +41,18 @@ pub(in crate::server) struct RequestContext {
     pub(in crate::server) snapshot: Arc<Snapshot>,
     pub(in crate::server) reply: Arc<dyn Outbound>,
     pub(super) cancellation: Cancellation,
-    pub(super) rounds: RequestRounds,
+    own_rounds: RequestRounds,
     /// `true` if the handler may make a task of it.
     pub(super) may_become_task: AtomicBool,
-    pub(super) task: OnceLock<Arc<Task>>,
+    own_task: OnceLock<Arc<Task>>,
+    /// The request of the outer server, if this one is served by a server that is mounted there.
+    pub(super) within: Option<Within>,
+}
+
+/// The place of a request in a mounted server.
+pub(super) struct Within {
+    pub(super) outer: Arc<RequestContext>,
+    pub(super) mount: Arc<RegisteredMount>,
 }
 
 /// The tasks and the state keys that all requests of a server share.
@@ -68,6 +76,8 @@ pub(in crate::server) enum Routed {
     Run(Arc<dyn ResultMapper>, RawJson),
     /// The same as a task, kept for so long if the client said so.
     RunAsTask(Arc<dyn ResultMapper>, RawJson, Option<Duration>),
+    /// A server that is mounted, with the parameters as it knows them.
+    Mounted(Arc<RegisteredMount>, RawJson),
     Answer(RawJson),
     /// Another request or a timer answers later.
     Deferred(Deferred),
@@ -85,6 +95,57 @@ pub(in crate::server) enum Responder {
 }
 
 impl RequestContext {
+    pub(super) fn new(
+        connection: &Arc<Connection>,
+        services: &Arc<Services>,
+        route: Route,
+        call: IncomingCall,
+        reply: &Arc<dyn Outbound>,
+        cancellation: Cancellation,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            connection: Arc::clone(connection),
+            services: Arc::clone(services),
+            key: call.key,
+            method: call.method.name,
+            route,
+            takes_input: call.method.takes_input,
+            cacheable: call.method.cacheable,
+            params: call.params,
+            info: call.info,
+            snapshot: connection.server().snapshot(),
+            reply: Arc::clone(reply),
+            cancellation,
+            own_rounds: RequestRounds::default(),
+            may_become_task: AtomicBool::new(false),
+            own_task: OnceLock::new(),
+            within: None,
+        })
+    }
+
+    /// The same request in a server that is mounted in this one: with that server's features and
+    /// middleware. Everything else, options too, is that of the server which the client knows.
+    pub(super) fn within(self: &Arc<Self>, mount: &Arc<RegisteredMount>, snapshot: Arc<Snapshot>) -> Arc<Self> {
+        Arc::new(Self {
+            connection: Arc::clone(&self.connection),
+            services: Arc::clone(&self.services),
+            key: self.key,
+            method: self.method,
+            route: self.route,
+            takes_input: self.takes_input,
+            cacheable: self.cacheable,
+            params: None,
+            info: self.info.clone(),
+            snapshot,
+            reply: Arc::clone(&self.reply),
+            cancellation: self.cancellation.clone(),
+            own_rounds: RequestRounds::default(),
+            may_become_task: AtomicBool::new(false),
+            own_task: OnceLock::new(),
+            within: Some(Within { outer: Arc::clone(self), mount: Arc::clone(mount) }),
+        })
+    }
+
     pub(in crate::server) fn server(&self) -> &Arc<ServerState> {
         self.connection.server()
     }
@@ -95,7 +156,26 @@ impl RequestContext {
 
     /// The task that this request has become, if it has.
     pub(in crate::server) fn task(&self) -> Option<&Arc<Task>> {
-        self.task.get()
+        self.outermost().own_task.get()
+    }
+
+    /// From here on the request is this task.
+    pub(super) fn set_task(&self, task: Arc<Task>) {
+        let _ = self.outermost().own_task.set(task);
+    }
+
+    /// The rounds of the request, which all servers share that it passes.
+    pub(super) fn rounds(&self) -> &RequestRounds {
+        &self.outermost().own_rounds
+    }
+
+    /// The request as the client sent it.
+    fn outermost(&self) -> &Self {
+        let mut context = self;
+        while let Some(within) = &context.within {
+            context = &within.outer;
+        }
+        context
     }
 
     /// The owner of the tasks that this request makes or asks for: the verified principal, or else
@@ -112,7 +192,7 @@ impl RequestContext {
             server: self.results().server_name(),
             principal: self.info.principal(),
             method: self.method,
-            params: self.params.as_ref(),
+            params: self.outermost().params.as_ref(),
             now: self.connection.runtime().unix_time(),
         }
     }
@@ -125,7 +205,7 @@ impl RequestContext {
     /// Returns whether there are tasks for this client.
     pub(in crate::server) fn offers_tasks(&self) -> bool {
         // Without sessions nobody could come back for one in the legacy era.
-        self.snapshot.has_tasks && !self.connection.is_stateless()
+        self.snapshot.offers().tasks && !self.connection.is_stateless()
     }
 
     /// Refuses to set something for later where nothing lives on: a server without sessions, up to
@@ -225,7 +305,7 @@ impl RequestContext {
         match responder {
             Responder::Client => {
                 // Before the client reads the result and goes on with the same state.
-                self.rounds.end();
+                self.rounds().end();
                 self.connection.answer(self.key, &self.reply, result, &self.info, self.method)
             }
             Responder::Inside(take) => {

@@ -52,7 +52,7 @@ impl RequestContext {
             tracing::error!(target: "trunkline", "a handler of {} required input, but named neither requests nor state", self.method);
             return Err(RpcError::internal());
         }
-        self.rounds.begin(self.server().options().max_rounds)?;
+        self.rounds().begin(self.server().options().max_rounds)?;
         let (mut checked, mut refused) = (IndexMap::new(), None);
         for (key, request) in requests {
             match check(request, &self.info) {
@@ -74,7 +74,7 @@ impl RequestContext {
             let requests: Map<_, _> = requests.iter().map(|(key, request)| (key.clone(), request.to_json())).collect();
             result["inputRequests"] = requests.into();
         }
-        result["requestState"] = self.seal_state(&self.rounds.contents(requests, user))?.into();
+        result["requestState"] = self.seal_state(&self.rounds().contents(requests, user))?.into();
         Ok(self.results().seal_object(result, self.info.revision))
     }
 
@@ -186,7 +186,7 @@ impl Gathering {
             self.context.deliver(responder, Err(error));
             return;
         }
-        self.context.rounds.answered(answers, user);
+        self.context.rounds().answered(answers, user);
         let context = Arc::clone(&self.context);
         let mapper = Arc::clone(&self.mapper);
         // A handler that asks again at once would otherwise run on the stack of its own answer.

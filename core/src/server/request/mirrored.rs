@@ -32,11 +32,11 @@ pub(in crate::server) fn check(context: &RequestContext) -> Result<(), RpcError>
     }
     // Invalid parameters are refused where they would be served.
     let Some(Ok(called)) = context.params.as_ref().map(RawJson::parse::<CallParams<'_>>) else { return Ok(()) };
-    match context.snapshot.tools.get(&called.name).filter(|tool| !tool.mirrored.is_empty()) {
+    match context.snapshot.tool(&called.name).filter(|tool| !tool.mirrored.is_empty()) {
         Some(tool) => match called.arguments.map(|text| serde_json::from_str(text.get())) {
-            Some(Ok(arguments)) => compare(tool, headers, &arguments),
+            Some(Ok(arguments)) => compare(&tool, headers, &arguments),
             Some(Err(_)) => Ok(()),
-            None => compare(tool, headers, &json!({})),
+            None => compare(&tool, headers, &json!({})),
         },
         None => Ok(()),
     }

@@ -8,6 +8,7 @@ mod input_task;
 mod keys;
 mod mapper;
 mod mirrored;
+mod mounted;
 mod request_state;
 mod resumptions;
 mod rounds;
@@ -16,7 +17,7 @@ mod tasks;
 
 pub use request_state::StateKey;
 
-pub(super) use context::{RequestContext, Route, Routed, Services};
+pub(super) use context::{RequestContext, Responder, Route, Routed, Services};
 pub(super) use mapper::ResultMapper;
 pub(super) use mirrored::CallParams;
 pub(super) use tasks::{Mode, Task, mode, visible_tasks};

@@ -6,22 +6,21 @@ use super::{
     context::{RequestContext, Responder, Route, Routed, Services},
     mapper::{MiddlewareLink, ResultMapper},
     mirrored,
-    rounds::RequestRounds,
 };
 use crate::{
     engine::{IncomingCall, RequestInfo},
-    protocol::{RawJson, RevisionFeature, RpcError, method, project},
+    protocol::{RawJson, RevisionFeature, RpcError, method},
     server::{
         handlers::{Call, Cancellation, Handler, InputRequired, Outcome},
         registry::RegisteredMiddleware,
-        result::{CacheHints, ResultWriter, error_of, project_errors, tool_error},
+        result::{ResultWriter, error_of, pass_result, project_errors, tool_error},
         session::{Connection, Outbound},
     },
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, OnceLock, atomic::AtomicBool},
+    sync::Arc,
 };
 
 impl RequestContext {
@@ -33,23 +32,7 @@ impl RequestContext {
         reply: &Arc<dyn Outbound>,
         cancellation: Cancellation,
     ) {
-        let context = Arc::new(Self {
-            connection: Arc::clone(connection),
-            services: Arc::clone(services),
-            key: call.key,
-            method: call.method.name,
-            route,
-            takes_input: call.method.takes_input,
-            cacheable: call.method.cacheable,
-            params: call.params,
-            info: call.info,
-            snapshot: connection.server().snapshot(),
-            reply: Arc::clone(reply),
-            cancellation,
-            rounds: RequestRounds::default(),
-            may_become_task: AtomicBool::new(false),
-            task: OnceLock::new(),
-        });
+        let context = Self::new(connection, services, route, call, reply, cancellation);
         match mirrored::check(&context).and_then(|()| context.resume_rounds()) {
             Ok(()) => context.step(0, context.params.clone(), Responder::Client),
             Err(error) => {
@@ -62,7 +45,7 @@ impl RequestContext {
     fn resume_rounds(&self) -> Result<(), RpcError> {
         match &self.params {
             Some(params) if self.takes_input && self.info.revision.supports(RevisionFeature::InputRequired) => {
-                self.rounds.resume(params, &self.services.sealer, &self.services.resumptions, || self.binding())
+                self.rounds().resume(params, &self.services.sealer, &self.services.resumptions, || self.binding())
             }
             _ => Ok(()),
         }
@@ -94,6 +77,7 @@ impl RequestContext {
                 }
                 Err((responder, error)) => drop(self.deliver(responder, Err(error))),
             },
+            Ok(Ok(Routed::Mounted(mount, params))) => self.enter(&mount, params, responder),
             Ok(Ok(Routed::Deferred(answer))) => answer(self, responder),
             Ok(Ok(Routed::Answer(result))) => {
                 self.deliver(responder, Ok(result));
@@ -135,7 +119,7 @@ impl RequestContext {
             return false;
         }
         // Client requests without an answer decide, whatever the handler returned.
-        let outcome = match self.rounds.take_noted() {
+        let outcome = match self.rounds().take_noted() {
             Some(requests) => Outcome::InputRequired(InputRequired { requests, state: None }),
             None => project_errors(outcome, self.info.revision, self.takes_input),
         };
@@ -181,12 +165,7 @@ impl ResultMapper for Wrapping {
             Outcome::Result(result) => {
                 let unread =
                     |error: serde_json::Error| error_of(results, "a middleware", Outcome::Internal(error.to_string()));
-                let mut result = result.parse().map_err(unread)?;
-                project::project_result(self.method, &mut result, info.revision);
-                if self.cacheable && info.revision.supports(RevisionFeature::CacheHints) {
-                    complete_hints(&mut result, results.cache());
-                }
-                Ok(results.seal_object(result, info.revision))
+                pass_result(results, self.method, self.cacheable, info.revision, &result).map_err(unread)
             }
             Outcome::ToolError(message) if self.method == method::TOOLS_CALL => {
                 Ok(tool_error(results, info.revision, &message))
@@ -197,14 +176,5 @@ impl ResultMapper for Wrapping {
 
     fn link(&self) -> Option<&MiddlewareLink> {
         Some(&self.link)
-    }
-}
-
-/// CCH-01, CCH-14: complete results of these methods have caching hints, whatever made them.
-fn complete_hints(result: &mut Value, hints: &CacheHints) {
-    let Some(members) = result.as_object_mut() else { return };
-    if members.get("resultType").is_none_or(|kind| kind == "complete") {
-        members.entry("ttlMs").or_insert_with(|| hints.ttl_ms().into());
-        members.entry("cacheScope").or_insert_with(|| hints.scope.as_str().into());
     }
 }

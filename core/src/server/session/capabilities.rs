@@ -17,7 +17,7 @@ pub(super) fn capabilities(
     revision: Revision,
     comes_back: bool,
 ) -> Value {
-    let offered = snapshot.offered();
+    let (offered, offers) = (snapshot.offered(), snapshot.offers());
     let mut declared = json!({});
     // Without a session nothing that a client sets, a log level say, lives on, and there is nowhere
     // to tell it of changes.
@@ -38,10 +38,10 @@ pub(super) fn capabilities(
     if offered.has(ListSet::PROMPTS) {
         declared["prompts"] = list();
     }
-    if snapshot.completes {
+    if offers.completions {
         declared["completions"] = json!({});
     }
-    if snapshot.has_tasks {
+    if offers.tasks {
         // EXT-05: whoever registers a tool that may run as a task opts in, in the form of the
         // revision (TKX-48).
         if comes_back {
@@ -53,7 +53,7 @@ pub(super) fn capabilities(
             declared["extensions"][extension::TASKS.id] = json!({});
         }
     }
-    if snapshot.has_skills && revision.supports(RevisionFeature::SkillsExtension) {
+    if offers.skills && revision.supports(RevisionFeature::SkillsExtension) {
         declared["extensions"][extension::SKILLS.id] = json!({"directoryRead": true});
     }
     for (name, settings) in &options.extensions {

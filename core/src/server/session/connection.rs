@@ -398,11 +398,30 @@ impl Connection {
             // (SUB-02).
             let mut subscriptions = self.subscriptions.lock();
             let visible_tasks = |ids| self.dispatch.visible_tasks(&call.info, ids);
-            OpenSubscription::open(call.id.clone(), call.params.as_ref(), offered, visible_tasks, Arc::new(logged))
-                .map(|subscription| drop(subscriptions.insert(call.key, subscription)))
+            OpenSubscription::open(call.id.clone(), call.params.as_ref(), offered, visible_tasks, Arc::new(logged)).map(
+                |subscription| {
+                    let resources = subscription.resources().clone();
+                    subscriptions.insert(call.key, subscription);
+                    resources
+                },
+            )
         };
-        if let Err(error) = opened {
-            self.answer(call.key, reply, Err(error), &call.info, call.method.name);
+        match opened {
+            Ok(resources) => self.watch_resources(&resources),
+            Err(error) => drop(self.answer(call.key, reply, Err(error), &call.info, call.method.name)),
+        }
+    }
+
+    /// Watches the resources of remote servers among those of a stream, which is acknowledged
+    /// already.
+    fn watch_resources(&self, uris: &BTreeSet<String>) {
+        let snapshot = self.server.snapshot();
+        for (uri, watching) in uris.iter().filter_map(|uri| Some((uri.clone(), snapshot.watch(uri)?))) {
+            self.runtime.spawn(Box::pin(async move {
+                if let Err(error) = watching.await {
+                    tracing::warn!(target: "trunkline", "changes of {uri} are not known: {error}");
+                }
+            }));
         }
     }
 

@@ -5,6 +5,7 @@ mod capabilities;
 mod client_requests;
 mod connection;
 mod listeners;
+mod local_mount;
 mod log_level;
 mod names;
 mod notifications;
@@ -19,5 +20,6 @@ pub(crate) use connection::{Connection, ConversationStart, Origin};
 
 pub(super) use connection::Dispatch;
 pub(super) use listeners::TaskChange;
+pub(super) use local_mount::LocalMount;
 pub(super) use pending::PendingNotifications;
 pub(super) use server_state::ServerState;

@@ -120,6 +120,11 @@ impl OpenSubscription {
         self.send(method::TASKS_CHANGED, task.clone());
     }
 
+    /// The resources that the stream asked for.
+    pub(super) fn resources(&self) -> &BTreeSet<String> {
+        &self.resources
+    }
+
     /// Where the stream's messages go.
     pub(super) fn reply(&self) -> &Arc<dyn Outbound> {
         &self.reply

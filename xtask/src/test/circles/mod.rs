@@ -25,6 +25,11 @@ struct Cluster {
 
 const CLUSTERS: &[Cluster] = &[
     Cluster {
+        crate_folder: "core/src",
+        modules: &["server::registry::mount", "server::registry::snapshot"],
+        reason: "a mount is a registry within a registry",
+    },
+    Cluster {
         crate_folder: "core/proto/src",
         modules: &["protocol::envelope", "protocol::envelope::reading"],
         reason: "the messages and the parser that makes them",

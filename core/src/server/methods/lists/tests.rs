@@ -11,36 +11,6 @@ use crate::{
 };
 use std::thread;
 
-#[test]
-fn pag_05_only_cursors_that_were_made_here_are_read() {
-    for position in [
-        Position::Registered(1),
-        Position::Registered(255),
-        Position::Provider(0, None),
-        Position::Provider(2, Some("a~b~".into())),
-        Position::Provider(0, Some(String::new())),
-    ] {
-        let text = cursor("tools", &position);
-        assert_eq!(parse_cursor("tools", &text), Some(position));
-        assert_eq!(parse_cursor("prompts", &text), None);
-    }
-    for bad in [
-        "",
-        "tools",
-        "tools-",
-        "tools-0",
-        "tools-01",
-        "tools-FF",
-        "tools-+1",
-        "tools~",
-        "tools~x",
-        "tools~01",
-        "resources-1",
-    ] {
-        assert_eq!(parse_cursor("tools", bad), None, "{bad}");
-    }
-}
-
 fn of_pages_of(page_size: usize) -> Server {
     server().options(ServerOptions { page_size, ..ServerOptions::default() }).build()
 }

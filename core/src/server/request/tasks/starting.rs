@@ -138,7 +138,7 @@ impl RequestContext {
         if let Err(error) = self.services.tasks.insert(&task, options) {
             return Err((responder, error));
         }
-        let _ = self.task.set(Arc::clone(&task));
+        self.set_task(Arc::clone(&task));
         self.reply.leave_place();
         self.expire(&task, until);
         let created = project::created_task(task.to_json(self.info.revision), self.info.revision);
@@ -146,7 +146,7 @@ impl RequestContext {
         let server = Arc::clone(server);
         let tasks = Arc::clone(&self.services.tasks);
         let finish = move |result| tasks.finish(&task, result, server.options());
-        Ok((Responder::Inside(Box::new(finish)), (responder, created)))
+        Ok((self.renaming(Responder::Inside(Box::new(finish))), (responder, created)))
     }
 
     /// A task is kept until its time is over, and then no longer (TKX-38).

@@ -1,9 +1,13 @@
-//! The names under which a group shows what its servers have.
+//! The names under which a group, or a server with mounts, shows what other servers have.
 //!
 //! A tool or prompt is `server__name`, the form that models' interfaces and most hosts know:
 //! letters, digits, `_` and `-`, at most 64 of them. A name that does not fit is shortened and ends
 //! with a hash of itself, so that it stays the same from run to run and differs from all others. A
-//! resource is `server+uri`, as in `git+https://…`.
+//! resource is `server+uri`, as in `git+https://…`; where the scheme has a meaning of its own, it
+//! stays in front: `ui://server+page` is a user interface, and `skill://server+name/SKILL.md` lies
+//! among the skills.
+
+use std::borrow::Cow;
 
 /// The longest name that the interfaces of models take.
 const MAX_NAME: usize = 64;
@@ -11,26 +15,32 @@ const MAX_NAME: usize = 64;
 const MAX_PREFIX: usize = 32;
 const SEPARATOR: &str = "__";
 const URI_SEPARATOR: char = '+';
+/// The beginnings of URIs by which clients know a kind of resource (APP-10, SKL-09).
+const TELLING: [&str; 2] = ["ui://", "skill://"];
 /// The digits of a hash.
 const DIGITS: usize = 8;
 
 /// The prefix of a server. It has no `__` and no `_` at its end, so that the first `__` of a name
 /// ends it.
-pub(super) fn prefix(server: &str) -> String {
-    let plain = !server.is_empty()
-        && server.len() <= MAX_PREFIX
-        && server.bytes().all(is_plain)
-        && !server.contains(SEPARATOR)
-        && !server.ends_with('_');
-    if plain {
+pub(crate) fn prefix(server: &str) -> String {
+    if is_prefix(server) {
         return server.to_owned();
     }
     let letters: String = server.chars().map(|letter| if is_word(letter) { letter } else { '-' }).collect();
     format!("{}-{}", cut(&letters, MAX_PREFIX - DIGITS - 1), hash(server))
 }
 
+/// Returns whether a name can be a prefix as it is.
+pub(crate) fn is_prefix(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= MAX_PREFIX
+        && name.bytes().all(is_plain)
+        && !name.contains(SEPARATOR)
+        && !name.ends_with('_')
+}
+
 /// The name of a tool or prompt of a server.
-pub(super) fn public(prefix: &str, name: &str) -> String {
+pub(crate) fn public(prefix: &str, name: &str) -> String {
     let room = MAX_NAME - prefix.len() - SEPARATOR.len();
     if name.len() <= room && name.bytes().all(is_plain) && !is_alias(name) {
         return format!("{prefix}{SEPARATOR}{name}");
@@ -41,30 +51,43 @@ pub(super) fn public(prefix: &str, name: &str) -> String {
 }
 
 /// The prefix and the rest of a name.
-pub(super) fn split(public: &str) -> Option<(&str, &str)> {
+pub(crate) fn split(public: &str) -> Option<(&str, &str)> {
     public.split_once(SEPARATOR)
 }
 
 /// Returns whether the rest of a name ends as one that was shortened.
-pub(super) fn is_alias(rest: &str) -> bool {
+pub(crate) fn is_alias(rest: &str) -> bool {
     rest.rsplit_once('_').is_some_and(|(_, hash)| {
         hash.len() == DIGITS && hash.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 
 /// The URI, or the template of one, of a server's resource.
-pub(super) fn public_uri(prefix: &str, uri: &str) -> String {
-    format!("{prefix}{URI_SEPARATOR}{uri}")
+pub(crate) fn public_uri(prefix: &str, uri: &str) -> String {
+    match telling(uri) {
+        Some((scheme, rest)) => format!("{scheme}{prefix}{URI_SEPARATOR}{rest}"),
+        None => format!("{prefix}{URI_SEPARATOR}{uri}"),
+    }
 }
 
 /// The id of a server's task.
-pub(super) fn public_task(prefix: &str, id: &str) -> String {
+pub(crate) fn public_task(prefix: &str, id: &str) -> String {
     format!("{prefix}{SEPARATOR}{id}")
 }
 
 /// The prefix and the URI within the server.
-pub(super) fn split_uri(public: &str) -> Option<(&str, &str)> {
-    public.split_once(URI_SEPARATOR)
+pub(crate) fn split_uri(public: &str) -> Option<(&str, Cow<'_, str>)> {
+    let Some((scheme, rest)) = telling(public) else {
+        let (prefix, uri) = public.split_once(URI_SEPARATOR)?;
+        return Some((prefix, uri.into()));
+    };
+    let (prefix, uri) = rest.split_once(URI_SEPARATOR)?;
+    Some((prefix, format!("{scheme}{uri}").into()))
+}
+
+/// The beginning by which clients know the kind of a resource, and the rest.
+fn telling(uri: &str) -> Option<(&'static str, &str)> {
+    TELLING.iter().find_map(|scheme| Some((*scheme, uri.strip_prefix(scheme)?)))
 }
 
 fn is_plain(byte: u8) -> bool {
@@ -98,7 +121,20 @@ mod tests {
         assert_eq!(public(&prefix("my_server-1"), "_a__b"), "my_server-1___a__b");
         assert_eq!(split("my_server-1___a__b"), Some(("my_server-1", "_a__b")));
         assert_eq!(public_uri("notes", "notes://a+b"), "notes+notes://a+b");
-        assert_eq!(split_uri("notes+notes://a+b"), Some(("notes", "notes://a+b")));
+        assert_eq!(split_uri("notes+notes://a+b"), Some(("notes", "notes://a+b".into())));
+    }
+
+    #[test]
+    fn app_10_skl_09_uris_that_tell_their_kind_still_do() {
+        for (own, public) in [
+            ("ui://page", "ui://notes+page"),
+            ("ui://a+b", "ui://notes+a+b"),
+            ("skill://team/reports/SKILL.md", "skill://notes+team/reports/SKILL.md"),
+        ] {
+            assert_eq!(public_uri("notes", own), public);
+            assert_eq!(split_uri(public), Some(("notes", own.into())));
+        }
+        assert_eq!((split_uri("ui://page"), split_uri("notes://a")), (None, None));
     }
 
     #[test]

@@ -1,37 +1,45 @@
-//! Names and URIs in the messages of a group: those of a server become those of the group, and
-//! back.
+//! Names and URIs in the messages of many servers behind one: those of a server become those of
+//! the whole, and back.
 
 use super::names;
-use crate::{
-    client::ClientError,
-    protocol::{RawJson, meta, method},
-};
+use crate::protocol::{RawJson, meta, method};
 use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 /// The members of an object, in order.
-pub(super) type ObjectMembers = IndexMap<String, Box<RawValue>>;
+pub(crate) type ObjectMembers = IndexMap<String, Box<RawValue>>;
 
 const NAME: &str = "name";
 const URI: &str = "uri";
 const META: &str = "_meta";
 const TASK_ID: &str = "taskId";
 
-pub(super) fn text(object: &ObjectMembers, member: &str) -> Option<String> {
+/// Why a message was not rewritten.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(crate) enum RewriteError {
+    /// A member cannot be written.
+    #[error("{0}")]
+    Unwritable(String),
+    /// An item of a list has no name: the method, and the member that is missing.
+    #[error("an item of {} has no \"{}\"", .0.0, .0.1)]
+    Nameless((String, &'static str)),
+}
+
+pub(crate) fn text(object: &ObjectMembers, member: &str) -> Option<String> {
     serde_json::from_str(object.get(member)?.get()).ok()
 }
 
 /// Sets a member; one that was there keeps its place.
-pub(super) fn set(object: &mut ObjectMembers, member: &str, value: &impl Serialize) -> Result<(), ClientError> {
-    let value = to_raw_value(value).map_err(|error| ClientError::Invalid(error.to_string()))?;
+pub(crate) fn set(object: &mut ObjectMembers, member: &str, value: &impl Serialize) -> Result<(), RewriteError> {
+    let value = to_raw_value(value).map_err(|error| RewriteError::Unwritable(error.to_string()))?;
     object.insert(member.to_owned(), value);
     Ok(())
 }
 
 /// Takes the progress token of a request out of its parameters; other metadata stays.
-pub(super) fn take_progress_token(params: &mut ObjectMembers) -> Result<Option<Box<RawValue>>, ClientError> {
+pub(crate) fn take_progress_token(params: &mut ObjectMembers) -> Result<Option<Box<RawValue>>, RewriteError> {
     let Some(given) = params.get(META) else { return Ok(None) };
     let Ok(mut given) = serde_json::from_str::<ObjectMembers>(given.get()) else { return Ok(None) };
     let token = given.shift_remove(meta::PROGRESS_TOKEN);
@@ -45,27 +53,31 @@ pub(super) fn take_progress_token(params: &mut ObjectMembers) -> Result<Option<B
 
 /// A descriptor of a list under the name of the group; the server's own name where the two need a
 /// table.
-pub(super) fn descriptor(
+pub(crate) fn descriptor(
     method: &str,
     prefix: &str,
     mut item: ObjectMembers,
-) -> Result<(ObjectMembers, Option<(String, String)>), ClientError> {
+) -> Result<(ObjectMembers, Option<(String, String)>), RewriteError> {
     let member = match method {
-        method::RESOURCES_LIST => URI,
+        method::RESOURCES_LIST | method::SKILLS_LIST => URI,
         method::RESOURCES_TEMPLATES_LIST => "uriTemplate",
         method::TASKS_LIST => TASK_ID,
         _ => NAME,
     };
-    let own = text(&item, member)
-        .ok_or_else(|| ClientError::InvalidResponse(format!("an item of {method} has no \"{member}\"")))?;
+    let own = text(&item, member).ok_or_else(|| RewriteError::Nameless((method.to_owned(), member)))?;
     if member == TASK_ID {
         set(&mut item, member, &names::public_task(prefix, &own))?;
         return Ok((item, None));
     }
     if member != NAME {
         set(&mut item, member, &names::public_uri(prefix, &own))?;
+        if method == method::SKILLS_LIST {
+            let _ = in_skill(&mut item, prefix);
+        }
         return Ok((item, None));
     }
+    // One that names no user interface stays as it is.
+    let _ = interface(&mut item, prefix);
     let public = names::public(prefix, &own);
     let alias = names::split(&public).filter(|(_, rest)| *rest != own).map(|(_, rest)| (rest.to_owned(), own));
     set(&mut item, NAME, &public)?;
@@ -73,7 +85,7 @@ pub(super) fn descriptor(
 }
 
 /// Gives a task the id that it has in the group: that id.
-pub(super) fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
+pub(crate) fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
     let public = names::public_task(prefix, &text(task, TASK_ID)?);
     set(task, TASK_ID, &public).ok()?;
     Some(public)
@@ -81,12 +93,12 @@ pub(super) fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
 
 /// A tool of a server that may make tasks of its calls, in the words of 2025-11-25, which the
 /// client of a group speaks.
-pub(super) fn may_be_task(tool: &mut ObjectMembers) -> Result<(), ClientError> {
+pub(crate) fn may_be_task(tool: &mut ObjectMembers) -> Result<(), RewriteError> {
     set(tool, "execution", &IndexMap::from([("taskSupport", "optional")]))
 }
 
 /// A result of a server with the URIs of the group.
-pub(super) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
+pub(crate) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     // Most results name no resource, and need no reading.
     if memmem::find(result.as_bytes(), br#""uri""#).is_none() {
         return result;
@@ -99,6 +111,11 @@ pub(super) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
             set(message, "content", &block).ok()
         }),
         method::RESOURCES_READ => in_list(&result, "contents", |contents| in_contents(contents, prefix)),
+        method::RESOURCES_DIRECTORY_READ => in_list(&result, "resources", |resource| in_contents(resource, prefix)),
+        method::SKILLS_GET => in_member(&result, "skill", |skill| {
+            in_contents(skill, prefix)?;
+            in_skill(skill, prefix)
+        }),
         _ => None,
     };
     rewritten.unwrap_or(result)
@@ -107,7 +124,7 @@ pub(super) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
 /// The parameters of a server's notification as the group sends them on; `None` if they are not an
 /// object. The subscription that they name is one of the server's connection, which nobody else
 /// knows.
-pub(super) fn notified(method: &str, prefix: &str, params: &RawJson) -> Option<RawJson> {
+pub(crate) fn notified(method: &str, prefix: &str, params: &RawJson) -> Option<RawJson> {
     if method == method::TASKS_STATUS {
         let mut state: ObjectMembers = params.parse().ok()?;
         task(prefix, &mut state)?;
@@ -142,6 +159,45 @@ fn in_list(
     }
     set(&mut object, member, &items).ok()?;
     RawJson::from_value(&object).ok()
+}
+
+fn in_member(
+    result: &RawJson,
+    member: &str,
+    rewrite: impl FnOnce(&mut ObjectMembers) -> Option<()>,
+) -> Option<RawJson> {
+    let mut object: ObjectMembers = result.parse().ok()?;
+    let mut inner: ObjectMembers = serde_json::from_str(object.get(member)?.get()).ok()?;
+    rewrite(&mut inner)?;
+    set(&mut object, member, &inner).ok()?;
+    RawJson::from_value(&object).ok()
+}
+
+/// The files of a skill; one whose files change has no list of them (SKL-25).
+fn in_skill(skill: &mut ObjectMembers, prefix: &str) -> Option<()> {
+    const FILES: &str = "resources";
+    let mut files: Vec<ObjectMembers> = serde_json::from_str(skill.get(FILES)?.get()).ok()?;
+    for file in &mut files {
+        in_contents(file, prefix)?;
+    }
+    set(skill, FILES, &files).ok()
+}
+
+/// The user interface that a tool names, in both of its places (APP-02).
+fn interface(tool: &mut ObjectMembers, prefix: &str) -> Option<()> {
+    const PLACE: &str = "resourceUri";
+    let mut given: ObjectMembers = serde_json::from_str(tool.get(META)?.get()).ok()?;
+    if let Some(uri) = text(&given, "ui/resourceUri") {
+        set(&mut given, "ui/resourceUri", &names::public_uri(prefix, &uri)).ok()?;
+    }
+    let ui = given.get("ui").and_then(|ui| serde_json::from_str::<ObjectMembers>(ui.get()).ok());
+    if let Some(mut ui) = ui
+        && let Some(uri) = text(&ui, PLACE)
+    {
+        set(&mut ui, PLACE, &names::public_uri(prefix, &uri)).ok()?;
+        set(&mut given, "ui", &ui).ok()?;
+    }
+    set(tool, META, &given).ok()
 }
 
 fn in_block(block: &mut ObjectMembers, prefix: &str) -> Option<()> {
@@ -183,6 +239,30 @@ mod tests {
         assert_eq!(got["messages"][0]["content"]["uri"], "notes+notes://a");
         let got = rewritten(method::RESOURCES_READ, &json!({"contents": [{"uri": "notes://a", "text": "x"}]}));
         assert_eq!(got["contents"][0]["uri"], "notes+notes://a");
+    }
+
+    #[test]
+    fn app_02_skl_23_tools_keep_their_interfaces_and_skills_their_files() {
+        let read = |value: Value| serde_json::from_str::<ObjectMembers>(&value.to_string()).unwrap();
+        let item = |method: &str, value: Value| {
+            let (item, _) = descriptor(method, "notes", read(value)).unwrap();
+            serde_json::from_str::<Value>(&serde_json::to_string(&item).unwrap()).unwrap()
+        };
+        let meta =
+            json!({"ui": {"resourceUri": "ui://page", "visibility": ["app"]}, "ui/resourceUri": "ui://page", "x": 1});
+        let tool = item(method::TOOLS_LIST, json!({"name": "show", "_meta": meta}));
+        let shown = json!({"ui": {"resourceUri": "ui://notes+page", "visibility": ["app"]}, "ui/resourceUri": "ui://notes+page", "x": 1});
+        assert_eq!(tool, json!({"name": "notes__show", "_meta": shown}));
+        let skill = json!({"uri": "skill://a/SKILL.md", "resources": [{"uri": "skill://a/SKILL.md", "size": 1}]});
+        let shown =
+            json!({"uri": "skill://notes+a/SKILL.md", "resources": [{"uri": "skill://notes+a/SKILL.md", "size": 1}]});
+        assert_eq!(item(method::SKILLS_LIST, skill.clone()), shown);
+        assert_eq!(rewritten(method::SKILLS_GET, &json!({"skill": skill}))["skill"], shown);
+        let dynamic = json!({"uri": "skill://a/SKILL.md", "resources": "dynamic"});
+        assert_eq!(item(method::SKILLS_LIST, dynamic)["resources"], "dynamic");
+        let folder = json!({"resources": [{"uri": "skill://a/b", "name": "b"}]});
+        let got = rewritten(method::RESOURCES_DIRECTORY_READ, &folder);
+        assert_eq!(got["resources"][0]["uri"], "skill://notes+a/b");
     }
 
     #[test]

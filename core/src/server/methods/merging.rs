@@ -1,0 +1,135 @@
+//! The lists of mounted servers as pages of one list: a page takes from the next server for as long
+//! as it has room.
+
+use super::pages::{Position, cursor, page_result};
+use crate::{
+    composition::rewriting::{self, ObjectMembers},
+    protocol::{RawJson, RpcError},
+    server::{
+        registry::{Category, RegisteredMount},
+        request::{RequestContext, Responder, Routed},
+    },
+};
+use serde_json::{json, value::RawValue};
+use std::{collections::VecDeque, sync::Arc};
+
+/// A page that is being put together.
+pub(super) struct MergedPage {
+    /// The member of the result, such as `tools`.
+    pub(super) member: &'static str,
+    /// Of lists whose names may be shortened, or may be registered here too.
+    pub(super) category: Option<Category>,
+    /// The items so far, joined by commas.
+    pub(super) items: Vec<u8>,
+    pub(super) number: usize,
+    /// The servers that come next.
+    pub(super) mounts: VecDeque<Arc<RegisteredMount>>,
+    /// Where the list of the first of them begins.
+    pub(super) cursor: Option<String>,
+}
+
+impl MergedPage {
+    /// The route of the page.
+    pub(super) fn route(self) -> Routed {
+        Routed::Deferred(Box::new(move |context, responder| self.next(context, responder)))
+    }
+
+    fn next(mut self, context: &Arc<RequestContext>, responder: Responder) {
+        let size = context.server().options().page_size;
+        let Some(mount) = self.mounts.pop_front() else { return self.finish(context, responder, None) };
+        if self.number >= size {
+            let next = Position::Source(mount.number, self.cursor.take());
+            return self.finish(context, responder, Some(next));
+        }
+        let from = self.cursor.take();
+        let params = from.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+        let Ok(params) = RawJson::from_value(&params) else { return self.finish(context, responder, None) };
+        let (outer, asked) = (Arc::clone(context), Arc::clone(&mount));
+        let taken = Responder::Inside(Box::new(move |result| {
+            // Servers of this process answer at once: the next one is not asked on the same stack.
+            let runtime = Arc::clone(outer.connection.runtime());
+            runtime.spawn(Box::pin(async move { self.take(&outer, responder, &asked, from, result) }));
+        }));
+        context.enter(&mount, params, taken);
+    }
+
+    /// Takes the page of one server. One that fails is missing in the list, which goes on.
+    fn take(
+        mut self,
+        context: &Arc<RequestContext>,
+        responder: Responder,
+        mount: &Arc<RegisteredMount>,
+        from: Option<String>,
+        result: Result<RawJson, RpcError>,
+    ) {
+        let page = match result.map_err(|error| error.message).and_then(|result| self.read(context, mount, &result)) {
+            Ok(page) => page,
+            Err(problem) => {
+                let name = &mount.prefix;
+                tracing::warn!(target: "trunkline", "the mounted server {name:?} is missing in {}: {problem}", context.method);
+                return self.next(context, responder);
+            }
+        };
+        if self.number > 0 && self.number + page.items.len() > context.server().options().page_size {
+            let next = Position::Source(mount.number, from);
+            return self.finish(context, responder, Some(next));
+        }
+        self.number += page.items.len();
+        for item in page.items {
+            if !self.items.is_empty() {
+                self.items.push(b',');
+            }
+            self.items.extend_from_slice(item.as_bytes());
+        }
+        match page.next {
+            Some(theirs) => self.finish(context, responder, Some(Position::Source(mount.number, Some(theirs)))),
+            None => self.next(context, responder),
+        }
+    }
+
+    fn read(&self, context: &RequestContext, mount: &RegisteredMount, result: &RawJson) -> Result<MountedPage, String> {
+        let unread = |error: serde_json::Error| error.to_string();
+        let mut page: ObjectMembers = result.parse().map_err(unread)?;
+        let next = rewriting::text(&page, "nextCursor");
+        let items = page.shift_remove(self.member);
+        let items: Vec<ObjectMembers> =
+            serde_json::from_str(items.as_deref().map_or("[]", RawValue::get)).map_err(unread)?;
+        let mut shown = Vec::with_capacity(items.len());
+        for item in items {
+            let item = if mount.prefix.is_empty() {
+                if self.is_hidden(context, &item) {
+                    continue;
+                }
+                item
+            } else {
+                let (item, alias) =
+                    rewriting::descriptor(context.method, &mount.prefix, item).map_err(|error| error.to_string())?;
+                if let (Some(category), Some((rest, own))) = (self.category, alias) {
+                    mount.remember(category, rest, own);
+                }
+                item
+            };
+            shown.push(serde_json::to_string(&item).map_err(unread)?);
+        }
+        Ok(MountedPage { items: shown, next })
+    }
+
+    /// Returns whether something of the same name is registered here, and answers in its place.
+    fn is_hidden(&self, context: &RequestContext, item: &ObjectMembers) -> bool {
+        let Some(category) = self.category else { return false };
+        let name = rewriting::text(item, category.key_member()).unwrap_or_default();
+        context.snapshot.has(category, &name)
+    }
+
+    fn finish(self, context: &Arc<RequestContext>, responder: Responder, next: Option<Position>) {
+        let next = next.map(|position| cursor(self.member, &position));
+        let result = page_result(context, self.member, &self.items, next.as_deref());
+        context.deliver(responder, Ok(result));
+    }
+}
+
+/// A page of one mounted server, under the names of this one.
+struct MountedPage {
+    items: Vec<String>,
+    next: Option<String>,
+}

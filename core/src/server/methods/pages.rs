@@ -1,0 +1,110 @@
+//! The pages of lists: the cursors that name them, and their results.
+
+use crate::{
+    protocol::{RawJson, Revision, RpcError},
+    server::{registry::list_members, request::RequestContext, result::ResultWriter},
+};
+use serde::Deserialize;
+
+/// Where a page begins. Cursors are opaque to clients and say the same to every instance of this
+/// server (PAG-05).
+#[derive(Debug, PartialEq)]
+pub(super) enum Position {
+    /// After the registered feature of that number.
+    Registered(u64),
+    /// In the list of the provider or mount of that number, where its own cursor says; `None`: at
+    /// its start.
+    Source(u64, Option<String>),
+}
+
+/// Where the page that a list request asks for begins.
+pub(super) fn read_position(method: &str, member: &str, params: Option<&RawJson>) -> Result<Position, RpcError> {
+    #[derive(Deserialize, Default)]
+    struct ListParams {
+        cursor: Option<String>,
+    }
+    let params: ListParams = match params {
+        Some(params) => params.read().map_err(|problem| RpcError::invalid_params(format!("{method}: {problem}")))?,
+        None => ListParams::default(),
+    };
+    match &params.cursor {
+        Some(cursor) => parse_cursor(member, cursor).ok_or_else(RpcError::invalid_cursor),
+        None => Ok(Position::Registered(0)),
+    }
+}
+
+/// A cursor names the last feature of its page by registration number, so that it stays right when
+/// things come and go.
+pub(super) fn cursor(member: &str, position: &Position) -> String {
+    match position {
+        Position::Registered(after) => format!("{member}-{after:x}"),
+        Position::Source(number, None) => format!("{member}~{number}"),
+        Position::Source(number, Some(theirs)) => format!("{member}~{number}~{theirs}"),
+    }
+}
+
+/// Reads a cursor back. `None`: it is not one of ours.
+fn parse_cursor(member: &str, text: &str) -> Option<Position> {
+    let rest = text.strip_prefix(member)?;
+    let position = if let Some(digits) = rest.strip_prefix('-') {
+        Position::Registered(u64::from_str_radix(digits, 16).ok().filter(|number| *number > 0)?)
+    } else {
+        let rest = rest.strip_prefix('~')?;
+        match rest.split_once('~') {
+            Some((number, theirs)) => Position::Source(number.parse().ok()?, Some(theirs.to_owned())),
+            None => Position::Source(rest.parse().ok()?, None),
+        }
+    };
+    // Other spellings of the same position were not made here.
+    (cursor(member, &position) == text).then_some(position)
+}
+
+/// One page of a list.
+pub(super) fn page_result(context: &RequestContext, member: &str, items: &[u8], next: Option<&str>) -> RawJson {
+    write_page(context.results(), member, items, next, context.info.revision)
+}
+
+pub(super) fn write_page(
+    results: &ResultWriter,
+    member: &str,
+    items: &[u8],
+    next: Option<&str>,
+    revision: Revision,
+) -> RawJson {
+    results.seal(list_members(member, items, next, &results.cache().members(), revision), revision)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pag_05_only_cursors_that_were_made_here_are_read() {
+        for position in [
+            Position::Registered(1),
+            Position::Registered(255),
+            Position::Source(0, None),
+            Position::Source(2, Some("a~b~".into())),
+            Position::Source(0, Some(String::new())),
+        ] {
+            let text = cursor("tools", &position);
+            assert_eq!(parse_cursor("tools", &text), Some(position));
+            assert_eq!(parse_cursor("prompts", &text), None);
+        }
+        for bad in [
+            "",
+            "tools",
+            "tools-",
+            "tools-0",
+            "tools-01",
+            "tools-FF",
+            "tools-+1",
+            "tools~",
+            "tools~x",
+            "tools~01",
+            "resources-1",
+        ] {
+            assert_eq!(parse_cursor("tools", bad), None, "{bad}");
+        }
+    }
+}

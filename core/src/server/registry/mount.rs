@@ -1,0 +1,213 @@
+//! Mounts: other servers whose features this one shows, in this process or behind a client.
+
+use super::{
+    category::{Category, ListSet},
+    error::RegisterError,
+    snapshot::Snapshot,
+    tool::RegisteredTool,
+};
+use crate::{composition::names, protocol::RpcError, runtime::BoxedTask, server::handlers::Handler, sync::Mutex};
+use std::{collections::HashMap, sync::Arc};
+
+/// The most shortened names of one mount that are remembered beside those of its registry.
+const MAX_ALIASES: usize = 10_000;
+
+/// A server that is mounted.
+pub(crate) struct RegisteredMount {
+    pub(in crate::server) number: u64,
+    /// The beginning of its names and URIs; empty: they stay as they are.
+    pub(in crate::server) prefix: String,
+    pub(in crate::server) source: MountSource,
+    /// The whole names of those that are shortened, as lists had them.
+    aliases: Mutex<HashMap<(Category, String), String>>,
+}
+
+/// The server behind a mount.
+pub(crate) enum MountSource {
+    /// A server of this process: a request goes on in its registry.
+    Local(Arc<dyn LocalServer>),
+    /// A server behind a client: a request is sent on.
+    #[expect(dead_code, reason = "proxies are the next step")]
+    Remote(Arc<dyn RemoteServer>),
+}
+
+/// A server of this process, for those that mount it.
+pub(crate) trait LocalServer: Send + Sync + 'static {
+    /// Its features now.
+    fn snapshot(&self) -> Arc<Snapshot>;
+}
+
+/// A server behind a client. Calls of its handler have the parameters of the request as it knows
+/// them, and are answered with the whole result.
+pub(crate) trait RemoteServer: Handler {
+    /// The features that it has, as far as they are known.
+    fn offers(&self) -> Offers;
+    /// Reports changes of a resource from now on, for as long as somebody wants them.
+    fn watch(&self, uri: &str) -> BoxedTask<Result<(), RpcError>>;
+}
+
+/// The kinds of features that a server has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Offers {
+    pub(crate) lists: ListSet,
+    pub(crate) completions: bool,
+    pub(crate) skills: bool,
+    pub(crate) tasks: bool,
+}
+
+impl RegisteredMount {
+    pub(in crate::server) fn new(number: u64, prefix: String, source: MountSource) -> Self {
+        Self { number, prefix, source, aliases: Mutex::default() }
+    }
+
+    pub(in crate::server) fn offers(&self) -> Offers {
+        match &self.source {
+            MountSource::Local(server) => server.snapshot().offers(),
+            MountSource::Remote(server) => server.offers(),
+        }
+    }
+
+    /// The features of a server of this process.
+    pub(in crate::server) fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        match &self.source {
+            MountSource::Local(server) => Some(server.snapshot()),
+            MountSource::Remote(_) => None,
+        }
+    }
+
+    /// The server's own name for one that begins with the prefix.
+    fn own_name(&self, category: Category, rest: &str) -> String {
+        if !names::is_alias(rest) {
+            return rest.to_owned();
+        }
+        if let Some(own) = self.aliases.lock().get(&(category, rest.to_owned())) {
+            return own.clone();
+        }
+        let shown = |own: &String| names::split(&names::public(&self.prefix, own)).is_some_and(|(_, it)| it == rest);
+        let found = self.snapshot().and_then(|snapshot| snapshot.all_names(category).into_iter().find(shown));
+        found.unwrap_or_else(|| rest.to_owned())
+    }
+
+    /// Remembers the whole name of one that a list shows shortened.
+    pub(in crate::server) fn remember(&self, category: Category, rest: String, own: String) {
+        let mut aliases = self.aliases.lock();
+        if aliases.len() >= MAX_ALIASES {
+            aliases.clear();
+        }
+        aliases.insert((category, rest), own);
+    }
+}
+
+impl Snapshot {
+    /// The kinds of features that this server and those mounted in it have.
+    pub(in crate::server) fn offers(&self) -> Offers {
+        let own =
+            Offers { lists: self.offered, completions: self.completes, skills: self.has_skills, tasks: self.has_tasks };
+        self.mounts.iter().fold(own, |all, mount| all.and(mount.offers()))
+    }
+
+    /// The mount that a name belongs to, and its own name there.
+    pub(in crate::server) fn mount_of_name(
+        &self,
+        category: Category,
+        name: &str,
+    ) -> Option<(&Arc<RegisteredMount>, String)> {
+        let of_prefix = names::split(name).and_then(|(prefix, rest)| {
+            let mount = self.mounts.iter().find(|mount| mount.prefix == prefix)?;
+            Some((mount, mount.own_name(category, rest)))
+        });
+        of_prefix.or_else(|| Some((self.unprefixed()?, name.to_owned())))
+    }
+
+    /// The mount that a URI, or a template of one, belongs to, and the URI there.
+    pub(in crate::server) fn mount_of_uri(&self, uri: &str) -> Option<(&Arc<RegisteredMount>, String)> {
+        let of_prefix = names::split_uri(uri).and_then(|(prefix, own)| {
+            Some((self.mounts.iter().find(|mount| mount.prefix == prefix)?, own.into_owned()))
+        });
+        of_prefix.or_else(|| Some((self.unprefixed()?, uri.to_owned())))
+    }
+
+    /// The tool of a name, where it is registered: here or in a server that is mounted.
+    pub(in crate::server) fn tool(&self, name: &str) -> Option<Arc<RegisteredTool>> {
+        if let Some(tool) = self.tools.get(name) {
+            return Some(Arc::clone(tool));
+        }
+        let (mount, own) = self.mount_of_name(Category::Tools, name)?;
+        mount.snapshot()?.tool(&own)
+    }
+
+    /// Watches a resource of a remote server, if it is one.
+    pub(in crate::server) fn watch(&self, uri: &str) -> Option<BoxedTask<Result<(), RpcError>>> {
+        if self.mounts.is_empty() || self.resources.get(uri).is_some() {
+            return None;
+        }
+        let (mount, own) = self.mount_of_uri(uri)?;
+        match &mount.source {
+            MountSource::Local(server) => server.snapshot().watch(&own),
+            MountSource::Remote(server) => Some(server.watch(&own)),
+        }
+    }
+
+    /// The mount whose names stay as they are.
+    fn unprefixed(&self) -> Option<&Arc<RegisteredMount>> {
+        self.mounts.iter().find(|mount| mount.prefix.is_empty())
+    }
+
+    /// The names that are registered here and in the servers mounted here.
+    fn all_names(&self, category: Category) -> Vec<String> {
+        let mut all = self.names(category);
+        for mount in self.mounts.iter() {
+            let own = mount.snapshot().map(|snapshot| snapshot.all_names(category)).unwrap_or_default();
+            all.extend(own.into_iter().map(|own| match &*mount.prefix {
+                "" => own,
+                prefix => names::public(prefix, &own),
+            }));
+        }
+        all
+    }
+
+    /// Refuses a mount whose names would be ambiguous.
+    pub(super) fn check_mount(&self, prefix: &str) -> Result<(), RegisterError> {
+        let wrong = |text: String| Err(RegisterError(text));
+        if !prefix.is_empty() && !names::is_prefix(prefix) {
+            return wrong(format!(
+                "mount: the prefix {prefix:?} must be 1 to 32 letters, digits, - and _, without __ and without _ at its end"
+            ));
+        }
+        if self.mounts.iter().any(|other| other.prefix == prefix) {
+            return wrong(match prefix {
+                "" => "mount: a server without a prefix is mounted already; give this one a prefix".to_owned(),
+                prefix => format!("mount: a server is mounted as {prefix:?} already"),
+            });
+        }
+        if prefix.is_empty() && !self.providers.is_empty() {
+            return wrong(
+                "mount: the server has providers, which know names that are not registered; give the mount a prefix"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Refuses a provider where a mount without a prefix takes every name already.
+    pub(super) fn check_provider(&self) -> Result<(), RegisterError> {
+        match self.unprefixed() {
+            None => Ok(()),
+            Some(_) => Err(RegisterError(
+                "provider: a server without a prefix is mounted, which takes all names that are not registered; give that mount a prefix"
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+impl Offers {
+    fn and(self, other: Self) -> Self {
+        Self {
+            lists: self.lists.with(other.lists),
+            completions: self.completions || other.completions,
+            skills: self.skills || other.skills,
+            tasks: self.tasks || other.tasks,
+        }
+    }
+}

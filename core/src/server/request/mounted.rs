@@ -1,0 +1,102 @@
+//! The way of a request into a server that is mounted, and the way of its result back.
+
+use super::{
+    context::{RequestContext, Responder},
+    mapper::ResultMapper,
+};
+use crate::{
+    composition::rewriting,
+    engine::RequestInfo,
+    protocol::{RawJson, RpcError},
+    server::{
+        handlers::{Handler, Outcome},
+        registry::{MountSource, RegisteredMount},
+        result::{ResultWriter, error_of, render_remote},
+    },
+};
+use std::sync::Arc;
+
+impl RequestContext {
+    /// Serves the request by a mounted server. The parameters are as that server knows them.
+    pub(in crate::server) fn enter(
+        self: &Arc<Self>,
+        mount: &Arc<RegisteredMount>,
+        params: RawJson,
+        responder: Responder,
+    ) {
+        match &mount.source {
+            MountSource::Local(server) => {
+                let inner = self.within(mount, server.snapshot());
+                let responder = inner.back(responder);
+                inner.step(0, Some(params), responder);
+            }
+            MountSource::Remote(server) => {
+                let handler: Arc<dyn Handler> = Arc::clone(server) as _;
+                let (prefix, method, cacheable) = (mount.prefix.clone(), self.method, self.cacheable);
+                self.run(Arc::new(SendingOn { handler, prefix, method, cacheable }), params, responder);
+            }
+        }
+    }
+
+    /// Gives results of this mounted server to a receiver of the outer one, under its names.
+    fn back(self: &Arc<Self>, responder: Responder) -> Responder {
+        let Some(within) = &self.within else { return responder };
+        let (outer, mount, method) = (Arc::clone(&within.outer), Arc::clone(&within.mount), self.method);
+        Responder::Inside(Box::new(move |result| {
+            let renamed = result.map(|result| renamed(method, &mount.prefix, result));
+            outer.deliver(responder, renamed);
+        }))
+    }
+
+    /// Gives results of this server to a receiver that knows the names which the client knows.
+    pub(in crate::server) fn renaming(self: &Arc<Self>, responder: Responder) -> Responder {
+        match &self.within {
+            None => responder,
+            Some(within) => self.back(within.outer.renaming(responder)),
+        }
+    }
+
+    /// The number of the middleware of the servers around this one.
+    pub(super) fn middleware_around(&self) -> usize {
+        let mut number = 0;
+        let mut context = self;
+        while let Some(within) = &context.within {
+            context = &within.outer;
+            number += context.snapshot.middlewares.len();
+        }
+        number
+    }
+}
+
+/// Lists get their names where their pages are put together.
+fn renamed(method: &str, prefix: &str, result: RawJson) -> RawJson {
+    if prefix.is_empty() { result } else { rewriting::result(method, prefix, result) }
+}
+
+/// A request that is sent on to a remote server.
+struct SendingOn {
+    handler: Arc<dyn Handler>,
+    prefix: String,
+    method: &'static str,
+    cacheable: bool,
+}
+
+impl ResultMapper for SendingOn {
+    fn name(&self) -> &str {
+        self.method
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.handler
+    }
+
+    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+        match outcome {
+            Outcome::Result(result) => {
+                let result = renamed(self.method, &self.prefix, result);
+                render_remote(results, self.method, self.cacheable, info.revision, result)
+            }
+            other => Err(error_of(results, "a proxy", other)),
+        }
+    }
+}

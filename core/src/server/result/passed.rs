@@ -1,0 +1,60 @@
+//! Results that something else has made: middleware, or a remote server.
+
+use super::{
+    cache_hints::CacheHints,
+    tool::{ToolOf, render_tool},
+    writer::ResultWriter,
+};
+use crate::{
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, method, project},
+    server::handlers::Outcome,
+};
+use serde_json::Value;
+
+/// A whole result of a method as a revision has it, with the name of this server. Members that
+/// nobody knows stay.
+///
+/// # Errors
+/// If it cannot be read.
+pub(in crate::server) fn pass_result(
+    results: &ResultWriter,
+    method: &str,
+    cacheable: bool,
+    revision: Revision,
+    result: &RawJson,
+) -> serde_json::Result<RawJson> {
+    let mut result = result.parse()?;
+    project::project_result(method, &mut result, revision);
+    if cacheable && revision.supports(RevisionFeature::CacheHints) {
+        complete_hints(&mut result, results.cache());
+    }
+    Ok(results.seal_object(result, revision))
+}
+
+/// The result of a remote server for a client of this one. Structured content stays as it was
+/// written.
+pub(in crate::server) fn render_remote(
+    results: &ResultWriter,
+    method: &str,
+    cacheable: bool,
+    revision: Revision,
+    result: RawJson,
+) -> Result<RawJson, RpcError> {
+    if method == method::TOOLS_CALL {
+        // Its output schema is the remote server's to keep.
+        return render_tool(results, &ToolOf { name: "", output: None }, revision, Outcome::Result(result));
+    }
+    pass_result(results, method, cacheable, revision, &result).map_err(|error| {
+        tracing::error!(target: "trunkline", "the result of {method} of a remote server cannot be read: {error}");
+        RpcError::internal()
+    })
+}
+
+/// CCH-01, CCH-14: complete results of these methods have caching hints, whatever made them.
+fn complete_hints(result: &mut Value, hints: &CacheHints) {
+    let Some(members) = result.as_object_mut() else { return };
+    if members.get("resultType").is_none_or(|kind| kind == "complete") {
+        members.entry("ttlMs").or_insert_with(|| hints.ttl_ms().into());
+        members.entry("cacheScope").or_insert_with(|| hints.scope.as_str().into());
+    }
+}

@@ -1,0 +1,134 @@
+//! A server of this process that is mounted in another one.
+
+use super::{
+    listeners::{ChangeListener, TaskChange},
+    pending::PendingNotifications,
+    server_state::ServerState,
+};
+use crate::{
+    composition::names,
+    server::registry::{LocalServer, RegisterError, Snapshot},
+    sync::Mutex,
+};
+use std::sync::{Arc, Weak};
+
+/// The most servers of which each is mounted in the next.
+const MAX_DEPTH: usize = 16;
+
+/// The servers of the process that have mounts, each with one that is mounted in it. Held while
+/// one is mounted, so that two threads cannot make a circle together.
+static MOUNTED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+
+/// The inner server of a mount. Its changes are reported to the clients of the outer one.
+pub(in crate::server) struct LocalMount {
+    inner: Arc<ServerState>,
+    outer: usize,
+    number: u64,
+    _relay: Arc<Relay>,
+}
+
+impl LocalMount {
+    /// # Errors
+    /// If the outer server has the inner one already, or would hold itself.
+    pub(in crate::server) fn new(
+        outer: &Arc<ServerState>,
+        inner: &Arc<ServerState>,
+        prefix: &str,
+    ) -> Result<Self, RegisterError> {
+        enter(identity(outer), identity(inner)).map_err(|problem| RegisterError(format!("mount: {problem}")))?;
+        let relay = Arc::new(Relay { outer: Arc::downgrade(outer), prefix: prefix.to_owned() });
+        let number = inner.next_number();
+        let listener: Weak<dyn ChangeListener> = Arc::<Relay>::downgrade(&relay);
+        inner.listeners().insert(number, listener);
+        Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay })
+    }
+}
+
+impl LocalServer for LocalMount {
+    fn snapshot(&self) -> Arc<Snapshot> {
+        self.inner.snapshot()
+    }
+}
+
+impl Drop for LocalMount {
+    fn drop(&mut self) {
+        self.inner.listeners().remove(self.number);
+        let edge = (self.outer, identity(&self.inner));
+        let mut mounted = MOUNTED.lock();
+        if let Some(position) = mounted.iter().position(|other| *other == edge) {
+            mounted.swap_remove(position);
+        }
+    }
+}
+
+/// A number that no other server has while this one is there.
+fn identity(server: &Arc<ServerState>) -> usize {
+    Arc::as_ptr(server).addr()
+}
+
+fn enter(outer: usize, inner: usize) -> Result<(), String> {
+    let mut mounted = MOUNTED.lock();
+    if outer == inner {
+        return Err("a server cannot be mounted in itself".to_owned());
+    }
+    if mounted.contains(&(outer, inner)) {
+        return Err("this server is mounted there already".to_owned());
+    }
+    let inwards = |server: usize| {
+        let inside = mounted.iter().filter(move |(outer, _)| *outer == server);
+        inside.map(|(_, inner)| *inner).collect::<Vec<_>>()
+    };
+    let outwards = |server: usize| {
+        let around = mounted.iter().filter(move |(_, inner)| *inner == server);
+        around.map(|(outer, _)| *outer).collect::<Vec<_>>()
+    };
+    let (below, above) = (levels(inner, inwards), levels(outer, outwards));
+    if below.iter().flatten().any(|server| *server == outer) {
+        return Err("this server has the other one mounted in it: neither would come to an end".to_owned());
+    }
+    if below.len() + above.len() > MAX_DEPTH {
+        return Err(format!("there are more than {MAX_DEPTH} servers, each mounted in the next"));
+    }
+    mounted.push((outer, inner));
+    Ok(())
+}
+
+/// The servers that are one step away, two, and so on, the first alone. The steps form no circle.
+fn levels(first: usize, next: impl Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
+    let mut levels = vec![vec![first]];
+    while let Some(last) = levels.last() {
+        let mut further: Vec<usize> = last.iter().flat_map(|server| next(*server)).collect();
+        further.sort_unstable();
+        further.dedup();
+        if further.is_empty() {
+            break;
+        }
+        levels.push(further);
+    }
+    levels
+}
+
+/// Takes the changes of the inner server to the clients of the outer one.
+struct Relay {
+    outer: Weak<ServerState>,
+    prefix: String,
+}
+
+impl ChangeListener for Relay {
+    fn notify(self: Arc<Self>, changes: &PendingNotifications) {
+        let Some(outer) = self.outer.upgrade() else { return };
+        let shown = |uri: &String| match &*self.prefix {
+            "" => uri.clone(),
+            prefix => names::public_uri(prefix, uri),
+        };
+        let resources = changes.resources.iter().map(shown).collect();
+        outer.listeners().notify(&PendingNotifications { lists: changes.lists, resources });
+    }
+
+    fn elicitation_complete(&self, id: &str) -> bool {
+        self.outer.upgrade().is_some_and(|outer| outer.listeners().elicitation_complete(id))
+    }
+
+    /// Tasks of a mounted tool are those of the server that was called.
+    fn task_changed(&self, _: &TaskChange<'_>) {}
+}
