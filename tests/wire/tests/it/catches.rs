@@ -1,9 +1,7 @@
 //! Fields and methods that a revision does not have are caught, though its open-world schema
 //! accepts them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use trunkline_wire::ViolationKind::{NoMessage, Schema, UnknownMethod};
 

@@ -1,8 +1,6 @@
 //! Valid messages of all five revisions pass.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 
 #[test]

@@ -1,11 +1,9 @@
 //! The extensions of 2026-07-28 that have messages of their own are as closed as the revision, and
 //! are not there unless negotiated.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::*;
+use crate::common::*;
 use serde_json::{Value, json};
 use trunkline_wire::ViolationKind::{Schema, UnknownMethod};
 

@@ -1,11 +1,9 @@
 //! Every message type of every revision, filled from its own schema: it passes, and an invented
 //! field put into any object of it is caught, except in the places that are free.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::*;
+use crate::common::*;
 use serde_json::{Map, Value, json};
 
 /// Where invented fields may stand, as the last two names on the way there. `*` stands for the keys

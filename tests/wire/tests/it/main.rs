@@ -1,0 +1,8 @@
+//! The checker of wire messages, as a library and as a command.
+
+mod accepts;
+mod catches;
+mod closed_world;
+mod command;
+mod common;
+mod extensions;
