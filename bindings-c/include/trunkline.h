@@ -1157,6 +1157,16 @@ enum trunkline_result trunkline_client_connect_memory(struct trunkline_server *s
                                                       struct trunkline_error **error);
 
 /**
+ * Gives the client in the place of a server of a group: JSON for `trunkline_client_add_server`, or
+ * for a place among those of `trunkline_client_connect_group`. The group shares the client, which
+ * keeps its own callbacks and options, and is yours to free as before. Its callbacks run where its
+ * own port is dispatched. `json` is yours: `trunkline_text_free`.
+ */
+enum trunkline_result trunkline_client_as_server(const struct trunkline_client *client,
+                                                 struct trunkline_text **json,
+                                                 struct trunkline_error **error);
+
+/**
  * Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
  * ticket that is already answered is not an error.
  */
@@ -1758,8 +1768,8 @@ enum trunkline_result trunkline_client_start_servers(struct trunkline_client *cl
  * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * - `name`: The name of the server, with which the names of its tools begin.
- * - `target`: The place of the server: an entry of `mcpServers`, a URL, or a command as a list.
- *   JSON.
+ * - `target`: The place of the server: an entry of `mcpServers`, a URL, a command as a list, or
+ *   a client, which the group shares and does not close. JSON.
  *
  * `options` may be NULL.
  */
@@ -2627,6 +2637,13 @@ enum trunkline_result trunkline_request_options_set_key(struct trunkline_request
                                                         struct trunkline_str key);
 
 /**
+ * Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
+ * request fails with the kind `transport`. Results of tools that failed pass. JSON.
+ */
+enum trunkline_result trunkline_request_options_set_result_schema(struct trunkline_request_options *options,
+                                                                  struct trunkline_str result_schema);
+
+/**
  * Sets the longest time of the request, or of each page; progress starts it anew. The
  * connection's option by default. In milliseconds.
  */
@@ -2641,16 +2658,9 @@ enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkl
                                                                    uint64_t max_timeout_ms);
 
 /**
- * Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
- * request fails with the kind `transport`. Results of tools that failed pass. JSON.
- */
-enum trunkline_result trunkline_request_options_set_result_schema(struct trunkline_request_options *options,
-                                                                  struct trunkline_str result_schema);
-
-/**
  * Sets whether the caller gives the input that the server needs (2026-07-28), in the place of
  * the client's handlers: the requests are the error `inputRequired`, and the call is made again
- * with the answers.
+ * with the answers. Default false.
  */
 enum trunkline_result trunkline_request_options_set_manual_input(struct trunkline_request_options *options,
                                                                  bool manual_input);
@@ -2669,7 +2679,7 @@ enum trunkline_result trunkline_request_options_set_request_state(struct trunkli
                                                                   struct trunkline_str request_state);
 
 /**
- * Sets whether to ask the server even if the result is kept and fresh.
+ * Sets whether to ask the server even if the result is kept and fresh. Default false.
  */
 enum trunkline_result trunkline_request_options_set_fresh(struct trunkline_request_options *options, bool fresh);
 

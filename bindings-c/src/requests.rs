@@ -53,7 +53,7 @@ impl trunkline_request_options {
     /// Nothing but a key, if it is not empty.
     pub(crate) fn with_key(key: &str) -> Self {
         let key = (!key.is_empty()).then(|| key.to_owned());
-        Self { message: message::Request { key, ..message::Request::default() }, ..Self::default() }
+        Self { message: message::Request::default().with_key(key), ..Self::default() }
     }
 }
 
@@ -69,14 +69,15 @@ pub(crate) struct PreparedRequest<'a> {
 
 impl PreparedRequest<'_> {
     fn message(&self, wait: bool) -> message::Request {
-        message::Request {
-            method: self.method.to_owned(),
-            params: self.params.map(|params| RawJson::trusted(Bytes::copy_from_slice(params.get().as_bytes()))),
-            all: self.all,
-            progress: self.progress().is_some(),
-            wait,
-            ..self.options.map(|options| options.message.clone()).unwrap_or_default()
-        }
+        let params = self.params.map(|params| RawJson::trusted(Bytes::copy_from_slice(params.get().as_bytes())));
+        self.options
+            .map(|options| options.message.clone())
+            .unwrap_or_default()
+            .with_method(self.method.to_owned())
+            .with_params(params)
+            .with_all(self.all)
+            .with_progress(self.progress().is_some())
+            .with_wait(wait)
     }
 
     fn progress(&self) -> Option<Arc<ProgressCallback>> {

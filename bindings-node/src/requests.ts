@@ -64,6 +64,7 @@ export interface SenderOptions extends InputOptions, CacheOptions {
 
 /** The sender of a client's requests. */
 export interface RequestSender {
+  readonly handle: number;
   call(method: string, params: object | undefined, options: CallOptions): Promise<unknown>;
   callTool(method: string, params: object, options: ToolCallOptions<Schema | undefined>): Promise<unknown>;
   /** Fetches all pages of a list; gives their items. `member` of the result holds the items. */

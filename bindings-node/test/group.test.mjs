@@ -145,3 +145,29 @@ test("options that are for one server are refused", async () => {
   await assert.rejects(ClientGroup.connect({ a: "http://127.0.0.1:9/mcp" }, { headers: { a: "b" } }), /headers: for connections to a URL only/);
   await assert.rejects(ClientGroup.connect("missing.json"), /cannot be read/);
 });
+
+test("a group shares clients, and leaves them open", async () => {
+  for (const revision of ["2025-11-25", "2026-07-28"]) {
+    const server = named("own");
+    const onElicit = ({ serverName }) => ({ action: "accept", content: { name: `the client's, ${serverName}` } });
+    const client = await Client.connect(server, { revision, onElicit });
+    let changed;
+    const change = new Promise((resolve) => (changed = resolve));
+    const group = await ClientGroup.connect({ own: client }, { onToolsChanged: changed });
+    assert.equal(await text(group.callTool("own__greet")), "the client's, undefined");
+    server.registerTool("late", {}, () => "late");
+    await change;
+    await group.removeServer("own");
+    await group.addServer("again", client);
+    assert.equal(await text(group.callTool("again__late")), "late");
+    await group.close();
+    assert.equal(await text(client.callTool("late")), "late");
+
+    const other = await ClientGroup.connect({ own: client });
+    await client.close();
+    await assert.rejects(other.callTool("own__late"), ClosedError);
+    assert.equal((await other.servers())[0].state, "disconnected");
+    await other.close();
+    await server.close();
+  }
+});

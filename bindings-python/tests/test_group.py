@@ -12,12 +12,16 @@ import pytest
 
 from support import Lifeline, environment, run, script
 from trunkline import (
+    Client,
     ClientGroup,
+    ClosedError,
+    Context,
     ElicitRequest,
     ElicitResult,
     InvalidArgumentError,
     ProtocolError,
     Server,
+    SyncClient,
     SyncClientGroup,
     TransportError,
 )
@@ -193,3 +197,50 @@ def test_options_that_are_for_one_server_are_refused(tmp_path: Path) -> None:
         ClientGroup({"a": "http://localhost:1/mcp"}, headers={"a": "b"})
     with pytest.raises(InvalidArgumentError, match="cannot be read"):
         SyncClientGroup(tmp_path / "missing.json").connect()
+
+
+def own_server() -> Server:
+    server = Server("own", version="1")
+
+    @server.tool
+    async def greet(ctx: Context) -> str:
+        answer = await ctx.elicit("Your name?", {"type": "object", "properties": {"name": {"type": "string"}}})
+        return str((answer.content or {})["name"])
+
+    return server
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_group_shares_clients_and_leaves_them_open(revision: str) -> None:
+    async def check() -> None:
+        server = own_server()
+        client = Client(server, revision=revision)
+
+        @client.on_elicit
+        async def answer(request: ElicitRequest) -> ElicitResult[Any]:
+            return ElicitResult("accept", {"name": f"the client's, {request.server_name}"})
+
+        group = ClientGroup({"own": client})
+        with pytest.raises(ClosedError, match="not connected"):
+            await group.connect()
+        changed = asyncio.Event()
+        async with client:
+            group = ClientGroup({"own": client}, on_tools_changed=changed.set)
+            async with group:
+                assert (await group.call_tool("own__greet")).text == "the client's, None"
+                server.add_tool(lambda: "late", name="late", description="A tool that comes late.")
+                await asyncio.wait_for(changed.wait(), 10)
+                await group.remove_server("own")
+                await group.add_server("again", client)
+                assert (await group.call_tool("again__late")).text == "late"
+            assert (await client.call_tool("late")).text == "late"
+
+    run(check())
+
+
+def test_a_blocking_group_shares_clients_of_other_threads(tmp_path: Path) -> None:
+    with SyncClient(entry(tmp_path, "own")) as client, SyncClientGroup({"own": client}) as group:
+        assert group.call_tool("own__whoami").text == "own"
+        client.close()
+        with pytest.raises(ClosedError):
+            group.call_tool("own__whoami")

@@ -76,6 +76,23 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
     })
 }
 
+/// Gives the client in the place of a server of a group: JSON for `trunkline_client_add_server`, or
+/// for a place among those of `trunkline_client_connect_group`. The group shares the client, which
+/// keeps its own callbacks and options, and is yours to free as before. Its callbacks run where its
+/// own port is dispatched. `json` is yours: `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_as_server(
+    client: *const trunkline_client,
+    json: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, json) = (&handle!(client).connection, out!(json));
+        let place = serde_json::json!({"connection": client.handle, "port": client.port.core.number()});
+        json.finish(Text::copy(place.to_string().as_bytes()).give())
+    })
+}
+
 /// Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
 /// ticket that is already answered is not an error.
 #[unsafe(no_mangle)]

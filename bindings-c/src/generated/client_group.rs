@@ -124,8 +124,8 @@ pub unsafe extern "C" fn trunkline_client_start_servers(
 /// meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
 ///
 /// - `name`: The name of the server, with which the names of its tools begin.
-/// - `target`: The place of the server: an entry of `mcpServers`, a URL, or a command as a list.
-///   JSON.
+/// - `target`: The place of the server: an entry of `mcpServers`, a URL, a command as a list, or
+///   a client, which the group shares and does not close. JSON.
 ///
 /// `options` may be NULL.
 #[unsafe(no_mangle)]

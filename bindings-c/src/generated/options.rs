@@ -938,27 +938,7 @@ pub unsafe extern "C" fn trunkline_request_options_set_key(
     options: *mut trunkline_request_options,
     key: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.message.key = Some(text!(key).to_owned()))
-}
-
-/// Sets the longest time of the request, or of each page; progress starts it anew. The
-/// connection's option by default. In milliseconds.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_request_options_set_timeout_ms(
-    options: *mut trunkline_request_options,
-    timeout_ms: u64,
-) -> trunkline_result {
-    set!(options, options.message.timeout = Some(Time::from_millis(timeout_ms)))
-}
-
-/// Sets the longest time however much it progresses, or of all pages. The connection's option by
-/// default. In milliseconds.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
-    options: *mut trunkline_request_options,
-    max_timeout_ms: u64,
-) -> trunkline_result {
-    set!(options, options.message.max_timeout = Some(Time::from_millis(max_timeout_ms)))
+    set!(options, options.message.key = Some(text!(key).into()))
 }
 
 /// Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
@@ -971,15 +951,35 @@ pub unsafe extern "C" fn trunkline_request_options_set_result_schema(
     set!(options, options.message.result_schema = Some(parsed("result_schema", text!(result_schema))?))
 }
 
+/// Sets the longest time of the request, or of each page; progress starts it anew. The
+/// connection's option by default. In milliseconds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_timeout_ms(
+    options: *mut trunkline_request_options,
+    timeout_ms: u64,
+) -> trunkline_result {
+    set!(options, options.message.options.timeout = Some(Time::from_millis(timeout_ms).0))
+}
+
+/// Sets the longest time however much it progresses, or of all pages. The connection's option by
+/// default. In milliseconds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
+    options: *mut trunkline_request_options,
+    max_timeout_ms: u64,
+) -> trunkline_result {
+    set!(options, options.message.options.max_timeout = Some(Time::from_millis(max_timeout_ms).0))
+}
+
 /// Sets whether the caller gives the input that the server needs (2026-07-28), in the place of
 /// the client's handlers: the requests are the error `inputRequired`, and the call is made again
-/// with the answers.
+/// with the answers. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_manual_input(
     options: *mut trunkline_request_options,
     manual_input: bool,
 ) -> trunkline_result {
-    set!(options, options.message.manual_input = manual_input)
+    set!(options, options.message.options.manual_input = manual_input)
 }
 
 /// Sets the answers to the requests of the round before, by their keys: results of
@@ -989,7 +989,11 @@ pub unsafe extern "C" fn trunkline_request_options_set_input_responses(
     options: *mut trunkline_request_options,
     input_responses: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.message.input_responses = Some(object("input_responses", text!(input_responses))?))
+    set!(
+        options,
+        options.message.options.input_responses.input_responses =
+            Some(object("input_responses", text!(input_responses))?)
+    )
 }
 
 /// Sets the state of the server, as it came with the requests.
@@ -998,16 +1002,16 @@ pub unsafe extern "C" fn trunkline_request_options_set_request_state(
     options: *mut trunkline_request_options,
     request_state: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.message.request_state = Some(text!(request_state).to_owned()))
+    set!(options, options.message.options.input_responses.request_state = Some(text!(request_state).into()))
 }
 
-/// Sets whether to ask the server even if the result is kept and fresh.
+/// Sets whether to ask the server even if the result is kept and fresh. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_fresh(
     options: *mut trunkline_request_options,
     fresh: bool,
 ) -> trunkline_result {
-    set!(options, options.message.fresh = fresh)
+    set!(options, options.message.options.fresh = fresh)
 }
 
 /// Requests progress. `callback` runs before the outcome of the request: for a blocking request

@@ -32,6 +32,32 @@ static void wrong_credentials(void) {
              "redirectUri is for the grant authorization_code");
 }
 
+/* A group shares a client of another port, with its own roots, and leaves it open. */
+static void group_with_client(trunkline_client *group, trunkline_str url) {
+  trunkline_client_options *options = NULL;
+  trunkline_client *own = NULL;
+  trunkline_text *place = NULL, *result = NULL;
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_roots(options, S("[{\"uri\": \"file:///own\"}]")) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_http(url, options, &own, &error));
+  OK(trunkline_client_as_server(own, &place, &error));
+  OK(trunkline_client_add_server(group, S("own"), trunkline_text_str(place), NULL, &error));
+  host_gives(group, S("own__where"), "file:///own");
+  OK(trunkline_client_remove_server(group, S("own"), NULL, &error));
+  OK(trunkline_client_list_tools(own, NULL, &result, &error));
+  check_text(result, "/1/name", "where");
+  trunkline_text_free(result), result = NULL;
+  OK(trunkline_client_add_server(group, S("own"), trunkline_text_str(place), NULL, &error));
+  OK(trunkline_client_close(own, 1000, &error));
+  FAILS(TRUNKLINE_CLOSED, "", trunkline_client_call_tool(group, S("own__where"), NOTHING, NULL, &result, &error));
+  OK(trunkline_client_remove_server(group, S("own"), NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "connection", trunkline_client_add_server(group, S("x"), S("{\"connection\": 1}"), NULL, &error));
+  CHECK(result == NULL);
+  trunkline_text_free(place);
+  trunkline_client_free(own);
+  trunkline_client_options_free(options);
+}
+
 static void group(void) {
   trunkline_server *server = asking_server();
   trunkline_listener *listener = listen_http(server);
@@ -66,6 +92,7 @@ static void group(void) {
   OK(trunkline_client_remove_server(client, S("c"), NULL, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "no server named", trunkline_client_remove_server(client, S("c"), NULL, &error));
   FAILS(TRUNKLINE_TRANSPORT, "/no/such/program", trunkline_client_reconnect_server(client, S("gone"), NULL, &error));
+  group_with_client(client, url);
   OK(trunkline_client_list_tools(client, NULL, &result, &error));
   check_text(result, "/0/name", "a__greet");
   check_text(result, "/2/name", "b__greet");

@@ -110,6 +110,11 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     this.#sender = sender;
   }
 
+  /** The connection, for a group that shares it. @internal */
+  toJSON(): object {
+    return { connection: this.#sender.handle };
+  }
+
   /** @internal */
   protected abstract get described(): ConnectionDescription;
 

@@ -356,7 +356,7 @@ export interface InputOptions {
   /**
    * The caller gives the input that the server needs (2026-07-28), in the place of the client's
    * handlers: the requests are the error `inputRequired`, and the call is made again with the
-   * answers.
+   * answers. Default: false.
    */
   manualInput?: boolean;
   /**
@@ -370,7 +370,7 @@ export interface InputOptions {
 
 /** The options of a request whose result the client may keep. */
 export interface CacheOptions {
-  /** Ask the server even if the result is kept and fresh. */
+  /** Ask the server even if the result is kept and fresh. Default: false. */
   fresh?: boolean;
 }
 

@@ -22,9 +22,10 @@ use trunkline::{
 pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
     let tables = state.tables.lock();
     let described = match HandleKind::of(target) {
-        None if target == 0 => {
-            Some(of_kind("port", json!(PortDescription { things: tables.len(), closing: state.is_closing() })))
-        }
+        None if target == 0 => Some(of_kind(
+            "port",
+            json!(PortDescription { number: state.number, things: tables.len(), closing: state.is_closing() }),
+        )),
         Some(HandleKind::Call) => tables.calls.get(target).map(|call| of_call(&call.info)),
         Some(HandleKind::Connection) => {
             let client = tables.connections.get(target).and_then(|connection| connection.get());
@@ -98,6 +99,8 @@ described! {
     /// The description of the port.
     #[derive(Serialize)]
     pub struct PortDescription {
+        /// The number of the port in its process.
+        required number: u64 = "number",
         /// The number of handles and tickets in use.
         required things: usize = "things",
         /// The port was closed, and ends.

@@ -7,7 +7,7 @@ use crate::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use trunkline::{client::ClientOptions, transport::HttpOptions};
+use trunkline::{client::ClientOptions, protocol::options::Options, transport::HttpOptions};
 
 /// A message as a host gives it: JSON text, or its members where the host is written in Rust.
 pub trait Given {
@@ -131,7 +131,7 @@ fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> 
         "http" => {
             let is_listeners = |name: &&String| {
                 ["mounted", "auth"].contains(&name.as_str())
-                    || trunkline::protocol::options::fields::<HttpOptions>().any(|field| field.json == **name)
+                    || HttpOptions::fields().iter().any(|field| field.json == **name)
             };
             if let Some(option) = given.keys().find(is_listeners) {
                 let text = format!("open: transport.{option} is for listeners; a client over http has url and headers");

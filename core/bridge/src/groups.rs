@@ -1,8 +1,14 @@
 //! Groups: many servers behind one connection, and the requests that it answers itself.
 
 use super::{
-    connectors::of_entry, description::without_nulls, error::BridgeError, log_scope::Scoped, message::Request,
-    replies::answer_by_task, state::PortState,
+    connectors::of_entry,
+    description::without_nulls,
+    error::BridgeError,
+    log_scope::Scoped,
+    message::{Request, SharedConnection},
+    ports,
+    replies::answer_by_task,
+    state::PortState,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -12,7 +18,7 @@ use trunkline::{
     bridge_support::described,
     client::{
         ClientError, ClientGroup, ClientOptions, Connector, GroupServer as OpenServer, GroupServerState, NamedServer,
-        ServerEntry, ServersConfig,
+        ServerEntry, ServerPlace, ServersConfig,
     },
     protocol::{
         RawJson,
@@ -74,7 +80,8 @@ described! {
     pub struct AddServer {
         /// The name of the server, with which the names of its tools begin.
         required name: String = "name",
-        /// The place of the server: an entry of `mcpServers`, a URL, or a command as a list.
+        /// The place of the server: an entry of `mcpServers`, a URL, a command as a list, or a
+        /// client, which the group shares and does not close.
         required target: Value = "target",
     }
 }
@@ -147,15 +154,19 @@ pub(super) fn servers(
     given: &Value,
     options: &ClientOptions,
 ) -> Result<Vec<NamedServer>, BridgeError> {
-    let place = |entry: Result<ServerEntry, ClientError>| {
+    let entry = |entry: Result<ServerEntry, ClientError>| {
         let made = entry.map_err(BridgeError::from).and_then(|entry| member(state, entry, options));
         made.map_err(|error| ClientError::Invalid(error.message))
     };
     if let Value::Object(places) = given
         && !ServersConfig::is_config(given)
     {
-        let named = |(name, target): (&String, &Value)| {
-            (name.clone(), place(ServerEntry::from_value(target).map_err(ClientError::from)))
+        let named = |(name, place): (&String, &Value)| {
+            let place = match SharedConnection::is_meant(place) {
+                true => shared(state, "open: transport.servers", place),
+                false => return (name.clone(), entry(ServerEntry::from_value(place).map_err(ClientError::from))),
+            };
+            (name.clone(), place.map_err(|error| ClientError::Invalid(error.message)))
         };
         return Ok(places.iter().map(named).collect());
     }
@@ -164,17 +175,21 @@ pub(super) fn servers(
         config => ServersConfig::from_value(config),
     };
     let config = config.map_err(|error| BridgeError::invalid(format!("open: transport.servers: {error}")))?;
-    Ok(config.into_iter().map(|(name, entry)| (name, place(entry.map_err(ClientError::from)))).collect())
+    Ok(config.into_iter().map(|(name, given)| (name, entry(given.map_err(ClientError::from)))).collect())
 }
 
 /// The way to a server of a group.
-fn member(
-    state: &Arc<PortState>,
-    entry: ServerEntry,
-    options: &ClientOptions,
-) -> Result<Arc<dyn Connector>, BridgeError> {
-    let connector = of_entry(state, entry, options, None)?;
-    Ok(Arc::new(Scoped::new(&state.queue, connector)))
+fn member(state: &Arc<PortState>, entry: ServerEntry, options: &ClientOptions) -> Result<ServerPlace, BridgeError> {
+    let connector: Arc<dyn Connector> = of_entry(state, entry, options, None)?;
+    let connector: Arc<dyn Connector> = Arc::new(Scoped::new(&state.queue, connector));
+    Ok(connector.into())
+}
+
+/// A connection that the host has already.
+fn shared(state: &Arc<PortState>, at: &str, place: &Value) -> Result<ServerPlace, BridgeError> {
+    let given: SharedConnection =
+        Deserialize::deserialize(place).map_err(|error| BridgeError::invalid(format!("{at}: {error}")))?;
+    ports::client_of(state, &given).map(ServerPlace::Client)
 }
 
 /// Refuses credentials that are for one server: a group would show them to all.
@@ -213,7 +228,7 @@ pub(super) fn ask(
 /// A request about the group.
 enum Action {
     List,
-    Add(String, Arc<dyn Connector>),
+    Add(String, ServerPlace),
     Remove(String),
     Reconnect(String),
 }
@@ -224,9 +239,13 @@ impl Action {
         Ok(match given.method.as_str() {
             ADD => {
                 let AddServer { name, target } = params(given)?;
-                let wrong = |error| BridgeError::invalid(format!("{ADD}: target: {error}"));
-                let entry = ServerEntry::from_value(&target).map_err(wrong)?;
-                Self::Add(name, member(state, entry, &group.options())?)
+                let place = if SharedConnection::is_meant(&target) {
+                    shared(state, "add_server: target", &target)?
+                } else {
+                    let wrong = |error| BridgeError::invalid(format!("{ADD}: target: {error}"));
+                    member(state, ServerEntry::from_value(&target).map_err(wrong)?, &group.options())?
+                };
+                Self::Add(name, place)
             }
             REMOVE => Self::Remove(name()?),
             RECONNECT => Self::Reconnect(name()?),
@@ -237,7 +256,7 @@ impl Action {
     async fn run(self, group: &ClientGroup) -> Result<RawJson, ClientError> {
         match self {
             Self::List => return facts(group),
-            Self::Add(name, connector) => group.add_connector(&name, connector).await?,
+            Self::Add(name, place) => group.add_place(&name, place).await?,
             Self::Remove(name) => group.remove_server(&name).await?,
             Self::Reconnect(name) => group.reconnect_server(&name).await?,
         }

@@ -35,6 +35,7 @@ mod notifications;
 mod opening;
 mod outcomes;
 mod port;
+mod ports;
 mod process;
 mod queue;
 mod register;

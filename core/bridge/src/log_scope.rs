@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 use trunkline::{
-    client::{Connector, Inbox, Link, LinkFailure},
+    client::{ClientId, Connector, Inbox, Link, LinkFailure},
     protocol::{Era, RequestId},
     runtime::{BoxedTask, Runtime, Terminal},
     wire_log::{Transport, WireLog},
@@ -111,6 +111,10 @@ impl Connector for Scoped<Arc<dyn Connector>> {
 
     fn transport(&self) -> Transport {
         self.inner.transport()
+    }
+
+    fn leads_to(&self, client: ClientId) -> bool {
+        self.inner.leads_to(client)
     }
 }
 

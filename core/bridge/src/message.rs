@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
 use trunkline::{
     auth::OAuthOptions,
-    client::ClientOptions,
+    client::{ClientOptions, RequestOptions},
     protocol::{
         RawJson,
         describe::{Described, Type, Values},
         model::{LoggingLevel, Root},
-        options::{JsonForm, Millis, Options},
+        options::{JsonForm, Millis, Options, Required},
     },
     server::{CacheHints, CacheScope, ServerOptions},
     transport::{ChildCommand, HttpEndpoint, HttpOptions},
@@ -424,8 +424,28 @@ message! {
     /// to does not take the others along.
     pub struct Group {
         /// A configuration with `mcpServers` or the name of its file; or the places of servers by
-        /// their names in the group, each an entry of `mcpServers`, a URL, or a command as a list.
+        /// their names in the group, each an entry of `mcpServers`, a URL, a command as a list, or
+        /// a `SharedConnection` object.
         servers: Value = "servers",
+    }
+}
+
+message! {
+    /// A connection in the place of a server of a group: the group shares it. It keeps its own
+    /// handlers and options, and is not closed with the group.
+    pub struct SharedConnection {
+        /// The handle of the connection, which is open.
+        connection: u64 = "connection",
+        ;
+        /// The number of its port; without it, the port of the group.
+        port: Option<u64> = "port",
+    }
+}
+
+impl SharedConnection {
+    /// Returns whether a place of a server has this form.
+    pub(super) fn is_meant(place: &Value) -> bool {
+        place.get("connection").is_some()
     }
 }
 
@@ -461,53 +481,32 @@ message! {
     }
 }
 
-message! {
+trunkline::bridge_support::options! {
     /// A request to the server of a connection, to the client of a call, or of a subscription or
     /// task.
+    #[derive(Clone)]
     pub struct Request {
         /// The method; `subscribe` and `startTask` on a connection, `next` in a middleware, of a
         /// subscription and of a task, `result`, `respond` and `cancel` of a task.
-        method: String = "method",
-        ;
+        method: String => "method" as Required = String::new(),
         /// The parameters. `_meta`, tokens, ids and headers are the core's business.
-        params: Option<RawJson> = "params",
+        params: Option<RawJson> => "params" = None,
         /// Name of the client request that an answer belongs to, in a request of a handler. Without
         /// it, client requests are counted by kind.
-        key: Option<String> = "key",
+        key: Option<String> => "key" = None,
         /// All pages of a list as one.
-        all: bool = "all",
-        /// Longest time of the request, or of each page; progress starts it anew. The connection's
-        /// option by default.
-        timeout: Option<Time> = "timeoutMs",
-        /// Longest time however much it progresses, or of all pages. The connection's option by
-        /// default.
-        max_timeout: Option<Time> = "maxTimeoutMs",
+        all: bool => "all" = false,
         /// Ask for progress: `Notification` events with the ticket of the request come before its
         /// `Reply`.
-        progress: bool = "progress",
+        progress: bool => "progress" = false,
         /// The JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
         /// request fails with the kind `transport`. Results of tools that failed pass.
-        result_schema: Option<Value> = "resultSchema",
-        /// The caller gives the input that the server needs (2026-07-28), in the place of the
-        /// client's handlers: the requests are the error `inputRequired`, and the call is made
-        /// again with the answers.
-        manual_input: bool = "manualInput",
-        /// The answers to the requests of the round before, by their keys: results of
-        /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
-        input_responses: Option<BTreeMap<String, RawJson>> = "inputResponses",
-        /// The state of the server, as it came with the requests.
-        request_state: Option<String> = "requestState",
-        /// Ask the server even if the result is kept and fresh.
-        fresh: bool = "fresh",
+        result_schema: Option<Value> => "resultSchema" = None,
         /// The reply is fetched with `wait`.
-        wait: bool = "wait",
-    }
-}
-
-impl Request {
-    /// Returns whether the caller drives the rounds of input.
-    pub(super) fn is_manual(&self) -> bool {
-        self.manual_input || self.input_responses.is_some() || self.request_state.is_some()
+        wait: bool => "wait" = false,
+        ;
+        /// The options.
+        options: RequestOptions,
     }
 }
 
@@ -708,21 +707,6 @@ message! {
     }
 }
 
-/// The options of one request: their name, documentation and members of [`Request`].
-pub(crate) const REQUEST_OPTIONS: (&str, &[&str], [&str; 2]) =
-    ("RequestOptions", &[" The options of one request."], ["timeoutMs", "maxTimeoutMs"]);
-
-/// The options of one request that a server may answer by requests for input.
-pub(crate) const INPUT_OPTIONS: (&str, &[&str], [&str; 3]) = (
-    "InputOptions",
-    &[" The options of a request whose input the caller gives itself (2026-07-28)."],
-    ["manualInput", "inputResponses", "requestState"],
-);
-
-/// The options of one request whose result may be kept.
-pub(crate) const CACHE_OPTIONS: (&str, &[&str], [&str; 1]) =
-    ("CacheOptions", &[" The options of a request whose result the client may keep."], ["fresh"]);
-
 /// The messages to the core, for the declaration of the surface.
 pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] = &[
     RegisterServer::OBJECT,
@@ -742,7 +726,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     Memory::OBJECT,
     Configured::OBJECT,
     Group::OBJECT,
-    Request::OBJECT,
+    SharedConnection::OBJECT,
     StartTask::OBJECT,
     NotifyCall::OBJECT,
     LogMessage::OBJECT,

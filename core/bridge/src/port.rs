@@ -13,7 +13,7 @@ use super::{
     log_scope::LogScope,
     message::{Fail, HttpHead, Notification, Request},
     notifications::{self, GivenNotification},
-    opening, register, requests,
+    opening, ports, register, requests,
     slot::{Fetched, ReplySlot},
     state::PortState,
     table::HandleKind,
@@ -62,6 +62,7 @@ impl Port {
 
     fn make(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Self {
         let state = PortState::new(bell, bell_for_threads);
+        ports::enter(&state);
         log::attach(Arc::downgrade(&state.queue));
         Self { owner: Arc::new(Owner(state)) }
     }
@@ -125,6 +126,11 @@ impl Port {
             closing::close_one(state, handle, deadline);
         }
         Ok(())
+    }
+
+    /// The number of the port in its process.
+    pub fn number(&self) -> u64 {
+        self.owner.0.number
     }
 
     /// Sends a request, on a connection, to the client of a call or about a subscription; its

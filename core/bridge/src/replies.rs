@@ -33,7 +33,7 @@ pub(super) fn answer_by_task(
     answer: impl Future<Output = Result<RawJson, BridgeError>> + Send + 'static,
 ) -> Result<(), BridgeError> {
     let (process, port) = (state.process()?, Arc::clone(state));
-    let timeout = [given.timeout, given.max_timeout].into_iter().flatten().map(|time| time.0).min();
+    let timeout = [given.options.timeout, given.options.max_timeout].into_iter().flatten().min();
     let silence = format!("{} did not end", given.method);
     let task = state.spawn(&process, async move {
         let outcome = within(timeout, &silence, answer).await;

@@ -7,7 +7,7 @@ use super::{
     expectation::Expectation,
     groups,
     host_reply::HostReply,
-    message::{NEXT, Request, START_TASK, SUBSCRIBE, Time},
+    message::{NEXT, Request, START_TASK, SUBSCRIBE},
     notifications,
     replies::{finish, note_sent},
     skills,
@@ -19,7 +19,6 @@ use super::{
 use std::sync::Arc;
 use trunkline::{
     Limits,
-    client::{InputMode, InputResponses, RequestOptions},
     protocol::{RawJson, RpcError},
     server::{CallInfo, ClientRequestError},
 };
@@ -32,6 +31,9 @@ enum Peer {
 
 pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Result<u64, BridgeError> {
     let closed = || BridgeError::new(ErrorKind::Closed, "The connection is closed, or the call is done");
+    if given.method.is_empty() {
+        return Err(BridgeError::invalid("request: method: it must be given"));
+    }
     let running = HostRequest::running(&given, handle);
     let slot = running.slot();
     let mut guard = state.tables.lock();
@@ -87,20 +89,14 @@ fn ask_server(
     if skills::is_operation(&given.method) {
         return skills::ask(state, client, ticket, given);
     }
-    let options = RequestOptions::default()
-        .with_timeout(given.timeout.map(|time| time.0))
-        .with_max_timeout(given.max_timeout.map(|time| time.0))
-        .with_fresh(given.fresh)
-        .with_input(if given.is_manual() { InputMode::Manual } else { InputMode::Handlers })
-        .with_input_responses(input_responses(given));
     let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
     let expected = expected.map(|expected| (given.method.clone(), expected));
     let reply = HostReply::new(state, ticket, handle, slot, expected);
     let (method, params, reply) = (given.method.as_str(), given.params.clone(), Arc::new(reply));
     let started = if given.all {
-        client.start_all(method, params, &options, given.progress, reply)
+        client.start_all(method, params, &given.options, given.progress, reply)
     } else {
-        client.start(method, params.as_ref(), &options, given.progress, reply)
+        client.start(method, params.as_ref(), &given.options, given.progress.into(), reply)
     };
     let in_flight = started.map_err(BridgeError::from)?;
     if !note_sent(state, ticket, RunningRequest::ToServer(client.clone(), in_flight.clone())) {
@@ -109,27 +105,18 @@ fn ask_server(
     Ok(())
 }
 
-/// The answers to the round before.
-fn input_responses(given: &Request) -> Option<InputResponses> {
-    let responses = given.input_responses.clone().unwrap_or_default().into_iter().collect::<InputResponses>();
-    match &given.request_state {
-        Some(state) => Some(responses.with_request_state(state)),
-        None => given.input_responses.is_some().then_some(responses),
-    }
-}
-
 fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     if given.result_schema.is_some() {
         return Err(BridgeError::invalid(
             "request: resultSchema is for the tools of a server, not for the client of a call",
         ));
     }
-    if given.is_manual() {
+    if given.options.is_manual() {
         return Err(BridgeError::invalid(
             "request: manualInput, inputResponses and requestState are for a server, not for the client of a call",
         ));
     }
-    if given.fresh {
+    if given.options.fresh {
         return Err(BridgeError::invalid(
             "request: fresh is for the results of a server, not for the client of a call",
         ));
@@ -138,8 +125,8 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
         return Err(BridgeError::invalid("request: all is for the lists of a server, not for the client of a call"));
     }
     let method = given.method.as_str();
-    let timeout = given.timeout.map_or_else(|| info.timeout_for(method), |time| time.0);
-    let max = given.max_timeout.unwrap_or(Time(Limits::default().max_request_timeout)).0.max(timeout);
+    let timeout = given.options.timeout.unwrap_or_else(|| info.timeout_for(method));
+    let max = given.options.max_timeout.unwrap_or(Limits::default().max_request_timeout).max(timeout);
     let state_then = Arc::downgrade(state);
     let answered = move |outcome: Result<RawJson, BridgeError>| {
         if let Some(state) = state_then.upgrade() {

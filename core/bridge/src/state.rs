@@ -13,7 +13,7 @@ use std::{
     future::Future,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 use tokio::task::JoinHandle;
@@ -22,6 +22,7 @@ use trunkline::{runtime::Runtime, server::Server};
 
 /// The state of a port.
 pub(super) struct PortState {
+    pub(super) number: u64,
     // First, so that it is dropped before the tables: nothing is queued while they are.
     pub(super) queue: Arc<EventQueue>,
     pub(super) tables: Mutex<Tables>,
@@ -39,7 +40,9 @@ pub(super) fn full() -> BridgeError {
 
 impl PortState {
     pub(super) fn new(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Arc::new(Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             queue: Arc::new(EventQueue::new(bell, bell_for_threads)),
             tables: Mutex::default(),
             handoffs: Handoffs::default(),

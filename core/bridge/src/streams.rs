@@ -19,30 +19,28 @@ use std::{
     time::Duration,
 };
 use trunkline::{
-    client::{Client, ClientTask, InputMode, InputResponses, RequestOptions},
+    client::{Client, ClientTask, InputResponses, RequestOptions},
     protocol::{RawJson, method, model::SubscriptionFilter},
 };
 
 /// Opens a stream; the reply is the part of the filter that the server honours, or the task.
 pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
-    let (process, timeout) = (state.process()?, given.timeout.map(|time| time.0));
-    if given.input_responses.is_some() || given.request_state.is_some() {
+    let (process, timeout) = (state.process()?, given.options.timeout);
+    if given.options.input_responses != InputResponses::default() {
         let text = "inputResponses and requestState are for calls; a task takes answers by respond";
         return Err(BridgeError::invalid(format!("{}: {text}", given.method)));
     }
-    if given.manual_input && given.method != START_TASK {
+    if given.options.is_manual() && given.method != START_TASK {
         return Err(BridgeError::invalid(format!("{}: manualInput is for calls and tasks", given.method)));
     }
-    let input = if given.manual_input { InputMode::Manual } else { InputMode::Handlers };
     let (port, client) = (Arc::clone(state), client.clone());
     let task = if given.method == START_TASK {
         let start: StartTask = parsed(START_TASK, given)?;
         let progress = Arc::new(TaskProgress::default());
         let reported = Arc::clone(&progress);
-        let options = RequestOptions::default()
-            .with_timeout(timeout)
-            .with_max_timeout(given.max_timeout.map(|time| time.0))
-            .with_input(input)
+        let options = given
+            .options
+            .clone()
             .with_task_ttl(start.ttl.map(|time| time.0))
             .with_on_progress(Some(Arc::new(move |params| reported.report(params))));
         state.spawn(&process, async move {
@@ -120,7 +118,7 @@ pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> R
         let slot = running.slot();
         (open, tables.requests.insert(running).ok_or_else(full)?, slot)
     };
-    let (port, timeout, method) = (Arc::clone(state), given.timeout.map(|time| time.0), given.method.clone());
+    let (port, timeout, method) = (Arc::clone(state), given.options.timeout, given.method.clone());
     let receiver = given.progress.then(|| HostReply::new(state, ticket, open.connection, slot, None));
     let task = state.spawn(&process, async move {
         if method == NEXT {

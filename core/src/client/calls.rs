@@ -36,7 +36,8 @@ impl Client {
         options: &RequestOptions,
     ) -> Result<RawJson, ClientError> {
         let waiter = Arc::new(Waiter::new(options.on_progress.clone()));
-        let in_flight = self.start(method, params, options, options.on_progress.is_some(), waiter.clone())?;
+        let extras = RequestExtras::from(options.on_progress.is_some());
+        let in_flight = self.start(method, params, options, extras, waiter.clone())?;
         let guard = CancelOnDrop::new(self, in_flight);
         let outcome = waiter.outcome().await;
         guard.disarm();
@@ -44,14 +45,14 @@ impl Client {
     }
 
     /// Sends a request; its outcome goes to `reply`, exactly once unless this fails.
-    /// `with_progress` asks for progress. `ping` is spoken as the revision knows it.
+    /// `ping` is spoken as the revision knows it.
     #[doc(hidden)]
     pub fn start(
         &self,
         method: &str,
         params: Option<&RawJson>,
         options: &RequestOptions,
-        with_progress: bool,
+        extras: RequestExtras,
         reply: Arc<dyn ReplyTo>,
     ) -> Result<InFlight, ClientError> {
         let revision = self.inner.conversation.lock().revision();
@@ -63,12 +64,8 @@ impl Client {
             reply.answered(Ok(kept));
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Cancelled))));
         }
-        let call = || RepeatedCall {
-            method: method.to_owned(),
-            params: params.cloned(),
-            options: options.clone(),
-            with_progress,
-        };
+        let call =
+            || RepeatedCall { method: method.to_owned(), params: params.cloned(), options: options.clone(), extras };
         if method == method::TOOLS_CALL
             && let Some(form) = self.task_form()
         {
@@ -78,7 +75,7 @@ impl Client {
         }
         if !takes_input(method, revision) {
             let reply = self.keeping(method, params, options, revision, reply);
-            let id = self.start_once(method, params, options, with_progress, reply)?;
+            let id = self.start_once(method, params, options, extras, reply)?;
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Sent(id)))));
         }
         let flight = InFlight::default();
@@ -96,14 +93,16 @@ impl Client {
         again: bool,
     ) -> Result<(), ClientError> {
         let revision = self.inner.conversation.lock().revision();
-        let RepeatedCall { method, params, options, with_progress } = call.clone();
+        let RepeatedCall { method, params, options, extras } = call.clone();
         if !takes_input(&method, revision) {
-            return self.send_noting(flight, &method, params.as_ref(), &options, with_progress, reply, again);
+            return self.send_noting(flight, &method, params.as_ref(), &options, extras, reply, again);
         }
-        let given =
-            options.input_responses.as_ref().map(|responses| responses.with_params(params.as_ref())).transpose();
-        let given = given.map_err(|error| ClientError::Invalid(error.to_string()))?;
-        let params = given.or(params);
+        let params = if options.input_responses.are_given() {
+            let given = options.input_responses.with_params(params.as_ref());
+            Some(given.map_err(|error| ClientError::Invalid(error.to_string()))?)
+        } else {
+            params
+        };
         let rounds = ClientRounds {
             client: Arc::downgrade(&self.inner),
             call: Arc::new(RepeatedCall { params: params.clone(), ..call }),
@@ -116,17 +115,17 @@ impl Client {
         // The first answer alone: those of later rounds are not kept.
         let reply = self.keeping(&method, params.as_ref(), &options, revision, Arc::new(rounds));
         if method != method::TOOLS_CALL || !self.inner.mirrors(revision) {
-            return self.send_noting(flight, &method, params.as_ref(), &options, with_progress, reply, again);
+            return self.send_noting(flight, &method, params.as_ref(), &options, extras, reply, again);
         }
         let repeat = RepeatOnMismatch {
             client: Arc::downgrade(&self.inner),
             params: params.clone(),
             options: options.clone(),
-            with_progress,
+            extras,
             reply,
             flight: flight.clone(),
         };
-        self.send_noting(flight, &method, params.as_ref(), &options, with_progress, Arc::new(repeat), again)
+        self.send_noting(flight, &method, params.as_ref(), &options, extras, Arc::new(repeat), again)
     }
 
     /// Sends a request and notes its id, so that the flight can be cancelled. `again`: not if it
@@ -138,7 +137,7 @@ impl Client {
         method: &str,
         params: Option<&RawJson>,
         options: &RequestOptions,
-        with_progress: bool,
+        extras: RequestExtras,
         reply: Arc<dyn ReplyTo>,
         again: bool,
     ) -> Result<(), ClientError> {
@@ -147,7 +146,7 @@ impl Client {
         if again && matches!(*noted, Flight::Cancelled) {
             return Err(ClientError::Cancelled);
         }
-        *noted = Flight::Sent(self.start_once(method, params, options, with_progress, reply)?);
+        *noted = Flight::Sent(self.start_once(method, params, options, extras, reply)?);
         Ok(())
     }
 
@@ -192,7 +191,7 @@ impl Client {
         method: &str,
         params: Option<&RawJson>,
         options: &RequestOptions,
-        with_progress: bool,
+        extras: RequestExtras,
         reply: Arc<dyn ReplyTo>,
     ) -> Result<RequestId, ClientError> {
         self.inner.check_open()?;
@@ -212,7 +211,6 @@ impl Client {
             if conversation.in_flight() >= self.inner.options.max_in_flight {
                 return Err(ClientError::Busy(format!("{} requests are in flight", conversation.in_flight())));
             }
-            let extras = RequestExtras { progress: with_progress, task: options.as_task };
             let sent = conversation.request(self.inner.runtime.now(), timeout, method, params, extras, reply);
             (sent.map_err(|error| ClientError::Invalid(error.message))?, method, revision)
         };

@@ -1,8 +1,8 @@
 //! A connection to a server, as programs hold it.
 
 use super::{
-    error::ClientError, handlers::ClientHandlers, host::as_raw, inner::ClientInner, options::ClientOptions,
-    roots::check_roots, server_description::ServerDescription,
+    error::ClientError, handlers::ClientHandlers, host::as_raw, inner::ClientInner, link::ClientId,
+    options::ClientOptions, roots::check_roots, server_description::ServerDescription,
 };
 use crate::protocol::{
     Era, Revision, method,
@@ -66,6 +66,12 @@ impl Client {
     pub fn failure(&self) -> Option<ClientError> {
         let failure = self.inner.failure.lock().clone();
         failure.filter(|_| self.inner.closed.load(Ordering::Acquire)).map(ClientError::Link)
+    }
+
+    /// Returns whether requests to it come to that client: it is the same, or a group that shares
+    /// it.
+    pub(super) fn leads_to(&self, client: ClientId) -> bool {
+        self.inner.id == client || self.inner.connector.leads_to(client)
     }
 
     /// `None` while there is a connection; otherwise why it was lost, unless it is being made anew.

@@ -5,7 +5,10 @@ use super::{
     client::Client, error::ClientError, inner::ClientInner, options::RequestOptions, reply::ReplyTo,
     server_description::ServerDescription,
 };
-use crate::protocol::{RawJson, method};
+use crate::{
+    engine::RequestExtras,
+    protocol::{RawJson, method},
+};
 use std::sync::{Arc, Weak};
 
 impl ClientInner {
@@ -14,7 +17,9 @@ impl ClientInner {
     pub(super) fn ask_description(self: &Arc<Self>) {
         let client = Client { inner: Arc::clone(self) };
         let reply = Arc::new(DescriptionReply(Arc::downgrade(self)));
-        if let Err(error) = client.start(method::DISCOVER, None, &RequestOptions::default(), false, reply) {
+        if let Err(error) =
+            client.start(method::DISCOVER, None, &RequestOptions::default(), RequestExtras::default(), reply)
+        {
             tracing::debug!(target: "trunkline", "the server was not asked for its description: {error}");
         }
     }

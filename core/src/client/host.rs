@@ -2,7 +2,7 @@
 
 use super::{
     error::ClientError, events::ClientEvents, handlers::ClientHandlers, host_tasks::table::HostTasks,
-    options::ClientOptions, terminal,
+    observers::Observers, options::ClientOptions, terminal,
 };
 use crate::{
     protocol::{
@@ -33,6 +33,7 @@ pub(super) struct Host {
     /// The requests of the server that have become tasks.
     pub(super) tasks: HostTasks,
     takes_tasks: bool,
+    pub(super) observers: Observers,
 }
 
 /// Names handlers that run together.
@@ -58,6 +59,7 @@ impl Host {
             runs: AtomicU64::new(0),
             tasks: HostTasks::default(),
             takes_tasks: options.max_host_tasks > 0,
+            observers: Observers::default(),
         }
     }
 
@@ -145,14 +147,17 @@ impl ClientEvents for HandledEvents {
     fn notification(&self, method: &str, params: Option<&RawJson>) {
         self.host.handlers().notify(method, params);
         self.events.notification(method, params);
+        self.host.observers.report(|events| events.notification(method, params));
     }
 
     fn reconnected(&self) {
         self.events.reconnected();
+        self.host.observers.report(ClientEvents::reconnected);
     }
 
     fn asking(&self, begins: bool) {
         self.events.asking(begins);
+        self.host.observers.report(|events| events.asking(begins));
     }
 
     fn server_name(&self) -> Option<String> {
@@ -161,6 +166,7 @@ impl ClientEvents for HandledEvents {
 
     fn closed(&self, error: Option<&ClientError>) {
         self.events.closed(error);
+        self.host.observers.report(|events| events.closed(error));
     }
 }
 

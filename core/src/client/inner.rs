@@ -5,7 +5,7 @@ use super::{
     events::ClientEvents,
     failure::LinkFailure,
     host::{HandledEvents, Host},
-    link::{Connector, Link, LinkMessage, RequestHead},
+    link::{ClientId, Connector, Link, LinkMessage, RequestHead},
     mirrored::MirroredTools,
     options::{ClientOptions, RequestOptions},
     output_schemas::OutputSchemas,
@@ -42,6 +42,7 @@ use std::{
 };
 
 pub(crate) struct ClientInner {
+    pub(super) id: ClientId,
     pub(super) runtime: Arc<dyn Runtime>,
     pub(super) transport: Transport,
     pub(super) options: ClientOptions,
@@ -89,6 +90,7 @@ impl ClientInner {
         let identity = ClientIdentity { info: as_object(&options.info), capabilities: host.capabilities() };
         let capabilities = identity.capabilities.clone();
         Arc::new(Self {
+            id: ClientId::next(),
             runtime,
             transport,
             options,

@@ -1,12 +1,17 @@
 //! Requests for input in the place of a result (2026-07-28), and the answers to them.
 
-use crate::protocol::{RawJson, model::Task};
+use crate::protocol::{
+    RawJson,
+    describe::{Described, Type},
+    model::Task,
+};
 use indexmap::IndexMap;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{
     json,
     value::{RawValue, to_raw_value},
 };
+use std::collections::BTreeMap;
 
 /// The most requests of one round.
 const MAX_REQUESTS: usize = 64;
@@ -18,12 +23,11 @@ const MAX_REQUESTS: usize = 64;
 /// use serde_json::json;
 /// use trunkline::{
 ///     Client, ClientError, RequestOptions,
-///     client::InputMode,
 ///     protocol::{RawJson, model::CallToolResult},
 /// };
 ///
 /// # async fn greet(client: &Client) -> Result<CallToolResult, Box<dyn std::error::Error>> {
-/// let mut options = RequestOptions::default().with_input(InputMode::Manual);
+/// let mut options = RequestOptions::default().with_manual_input(true);
 /// loop {
 ///     match client.call_tool_with("greet", json!({}), &options).await {
 ///         Err(ClientError::InputRequired(required)) => {
@@ -55,12 +59,49 @@ pub struct InputRequest {
     pub params: RawJson,
 }
 
-/// The answers of one round, for
-/// [`RequestOptions::with_input_responses`](super::RequestOptions::with_input_responses).
+trunkline_proto::options! {
+    /// The answers of one round, for
+    /// [`RequestOptions::with_input_responses`](super::RequestOptions::with_input_responses).
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct InputResponses {
+        /// The answers to the requests of the round before, by their keys: results of
+        /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+        @into input_responses: Option<BTreeMap<String, RawJson>> => "inputResponses" = None,
+        /// The state of the server, as it came with the requests.
+        @some(EchoedState) request_state: Option<EchoedState> => "requestState" = None,
+    }
+}
+
+/// The state of a server (`requestState`), which goes back to it as it came.
 #[derive(Debug, Clone, PartialEq)]
-pub struct InputResponses {
-    responses: IndexMap<String, RawJson>,
-    state: Option<RawJson>,
+pub struct EchoedState(RawJson);
+
+impl From<&str> for EchoedState {
+    fn from(state: &str) -> Self {
+        Self(RawJson::trusted(json!(state).to_string().into()))
+    }
+}
+
+impl From<String> for EchoedState {
+    fn from(state: String) -> Self {
+        Self::from(&*state)
+    }
+}
+
+impl Described for EchoedState {
+    const TYPE: Type = Type::String;
+}
+
+impl Serialize for EchoedState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for EchoedState {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
 }
 
 impl InputRequired {
@@ -121,35 +162,35 @@ impl InputRequired {
 
     /// The answers to the requests, by their keys, with the state of the server.
     pub fn answer<K: Into<String>>(self, responses: impl IntoIterator<Item = (K, RawJson)>) -> InputResponses {
-        let responses = responses.into_iter().map(|(key, response)| (key.into(), response)).collect();
-        InputResponses { responses, state: self.state }
+        InputResponses { request_state: self.state.map(EchoedState), ..responses.into_iter().collect() }
     }
 }
 
 /// Answers by the keys of their requests, without a state of the server: those of a task.
 impl<K: Into<String>> FromIterator<(K, RawJson)> for InputResponses {
     fn from_iter<I: IntoIterator<Item = (K, RawJson)>>(responses: I) -> Self {
-        Self { responses: responses.into_iter().map(|(key, response)| (key.into(), response)).collect(), state: None }
+        let responses = responses.into_iter().map(|(key, response)| (key.into(), response)).collect();
+        Self { input_responses: Some(responses), request_state: None }
     }
 }
 
 impl InputResponses {
-    /// The same answers with a state of the server, as it came ([`InputRequired::request_state`]).
-    #[must_use]
-    pub fn with_request_state(self, state: &str) -> Self {
-        Self { state: RawJson::from_value(&state).ok(), ..self }
+    /// Returns whether there are answers, though perhaps to nothing, or a state.
+    pub(super) fn are_given(&self) -> bool {
+        self.input_responses.is_some() || self.request_state.is_some()
     }
 
     /// The parameters of the next round: the original ones, with the answers and the state as it
     /// came (MRTR-15, MRTR-17).
     pub(super) fn with_params(&self, params: Option<&RawJson>) -> Result<RawJson, serde_json::Error> {
         let mut members: IndexMap<String, &RawValue> = params.map_or(Ok(IndexMap::new()), RawJson::parse)?;
-        let responses = to_raw_value(&self.responses)?;
-        if !self.responses.is_empty() {
-            members.insert("inputResponses".to_owned(), &responses);
+        let responses = self.input_responses.as_ref().filter(|responses| !responses.is_empty());
+        let responses = responses.map(to_raw_value).transpose()?;
+        if let Some(responses) = &responses {
+            members.insert("inputResponses".to_owned(), responses);
         }
-        if let Some(state) = &self.state {
-            members.insert("requestState".to_owned(), state.parse()?);
+        if let Some(state) = &self.request_state {
+            members.insert("requestState".to_owned(), state.0.parse()?);
         }
         RawJson::from_value(&members)
     }

@@ -67,7 +67,7 @@ impl Client {
         let revision = revision.filter(|revision| revision.supports(RevisionFeature::CacheHints))?;
         let row = Method::find(method, MessageKind::Request, Sender::Client, revision)?;
         // CCH-08: the answers of a round are not part of the key.
-        let is_round = row.takes_input && (options.input_responses.is_some() || has_round(params));
+        let is_round = row.takes_input && (options.input_responses.are_given() || has_round(params));
         let may_be_kept = self.inner.options.cache && row.cacheable && !is_round;
         may_be_kept.then(|| CacheKey::new(method, params))
     }

@@ -7,7 +7,26 @@ use crate::{
     wire_log::Transport,
 };
 use bytes::Bytes;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// The identity of a client in its process.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientId(u64);
+
+impl ClientId {
+    /// Makes the next one.
+    pub(super) fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// Makes connections to one server; again, if the negotiation needs a fresh one.
 pub trait Connector: Send + Sync + 'static {
@@ -28,6 +47,13 @@ pub trait Connector: Send + Sync + 'static {
     /// Returns whether a connection that was lost may be made anew.
     fn reconnects(&self) -> bool {
         true
+    }
+    /// Returns whether requests on this way come to that client: those of a group, say, which
+    /// shares it.
+    #[doc(hidden)]
+    fn leads_to(&self, client: ClientId) -> bool {
+        let _ = client;
+        false
     }
     /// The name of the transport in records of messages.
     fn transport(&self) -> Transport {

@@ -144,49 +144,46 @@ impl JsonForm<Implementation> for Info {
 /// Takes the parameters of progress notifications.
 pub type ProgressHook = Arc<dyn Fn(&RawJson) + Send + Sync>;
 
-/// The options of one request.
-#[derive(Clone, Default)]
-#[non_exhaustive]
-pub struct RequestOptions {
-    /// Overrides [`ClientOptions::timeout`].
-    pub timeout: Option<Duration>,
-    /// Overrides [`ClientOptions::max_timeout`].
-    pub max_timeout: Option<Duration>,
-    /// Asks for progress, and takes it.
-    pub on_progress: Option<ProgressHook>,
-    /// The side that answers the server's requests for input (2026-07-28).
-    pub input: InputMode,
-    /// The answers to the requests of the round before, where the caller drives the rounds.
-    pub input_responses: Option<InputResponses>,
-    /// The time that the server is asked to keep a task (2025-11-25); without it, the server
-    /// decides.
-    pub task_ttl: Option<Duration>,
-    /// Ask the server even if the result is kept and fresh ([`ClientOptions::cache`]).
-    pub fresh: bool,
-    /// The server may answer by a task.
-    pub(super) as_task: bool,
+trunkline_proto::options! {
+    /// The options of one request.
+    #[derive(Clone)]
+    pub struct RequestOptions {
+        /// Longest time of the request, or of each page; progress starts it anew. The connection's
+        /// option by default.
+        @into timeout: Option<Duration> => "timeoutMs" as Millis = None,
+        /// Longest time however much it progresses, or of all pages. The connection's option by
+        /// default.
+        @into max_timeout: Option<Duration> => "maxTimeoutMs" as Millis = None,
+        /// Asks for progress, and takes it.
+        on_progress: Option<ProgressHook> = None,
+        /// The caller gives the input that the server needs (2026-07-28), in the place of the
+        /// client's handlers: the requests are the error `inputRequired`, and the call is made
+        /// again with the answers.
+        manual_input: bool => "manualInput" = false,
+        /// The time that the server is asked to keep a task (2025-11-25); without it, the server
+        /// decides.
+        @into task_ttl: Option<Duration> = None,
+        /// Ask the server even if the result is kept and fresh.
+        fresh: bool => "fresh" = false,
+        ;
+        /// The answers to the requests of the round before, where the caller drives the rounds.
+        input_responses: InputResponses,
+    }
 }
 
-/// The side that answers the requests for input that a server makes in the place of a result
-/// (2026-07-28).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InputMode {
-    /// The handlers of the client; only the final result reaches the caller.
-    #[default]
-    Handlers,
-    /// The caller: the requests are the error
-    /// [`ClientError::InputRequired`](super::ClientError::InputRequired), and the call is made
-    /// again with [`RequestOptions::input_responses`].
-    Manual,
-}
+impl RequestOptions {
+    /// The names in JSON of the options that belong to the input of a call.
+    #[doc(hidden)]
+    pub const OF_INPUT: [&str; 3] = ["manualInput", "inputResponses", "requestState"];
 
-trunkline_proto::setters!(RequestOptions {
-    [into] with_timeout timeout: Option<Duration>,
-    [into] with_max_timeout max_timeout: Option<Duration>,
-    [] with_on_progress on_progress: Option<ProgressHook>,
-    [] with_input input: InputMode,
-    [into] with_input_responses input_responses: Option<InputResponses>,
-    [into] with_task_ttl task_ttl: Option<Duration>,
-    [] with_fresh fresh: bool,
-});
+    /// The names in JSON of the options that belong to results that may be kept.
+    #[doc(hidden)]
+    pub const OF_KEPT_RESULTS: [&str; 1] = ["fresh"];
+
+    /// Returns whether the caller drives the rounds of input: that was asked for, or answers are
+    /// given.
+    #[doc(hidden)]
+    pub fn is_manual(&self) -> bool {
+        self.manual_input || self.input_responses.are_given()
+    }
+}

@@ -93,8 +93,7 @@ impl Client {
         let stop = Arc::new(Promise::default());
         let in_flight = InFlight(Arc::new(Mutex::new(Flight::Walking(Arc::clone(&stop)))));
         let (client, method) = (self.clone(), method.to_owned());
-        let options =
-            RequestOptions { on_progress: with_progress.then(|| forwarding(Arc::clone(&reply))), ..options.clone() };
+        let options = options.clone().with_on_progress(with_progress.then(|| forwarding(Arc::clone(&reply))));
         self.inner.runtime.spawn(Box::pin(async move {
             let outcome = unless(stop.kept(), client.list_all(&method, params.as_ref(), &options)).await;
             reply.answered(outcome.unwrap_or(Err(ClientError::Cancelled)));

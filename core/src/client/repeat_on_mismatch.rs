@@ -3,7 +3,10 @@
 use super::{
     client::Client, error::ClientError, flight::InFlight, inner::ClientInner, options::RequestOptions, reply::ReplyTo,
 };
-use crate::protocol::{RawJson, error::code, method};
+use crate::{
+    engine::RequestExtras,
+    protocol::{RawJson, error::code, method},
+};
 use std::sync::{Arc, Weak};
 
 /// Gets the answer of a call first: if the server missed a header, the list of tools is fetched
@@ -12,7 +15,7 @@ pub(super) struct RepeatOnMismatch {
     pub(super) client: Weak<ClientInner>,
     pub(super) params: Option<RawJson>,
     pub(super) options: RequestOptions,
-    pub(super) with_progress: bool,
+    pub(super) extras: RequestExtras,
     pub(super) reply: Arc<dyn ReplyTo>,
     pub(super) flight: InFlight,
 }
@@ -27,7 +30,7 @@ impl ReplyTo for RepeatOnMismatch {
                     client: self.client.clone(),
                     params: self.params.clone(),
                     options: self.options.clone(),
-                    with_progress: self.with_progress,
+                    extras: self.extras,
                     reply: Arc::clone(&self.reply),
                     flight: self.flight.clone(),
                 };
@@ -58,8 +61,8 @@ impl RepeatOnMismatch {
             return self.reply.answered(refused);
         }
         let (params, options) = (self.params.as_ref(), &self.options);
-        let (reply, progress) = (Arc::clone(&self.reply), self.with_progress);
-        let started = client.send_noting(&self.flight, method::TOOLS_CALL, params, options, progress, reply, true);
+        let (reply, extras) = (Arc::clone(&self.reply), self.extras);
+        let started = client.send_noting(&self.flight, method::TOOLS_CALL, params, options, extras, reply, true);
         if let Err(error) = started {
             self.reply.answered(Err(error));
         }

@@ -8,11 +8,12 @@ use super::{
     host::Run,
     inner::ClientInner,
     input_required::{InputRequired, InputResponses},
-    options::{InputMode, RequestOptions},
+    options::RequestOptions,
     reply::ReplyTo,
     server_requests::Unanswered,
 };
 use crate::{
+    engine::RequestExtras,
     protocol::{RawJson, input::check_received},
     race::{all, unless},
     runtime::Promise,
@@ -43,7 +44,7 @@ pub(super) struct RepeatedCall {
     pub(super) method: String,
     pub(super) params: Option<RawJson>,
     pub(super) options: RequestOptions,
-    pub(super) with_progress: bool,
+    pub(super) extras: RequestExtras,
 }
 
 impl ReplyTo for ClientRounds {
@@ -71,7 +72,7 @@ impl ClientRounds {
     /// Starts the handlers of a round; an error ends the call.
     fn next(&self, client: Arc<ClientInner>, result: &RawJson) -> Result<(), ClientError> {
         let required = InputRequired::read(result).map_err(ClientError::InvalidResponse)?;
-        if self.call.options.input == InputMode::Manual {
+        if self.call.options.is_manual() {
             return Err(ClientError::InputRequired(Box::new(required)));
         }
         let limit = client.options.max_input_rounds;
@@ -134,7 +135,7 @@ impl ClientRounds {
 
     fn call_again(mut self, client: &Client, responses: &InputResponses) -> Result<(), ClientError> {
         let call = Arc::clone(&self.call);
-        let RepeatedCall { method, params, options, with_progress } = &*call;
+        let RepeatedCall { method, params, options, extras } = &*call;
         let params = responses.with_params(params.as_ref()).map_err(|error| ClientError::Invalid(error.to_string()))?;
         let max = client.inner.request_timeout(options).max;
         let left = max.saturating_sub(self.spent);
@@ -146,8 +147,8 @@ impl ClientRounds {
         let timeout = client.inner.request_timeout(options).timeout.min(left);
         let options = options.clone().with_timeout(timeout).with_max_timeout(left);
         self.began = client.inner.runtime.now();
-        let (flight, with_progress) = (self.flight.clone(), *with_progress);
-        client.send_noting(&flight, method, Some(&params), &options, with_progress, Arc::new(self), true)
+        let (flight, extras) = (self.flight.clone(), *extras);
+        client.send_noting(&flight, method, Some(&params), &options, extras, Arc::new(self), true)
     }
 }
 

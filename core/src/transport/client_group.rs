@@ -28,10 +28,8 @@ impl ClientGroup {
         events: impl ClientEvents,
     ) -> Result<Self, ClientError> {
         let runtime = TokioRuntime::current();
-        let servers: Vec<_> = servers
-            .into_iter()
-            .map(|(name, target)| (name.into(), target.into().connector(&options, &runtime)))
-            .collect();
+        let servers: Vec<_> =
+            servers.into_iter().map(|(name, target)| (name.into(), target.into().place(&options, &runtime))).collect();
         Self::open(runtime, servers, options, Arc::new(events)).await
     }
 
@@ -41,7 +39,7 @@ impl ClientGroup {
     /// # Errors
     /// If there is a server of that name, or as for [`Client::connect`](crate::Client::connect).
     pub async fn add_server(&self, name: &str, target: impl Into<Target>) -> Result<(), ClientError> {
-        let connector = target.into().connector(&self.options(), self.runtime())?;
-        self.add_connector(name, connector).await
+        let place = target.into().place(&self.options(), self.runtime())?;
+        self.add_place(name, place).await
     }
 }

@@ -10,7 +10,7 @@ use super::{HttpConnector, HttpEndpoint, config_file::is_file};
 #[cfg(feature = "server")]
 use crate::server::Server;
 use crate::{
-    client::{ClientError, ClientOptions, ConfigError, Connector, LinkFailure, ServerEntry},
+    client::{Client, ClientError, ClientOptions, ConfigError, Connector, LinkFailure, ServerEntry, ServerPlace},
     runtime::Runtime,
 };
 use serde_json::Value;
@@ -30,6 +30,7 @@ use std::{
 /// | `json!({"command": "python", "args": ["weather.py"]})`, [`ServerEntry`] | an entry of `mcpServers` |
 /// | `"mcp.json"`, `Path::new("mcp.json")`, `json!({"mcpServers": {…}})` | a configuration with one server |
 /// | [`ChannelConnector`](super::ChannelConnector) | a transport of one's own: see [`Channel`](super::Channel) |
+/// | `&Client` | for a [`ClientGroup`](crate::ClientGroup): a client of the program's, which the group shares |
 /// | `Arc<dyn Connector>` | a transport that needs to know of requests or revisions: see [`Connector`] |
 ///
 /// ```no_run
@@ -66,6 +67,8 @@ pub enum Target {
     File(PathBuf),
     /// An entry with an error, which connecting gives.
     Invalid(ConfigError),
+    /// A client of the program's, for a [`ClientGroup`](crate::ClientGroup).
+    Client(Client),
     /// A transport of one's own.
     Custom(Arc<dyn Connector>),
 }
@@ -102,8 +105,23 @@ impl Target {
             Self::Json(value) => return Self::of_entry(ServerEntry::from_value(&value)?)?.connector(options, runtime),
             Self::File(path) => return Self::of_entry(ServerEntry::from_file(path)?)?.connector(options, runtime),
             Self::Invalid(error) => return Err(error.into()),
+            Self::Client(_) => {
+                let text = "This is a client, which is connected already: use it as it is, or add it to a group";
+                return Err(ClientError::Invalid(text.to_owned()));
+            }
             Self::Custom(connector) => connector,
         })
+    }
+
+    /// The place for a server of a group.
+    ///
+    /// # Errors
+    /// As for [`Target::connector`].
+    pub fn place(self, options: &ClientOptions, runtime: &Arc<dyn Runtime>) -> Result<ServerPlace, ClientError> {
+        match self {
+            Self::Client(client) => Ok(ServerPlace::Client(client)),
+            target => target.connector(options, runtime).map(ServerPlace::Connector),
+        }
     }
 
     /// The place that an entry names.
@@ -183,6 +201,12 @@ impl<S: Into<String>> From<Vec<S>> for Target {
 impl From<&Server> for Target {
     fn from(server: &Server) -> Self {
         Self::Memory(server.clone())
+    }
+}
+
+impl From<&Client> for Target {
+    fn from(client: &Client) -> Self {
+        Self::Client(client.clone())
     }
 }
 

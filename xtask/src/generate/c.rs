@@ -496,13 +496,31 @@ const OBJECTS: [Object; 5] = [
     },
     Object {
         name: "request",
-        sources: &[Source {
-            record: "Request",
-            place: "message",
-            except: &["method", "params", "all", "progress", "wait"],
-            limits: false,
-            note: "",
-        }],
+        sources: &[
+            Source {
+                record: "Request",
+                place: "message",
+                except: &["method", "params", "all", "progress", "wait"],
+                limits: false,
+                note: "",
+            },
+            Source { record: "RequestOptions", place: "message.options", except: &[], limits: false, note: "" },
+            Source {
+                record: "InputOptions",
+                place: "message.options",
+                except: &["inputResponses", "requestState"],
+                limits: false,
+                note: "",
+            },
+            Source {
+                record: "InputOptions",
+                place: "message.options.input_responses",
+                except: &["manualInput"],
+                limits: false,
+                note: "",
+            },
+            Source { record: "CacheOptions", place: "message.options", except: &[], limits: false, note: "" },
+        ],
     },
 ];
 
@@ -558,7 +576,7 @@ const CALLBACKS: [(&str, &str, &str); 2] = [
 const ON_PORTS: [(&str, &str); 2] =
     [("server", ""), ("client", " A client in memory always runs on the port of its server.")];
 
-/// The place that is a message with typed members; the others hold JSON.
+/// The places in a message with typed members begin with this; the others hold JSON.
 const TYPED: &str = "message";
 
 /// Options of which a function in `api/options.rs` sets several.
@@ -599,8 +617,14 @@ fn options(surface: &Surface) -> Result<String> {
     let mut functions = String::new();
     for Object { name, sources } in &OBJECTS {
         functions += &made(name);
-        for source in *sources {
-            let given = fields(surface, source.record).iter().filter(|field| !source.except.contains(&&*field.json));
+        for (number, source) in sources.iter().enumerate() {
+            // A message has the fields of its options, too.
+            let follows = |field: &Field| {
+                let mut later = sources[number + 1..].iter().flat_map(|later| fields(surface, later.record));
+                source.record == "Request" && later.any(|other| other.json == field.json)
+            };
+            let given = fields(surface, source.record).iter();
+            let given = given.filter(|field| !source.except.contains(&&*field.json) && !follows(field));
             let (numbers, others): (Vec<_>, Vec<_>) = given.partition(|field| source.limits && is_number(field));
             limits.extend(numbers);
             functions.extend(others.into_iter().map(|field| setter(name, source, field)));
@@ -709,7 +733,8 @@ pub(crate) fn option(record: &str, field: &Field) -> Option<String> {
     }
     let message = record.strip_suffix("Options").unwrap_or(record);
     let (object, source) = OBJECTS.iter().find_map(|object| {
-        let source = object.sources.iter().find(|source| [record, message].contains(&source.record))?;
+        let mut sources = object.sources.iter().filter(|source| [record, message].contains(&source.record));
+        let source = sources.clone().find(|source| !source.except.contains(name)).or_else(|| sources.next())?;
         Some((object.name, source))
     })?;
     match source {
@@ -747,24 +772,25 @@ fn is_one_by_one(field: &Field) -> bool {
 fn setter(object: &str, source: &Source, field: &Field) -> String {
     let Source { place, note, .. } = source;
     let Field { json, doc, .. } = field;
+    let typed = place.starts_with(TYPED);
     let member = snake(json);
     let function = setter_name(field);
     let singular = member.strip_suffix('s').unwrap_or(&member);
     let (doc, arguments, change) = match &field.ty {
-        Type::Duration if *place == TYPED => {
+        Type::Duration if typed => {
             let doc = with_default(field, &sets(doc));
-            let change = format!("{} = Some(Time::from_millis({member}))", field.name);
+            let change = format!("{} = Some(Time::from_millis({member}).0)", field.name);
             (doc, format!("{member}: u64,"), change)
         }
-        Type::String if *place == TYPED => {
-            let change = format!("{} = Some(text!({member}).to_owned())", field.name);
+        Type::String if typed => {
+            let change = format!("{} = Some(text!({member}).into())", field.name);
             (sets(doc), format!("{member}: trunkline_str,"), change)
         }
-        Type::Json if *place == TYPED => {
+        Type::Json if typed => {
             let change = format!("{} = Some(parsed(\"{member}\", text!({member}))?)", field.name);
             (format!("{} JSON.", sets(doc)), format!("{member}: trunkline_str,"), change)
         }
-        Type::Map(_) if *place == TYPED => {
+        Type::Map(_) if typed => {
             let change = format!("{} = Some(object(\"{member}\", text!({member}))?)", field.name);
             let doc = format!("{} A JSON object.", sets(doc));
             (doc, format!("{member}: trunkline_str,"), change)
@@ -777,11 +803,8 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
                 None => format!("to {}", lowered(doc)),
             };
             let doc = with_default(field, &format!("Sets whether {sentence}"));
-            let change = if *place == TYPED {
-                format!("{} = {member}", field.name)
-            } else {
-                format!("put(\"{json}\", {member})")
-            };
+            let change =
+                if typed { format!("{} = {member}", field.name) } else { format!("put(\"{json}\", {member})") };
             (doc, format!("{member}: bool,"), change)
         }
         Type::Integer | Type::Duration => {

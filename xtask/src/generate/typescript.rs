@@ -354,6 +354,11 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     super();
     this.#sender = sender;
   }
+
+  /** The connection, for a group that shares it. @internal */
+  toJSON(): object {
+    return { connection: this.#sender.handle };
+  }
 ",
     );
     let connection = facts::facts(facts, "ConnectionDescription");

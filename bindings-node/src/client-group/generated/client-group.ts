@@ -8,9 +8,11 @@ import { ServersOf } from "../../generated/group-servers.js";
 import type { GroupServerState, Implementation } from "../../generated/model.js";
 
 /**
- * A server of a group: a URL, a program (an array with its arguments), or an entry of `mcpServers`.
+ * A server of a group: a URL, a program (an array with its arguments), an entry of `mcpServers`, or
+ * a connected client. The group shares the client, which keeps its own handlers and options and is
+ * not closed with it.
  */
-export type ServerTarget = string | URL | readonly string[] | ChildProcess | RemoteServer;
+export type ServerTarget = string | URL | readonly string[] | ChildProcess | RemoteServer | ConnectedClient;
 
 /**
  * The servers of a group: a configuration with `mcpServers`, the path of its file, or servers by
@@ -68,7 +70,8 @@ export class ClientGroup extends ConnectedClient {
    * stays in the group: the next request to it tries again.
    *
    * @param name The name of the server, with which the names of its tools begin.
-   * @param target The place of the server: an entry of `mcpServers`, a URL, or a command as a list.
+   * @param target The place of the server: an entry of `mcpServers`, a URL, a command as a list, or
+   * a client, which the group shares and does not close.
    */
   async addServer(name: string, target: ServerTarget, options: RequestOptions = {}): Promise<void> {
     await this.request("add_server", { name, target }, options);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from .. import _native
@@ -100,6 +99,8 @@ class Connection:
     def open_json(self, server_handle: int | None) -> dict[str, Any]:
         """The message that opens the connection; `server_handle` is for a server of this process."""
         transport = self.transport if server_handle is None else {**self.transport, "server": server_handle}
+        if isinstance(self.target, ServersOf):
+            transport = {**transport, "servers": self.target.json()}
         # Newer servers notify only clients that ask for it when they connect.
         listen = {"listen": True} if self.listens else {}
         return {"client": {**self._client, **listen}, "transport": transport, "handlers": self.lanes(), **self._auth}
@@ -124,7 +125,7 @@ class Connection:
 
     def opened(self, info: dict[str, Any], native: _native.Port, handle: int) -> None:
         """Takes what is known about the server now that the connection is open."""
-        self.info, self._describe_again = info, partial(native.describe, handle)
+        self.info, self._place = info, (native, handle)
 
     def describe(self, name: str) -> Any:
         """A fact about the server."""
@@ -132,8 +133,15 @@ class Connection:
             raise ClosedError("the client is not connected: use it in a `with` block, or call connect() first")
         if "serverInfo" not in info:
             with suppress(_native.NativeError):  # the connection has ended
-                info.update(self._describe_again())
+                native, handle = self._place
+                info.update(native.describe(handle))
         return info.get(name)
+
+    def shared(self) -> dict[str, int]:
+        """The connection, for a group that shares it."""
+        self.describe("revision")  # only while it is open
+        native, handle = self._place
+        return {"connection": handle, "port": native.describe(0)["number"]}
 
     def listen(
         self, run: Callable[[Callable[..., Any], tuple[Any, ...]], None], progress: Mapping[int, OnProgress]
@@ -163,7 +171,7 @@ class Connection:
             self.handlers = transport_handlers(target, blocking=self.blocking)
             return _only({"type": "channel"}, {}, http, child)
         if isinstance(target, ServersOf):
-            return _only({"type": "group", "servers": target.json}, {}, http, child)
+            return _only({"type": "group"}, {}, http, child)
         if isinstance(target, (str, os.PathLike)) and os.fspath(target).endswith(".json"):
             return _only({"type": "config", "server": os.fspath(target)}, {}, http, child)
         if isinstance(target, Mapping):
@@ -194,6 +202,9 @@ class Connected(HostHandlers, ConnectionDescription):
     """A client with a connection."""
 
     _connection: Connection
+
+    def _shared(self) -> dict[str, int]:
+        return self._connection.shared()
 
     def set_roots(self, roots: Sequence[Root | Mapping[str, Any]]) -> None:
         """Changes the roots. A server of an older revision is notified; newer ones ask again.

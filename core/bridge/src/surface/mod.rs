@@ -27,7 +27,7 @@ use trunkline::protocol::{
     project::field_span,
 };
 use trunkline::{
-    ChildCommand, ClientOptions, HttpOptions, ServerOptions,
+    ChildCommand, ClientOptions, HttpOptions, RequestOptions, ServerOptions,
     auth::{Identity, OAuthOptions},
     bridge_support::BoundAddress,
     transport::HttpEndpoint,
@@ -45,14 +45,16 @@ pub fn surface() -> Value {
         models.options::<ServerOptions>(),
         models.options::<HttpOptions>(),
         models.options::<ClientOptions>(),
-        models.record(message::REQUEST_OPTIONS.0, message::REQUEST_OPTIONS.1, Request::OBJECT.fields, |field| {
-            message::REQUEST_OPTIONS.2.contains(&field.json)
+        models.request_options(RequestOptions::OBJECT.name, "The options of one request.", |json| {
+            !RequestOptions::OF_INPUT.contains(&json) && !RequestOptions::OF_KEPT_RESULTS.contains(&json)
         }),
-        models.record(message::INPUT_OPTIONS.0, message::INPUT_OPTIONS.1, Request::OBJECT.fields, |field| {
-            message::INPUT_OPTIONS.2.contains(&field.json)
-        }),
-        models.record(message::CACHE_OPTIONS.0, message::CACHE_OPTIONS.1, Request::OBJECT.fields, |field| {
-            message::CACHE_OPTIONS.2.contains(&field.json)
+        models.request_options(
+            "InputOptions",
+            "The options of a request whose input the caller gives itself (2026-07-28).",
+            |json| RequestOptions::OF_INPUT.contains(&json),
+        ),
+        models.request_options("CacheOptions", "The options of a request whose result the client may keep.", |json| {
+            RequestOptions::OF_KEPT_RESULTS.contains(&json)
         }),
         models.options_named::<AuthConfig>("AuthOptions", "`AuthorizationOptions` and `JwtOptions`"),
         models.options_named::<ChildCommand>("ChildOptions", "`ChildCommand`"),
@@ -60,6 +62,7 @@ pub fn surface() -> Value {
         models.options::<OAuthOptions>(),
     ];
     let mut messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message, "toCore")).collect();
+    messages.push(models.message_of::<Request>("toCore"));
     for (object, direction) in [(&AccessToken::TYPE, "body"), (&Identity::TYPE, "answer")] {
         models.shape(object);
         if let Type::Model(object) = object {
@@ -131,10 +134,7 @@ struct Models {
 
 impl Models {
     fn options<T: Options>(&mut self) -> Value {
-        let mut fields = self.fields(T::OBJECT.fields, None);
-        for flattened in T::FLATTENED {
-            fields.extend(self.fields(flattened.fields, None));
-        }
+        let fields: Vec<Value> = T::fields().into_iter().map(|field| self.field(field, None)).collect();
         json!({"name": T::OBJECT.name, "doc": text(T::OBJECT.doc), "fields": fields})
     }
 
@@ -144,6 +144,13 @@ impl Models {
         options["name"] = name.into();
         options["inRust"] = in_rust.into();
         options
+    }
+
+    /// Some options of one request.
+    fn request_options(&mut self, name: &str, doc: &str, wanted: impl Fn(&str) -> bool) -> Value {
+        let fields = RequestOptions::fields().into_iter().filter(|field| wanted(field.json));
+        let fields: Vec<Value> = fields.map(|field| self.field(field, None)).collect();
+        json!({"name": name, "doc": doc, "fields": fields})
     }
 
     fn record(
@@ -173,6 +180,13 @@ impl Models {
 
     fn message(&mut self, message: &'static ObjectDescription, direction: &str) -> Value {
         let mut described = self.record(message.name, message.doc, message.fields, |_| true);
+        described["direction"] = direction.into();
+        described
+    }
+
+    /// A message that has options among its members.
+    fn message_of<T: Options>(&mut self, direction: &str) -> Value {
+        let mut described = self.options::<T>();
         described["direction"] = direction.into();
         described
     }

@@ -16,8 +16,8 @@ pub trait Options: Default {
     /// The description, without the members of flattened structs.
     const OBJECT: &'static ObjectDescription;
 
-    /// The descriptions of the structs whose members stand among the others in JSON.
-    const FLATTENED: &'static [&'static ObjectDescription];
+    /// The options, with those of flattened structs: their members stand among the others in JSON.
+    fn fields() -> Vec<&'static FieldDescription>;
 
     /// Takes the next value of a map as the option of that name; `false`: there is no such option,
     /// and nothing was taken.
@@ -60,13 +60,8 @@ pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T,
 
 /// The error for an option that does not exist.
 pub fn unknown<T: Options, E: Error>(name: &str) -> E {
-    let known: Vec<_> = fields::<T>().map(|field| format!("`{}`", field.json)).collect();
+    let known: Vec<_> = T::fields().iter().map(|field| format!("`{}`", field.json)).collect();
     E::custom(format_args!("unknown field `{name}`, expected one of {}", known.join(", ")))
-}
-
-/// The options of a struct and of those that are flattened into it.
-pub fn fields<T: Options>() -> impl Iterator<Item = &'static FieldDescription> {
-    T::OBJECT.fields.iter().chain(T::FLATTENED.iter().flat_map(|object| object.fields))
 }
 
 /// A form that a value of a type has in JSON.
@@ -281,8 +276,11 @@ macro_rules! options {
                 };
                 &OBJECT
             };
-            const FLATTENED: &'static [&'static $crate::protocol::describe::ObjectDescription] =
-                &[$($(<$flat_ty as $crate::protocol::options::Options>::OBJECT),*)?];
+
+            fn fields() -> Vec<&'static $crate::protocol::describe::FieldDescription> {
+                let own = <Self as $crate::protocol::options::Options>::OBJECT.fields.iter();
+                own$($(.chain(<$flat_ty as $crate::protocol::options::Options>::fields()))*)?.collect()
+            }
 
             fn set<'de, A: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
                 $($(if name == $json {
@@ -426,7 +424,7 @@ mod tests {
 
     #[test]
     fn descriptions_know_unit_and_default() {
-        let fields: Vec<_> = fields::<Outer>().collect();
+        let fields = Outer::fields();
         assert_eq!(
             fields.iter().map(|field| field.json).collect::<Vec<_>>(),
             ["pageSize", "idleMs", "path", "maxBytes"]

@@ -3,7 +3,7 @@
 
 use super::{member::Member, members::GroupMembers, tasks::GroupTasks};
 use crate::{
-    client::{ClientError, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions},
+    client::{ClientError, ClientId, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions},
     composition::rewriting,
     protocol::{
         RawJson, RequestId, Revision, RpcError,
@@ -48,6 +48,10 @@ impl Connector for GroupConnector {
 
     fn is_pipe(&self) -> bool {
         false
+    }
+
+    fn leads_to(&self, client: ClientId) -> bool {
+        self.0.all().iter().any(|member| member.leads_to(client))
     }
 
     fn transport(&self) -> Transport {

@@ -3,11 +3,12 @@
 use super::{
     changes::GroupChanges,
     pauses::{MemberPauses, MemberRequest},
+    place::ServerPlace,
     settings::GroupSettings,
     subscriptions::MemberSubscriptions,
 };
 use crate::{
-    client::{Client, ClientError, ClientEvents, Connector, RequestOptions},
+    client::{Client, ClientError, ClientEvents, ClientId, RequestOptions, observation::Observation},
     composition::names,
     protocol::{Era, RawJson, RequestId, method, model::LoggingLevel},
     race::unless,
@@ -25,7 +26,7 @@ use std::{
 };
 
 /// The place of a server, or the error in its configuration.
-pub(super) type MemberPlace = Result<Arc<dyn Connector>, ClientError>;
+pub(super) type MemberPlace = Result<ServerPlace, ClientError>;
 
 /// One server of a group.
 pub(super) struct Member {
@@ -39,6 +40,8 @@ pub(super) struct Member {
     aliases: Mutex<HashMap<String, HashMap<String, String>>>,
     subscriptions: MemberSubscriptions,
     pauses: MemberPauses,
+    /// The observation of a client that the group shares with the program.
+    observation: Mutex<Option<Observation>>,
 }
 
 enum MemberState {
@@ -59,7 +62,8 @@ impl Member {
         let (state, aliases) = (Mutex::new(MemberState::Apart(None)), Mutex::default());
         let (prefix, subscriptions, pauses) =
             (names::prefix(&name), MemberSubscriptions::default(), MemberPauses::default());
-        Arc::new(Self { prefix, name, place, settings, state, aliases, subscriptions, pauses })
+        let observation = Mutex::default();
+        Arc::new(Self { prefix, name, place, settings, state, aliases, subscriptions, pauses, observation })
     }
 
     /// The connection; one that failed or ended is made anew.
@@ -71,7 +75,7 @@ impl Member {
                 let mut state = self.state.lock();
                 let stop = match &mut *state {
                     MemberState::Removed => return Err(ClientError::Closed),
-                    MemberState::Connected(client) => match client.failure() {
+                    MemberState::Connected(client) => match client.inner.check_open().err() {
                         None => return Ok(client.clone()),
                         Some(error) if tried => return Err(error),
                         Some(_) => Some(Arc::default()),
@@ -101,7 +105,7 @@ impl Member {
     /// The connection, if there is one.
     pub(super) fn connected(&self) -> Option<Client> {
         match &*self.state.lock() {
-            MemberState::Connected(client) if client.failure().is_none() => Some(client.clone()),
+            MemberState::Connected(client) if client.inner.check_open().is_ok() => Some(client.clone()),
             _ => None,
         }
     }
@@ -109,9 +113,10 @@ impl Member {
     /// The connection, or why there is none; nothing while it is being made.
     pub(super) fn status(&self) -> Option<Result<Client, ClientError>> {
         match &*self.state.lock() {
-            MemberState::Connected(client) => match client.lost() {
-                None => Some(Ok(client.clone())),
-                Some(error) => error.map(Err),
+            MemberState::Connected(client) => match (client.lost(), client.inner.check_open()) {
+                (None, _) => Some(Ok(client.clone())),
+                (Some(_), Err(error)) => Some(Err(error)),
+                (Some(error), Ok(())) => error.map(Err),
             },
             MemberState::Apart(error) => error.clone().map(Err),
             MemberState::Connecting { .. } => None,
@@ -119,16 +124,29 @@ impl Member {
         }
     }
 
-    /// Ends the connection, for good.
+    /// Ends the connection, for good. A client that is shared stays open.
     pub(super) async fn remove(&self, deadline: Duration) {
-        if let Some(client) = self.give_up() {
+        if let Some(client) = self.give_up()
+            && !self.is_shared()
+        {
             client.close_within(deadline).await;
         }
+    }
+
+    /// Returns whether requests to the server come to that client.
+    pub(super) fn leads_to(&self, client: ClientId) -> bool {
+        self.place.as_ref().is_ok_and(|place| place.leads_to(client))
+    }
+
+    /// Returns whether the connection is a client of the program's.
+    fn is_shared(&self) -> bool {
+        matches!(self.place, Ok(ServerPlace::Client(_)))
     }
 
     /// Stops connecting, and gives the connection back that there is. There is no other one.
     pub(super) fn give_up(&self) -> Option<Client> {
         let before = std::mem::replace(&mut *self.state.lock(), MemberState::Removed);
+        drop(self.observation.lock().take());
         match before {
             MemberState::Connected(client) => Some(client),
             MemberState::Connecting { waiting, stop } => {
@@ -157,6 +175,9 @@ impl Member {
 
     /// Gives the connection the handlers and roots that the group has now.
     pub(super) fn update(&self, client: &Client) {
+        if self.is_shared() {
+            return;
+        }
         let (options, _) = self.settings.current();
         let updated = client.set_handlers(options.handlers.of_member()).and_then(|()| match options.roots {
             Some(roots) => client.set_roots(roots),
@@ -187,12 +208,20 @@ impl Member {
         self.aliases.lock().get(list)?.get(alias).cloned()
     }
 
+    /// Takes a client of the program's as the connection.
+    async fn share(&self, client: &Client, events: Arc<MemberEvents>) -> Result<Client, ClientError> {
+        let observation = client.observe(events).await?;
+        let before = self.observation.lock().replace(observation);
+        drop(before);
+        client.inner.check_open().map(|()| client.clone())
+    }
+
     /// A connection has ended by itself. It may be the one before: a new one goes on.
     fn ended(&self, error: &ClientError) {
         let before = {
             let mut state = self.state.lock();
             match &*state {
-                MemberState::Connected(client) if client.failure().is_some() => {
+                MemberState::Connected(client) if client.inner.check_open().is_err() => {
                     std::mem::replace(&mut *state, MemberState::Apart(Some(error.clone())))
                 }
                 _ => return,
@@ -216,7 +245,11 @@ impl PendingConnect {
         let (changes_of, member_of) = (Arc::downgrade(&changes), Arc::downgrade(&member));
         let events = Arc::new(MemberEvents { changes: changes_of, member: member_of, asking: AtomicUsize::new(0) });
         let opened = match &member.place {
-            Ok(connector) => {
+            Ok(ServerPlace::Client(client)) => {
+                let joining = member.share(client, events);
+                unless(stop.kept(), joining).await.unwrap_or(Err(ClientError::Closed))
+            }
+            Ok(ServerPlace::Connector(connector)) => {
                 let opening = Client::open(Arc::clone(&changes.runtime), Arc::clone(connector), options, events);
                 unless(stop.kept(), opening).await.unwrap_or(Err(ClientError::Closed))
             }
@@ -322,10 +355,9 @@ impl ClientEvents for MemberEvents {
     }
 
     fn closed(&self, error: Option<&ClientError>) {
-        let (Some(error), Some(changes), Some(member)) = (error, self.changes.upgrade(), self.member.upgrade()) else {
-            return;
-        };
-        member.ended(error);
+        let (Some(changes), Some(member)) = (self.changes.upgrade(), self.member.upgrade()) else { return };
+        // The program may have closed a client that it shares.
+        member.ended(error.unwrap_or(&ClientError::Closed));
         changes.lists_changed();
     }
 }
@@ -345,7 +377,7 @@ mod tests {
         let server = Server::builder("one", "1.0.0").build();
         let connector = Target::from(&server).connector(&ClientOptions::default(), &runtime).unwrap();
         let settings = Arc::new(GroupSettings::new(&ClientOptions::default()));
-        let (member, changes) = (Member::new("m".into(), Ok(connector), settings), GroupChanges::new(runtime));
+        let (member, changes) = (Member::new("m".into(), Ok(connector.into()), settings), GroupChanges::new(runtime));
         member.client(&changes).await.unwrap();
         member.ended(&ClientError::Closed);
         assert!(member.connected().is_some());

@@ -5,12 +5,13 @@ mod link;
 mod member;
 mod members;
 mod pauses;
+mod place;
 mod settings;
 mod subscriptions;
 mod tasks;
 mod unrecorded;
 
-use super::{Client, ClientError, ClientEvents, ClientHandlers, ClientOptions, Connector};
+use super::{Client, ClientError, ClientEvents, ClientHandlers, ClientOptions};
 use crate::{
     engine::RevisionChoice,
     protocol::{
@@ -21,6 +22,7 @@ use crate::{
 };
 use link::GroupConnector;
 use members::GroupMembers;
+pub use place::ServerPlace;
 use settings::GroupSettings;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use unrecorded::Unrecorded;
@@ -50,6 +52,9 @@ use unrecorded::Unrecorded;
 /// println!("{}", result.joined_text());
 ///
 /// group.add_server("notes", ["python", "notes.py"]).await?;
+/// // A client of the program's, with handlers and options of its own, which the group does not close.
+/// let tickets = trunkline::Client::connect("https://tickets.example/mcp").await?;
+/// group.add_server("tickets", &tickets).await?;
 /// println!("{} tools", group.list_tools().await?.len());
 /// group.remove_server("weather").await?;
 /// group.close().await;
@@ -94,7 +99,7 @@ pub enum GroupServerState {
 }
 
 /// A server for a group: its name, and its place or the error in its configuration.
-pub type NamedServer = (String, Result<Arc<dyn Connector>, ClientError>);
+pub type NamedServer = (String, Result<ServerPlace, ClientError>);
 
 impl ClientGroup {
     /// Opens a group, and connects to all of its servers. The options are those of each connection,
@@ -154,18 +159,24 @@ impl ClientGroup {
         self.members.named(name)?.client(self.members.changes()).await
     }
 
-    /// Adds a server by its connector, and connects to it. One that cannot be connected to stays in
-    /// the group, with its error.
+    /// Adds a server by its place, and connects to it. One that cannot be connected to stays in the
+    /// group, with its error.
     ///
     /// # Errors
     /// If there is a server of that name, or as for [`Client::open`].
-    pub async fn add_connector(&self, name: &str, connector: Arc<dyn Connector>) -> Result<(), ClientError> {
-        let member = self.members.add(name.to_owned(), Ok(connector))?;
+    pub async fn add_place(&self, name: &str, place: impl Into<ServerPlace>) -> Result<(), ClientError> {
+        let place = place.into();
+        if place.leads_to(self.client.inner.id) {
+            return Err(ClientError::Invalid(format!(
+                "add_server: {name:?} is this group itself, or has it as a server"
+            )));
+        }
+        let member = self.members.add(name.to_owned(), Ok(place))?;
         member.client(self.members.changes()).await.map(drop)
     }
 
-    /// Takes a server out of the group and closes its connection. Requests that it has in flight
-    /// fail as closed.
+    /// Takes a server out of the group and closes its connection, but for a client that is shared.
+    /// Requests that it has in flight fail as closed.
     ///
     /// # Errors
     /// If there is no such server.

@@ -32,7 +32,7 @@ pub(in crate::client) struct Subscriptions {
 }
 
 /// One open subscription.
-pub(super) struct SubscriptionEntry {
+pub(in crate::client) struct SubscriptionEntry {
     number: u64,
     pub(super) filter: SubscriptionFilter,
     pub(super) receiver: ChangeReceiver,

@@ -4,10 +4,10 @@
 use super::entry::{ChangeReceiver, SubscriptionEntry};
 use crate::{
     client::{
-        client::Client, error::ClientError, error_kinds::ErrorKind, flight::InFlight, inner::ClientInner,
-        options::RequestOptions, reply::ReplyTo,
+        client::Client, error::ClientError, error_kinds::ErrorKind, events::ClientEvents, flight::InFlight,
+        inner::ClientInner, options::RequestOptions, reply::ReplyTo,
     },
-    engine::later,
+    engine::{RequestExtras, later},
     protocol::{
         RawJson,
         envelope::Notification,
@@ -39,9 +39,7 @@ impl ClientInner {
         entry: &Arc<SubscriptionEntry>,
         within: Duration,
     ) -> Result<SubscriptionFilter, ClientError> {
-        let mut options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
-        // TKX-21
-        options.as_task = !entry.filter.tasks().is_empty();
+        let options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
         let params = RawJson::from_value(&json!({"notifications": listen_filter(&entry.filter)}));
         let params = params.map_err(|error| ClientError::Invalid(error.to_string()))?;
         let stream = Arc::new(ListenStream {
@@ -52,7 +50,9 @@ impl ClientInner {
         });
         let client = Client { inner: Arc::clone(self) };
         let method = method::SUBSCRIPTIONS_LISTEN;
-        let in_flight = client.start(method, Some(&params), &options, false, stream.clone())?;
+        // TKX-21
+        let extras = RequestExtras { progress: false, task: !entry.filter.tasks().is_empty() };
+        let in_flight = client.start(method, Some(&params), &options, extras, stream.clone())?;
         // Noted at once: a subscription that is closed while it waits here cancels it.
         if !entry.note_stream(&in_flight) {
             client.cancel(&in_flight, "the subscription is closed");
@@ -68,19 +68,28 @@ impl ClientInner {
     /// Opens the stream that `ClientOptions::listen` asks for: a change that comes after the
     /// connection is open is not missed.
     pub(in crate::client) async fn listen(self: &Arc<Self>) {
+        if self.options.listen {
+            self.listen_to_lists(Arc::clone(&self.events)).await;
+        }
+    }
+
+    /// Opens a stream for changes of the lists that the server announces, if there are any.
+    pub(in crate::client) async fn listen_to_lists(
+        self: &Arc<Self>,
+        events: Arc<dyn ClientEvents>,
+    ) -> Option<Arc<SubscriptionEntry>> {
         let filter = self.announced_lists();
         if filter.is_empty() {
-            return;
+            return None;
         }
-        let Ok(entry) = self.subscriptions.add(filter, ChangeReceiver::Events(Arc::clone(&self.events))) else {
-            return;
-        };
+        let entry = self.subscriptions.add(filter, ChangeReceiver::Events(events)).ok()?;
         if let Err(error) = self.open_stream(&entry, LISTENS_WITHIN).await {
             tracing::warn!(target: "trunkline", "no stream of change notifications yet: {error}");
             if may_pass(&error) {
                 self.open_stream_again(&entry);
             }
         }
+        Some(entry)
     }
 
     /// Opens a lost stream again, later and later, until it is open or the longest time of a

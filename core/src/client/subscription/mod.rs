@@ -112,16 +112,7 @@ impl Subscription {
     /// Ends it for those who hold it by reference. Ended again, nothing happens.
     #[doc(hidden)]
     pub fn end(&self) {
-        let inner = &self.client.inner;
-        self.entry.end(None);
-        if !inner.subscriptions.remove(&self.entry) {
-            return;
-        }
-        if self.client.revision().era() == Era::Legacy {
-            inner.release_resources(&self.entry);
-        } else {
-            self.entry.close_stream(&self.client);
-        }
+        self.client.inner.end_subscription(&self.entry);
     }
 
     /// Gives a change back that could not be handed on: it is the next one again.
@@ -164,9 +155,22 @@ impl Debug for Subscription {
 impl ClientInner {
     /// The lists whose changes `ClientOptions::listen` asks for; none where the server sends them
     /// anyway.
+    pub(super) fn end_subscription(self: &Arc<Self>, entry: &Arc<SubscriptionEntry>) {
+        entry.end(None);
+        if !self.subscriptions.remove(entry) {
+            return;
+        }
+        let client = Client { inner: Arc::clone(self) };
+        if client.revision().era() == Era::Legacy {
+            self.release_resources(entry);
+        } else {
+            entry.close_stream(&client);
+        }
+    }
+
     fn announced_lists(&self) -> SubscriptionFilter {
         let modern = self.description().filter(|server| server.revision.era() == Era::Modern);
-        let Some(server) = modern.filter(|_| self.options.listen) else { return SubscriptionFilter::default() };
+        let Some(server) = modern else { return SubscriptionFilter::default() };
         let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
         match server.declared() {
             None => all,

@@ -4,6 +4,7 @@
 use super::entry::SubscriptionEntry;
 use crate::{
     client::{client::Client, error::ClientError, inner::ClientInner, options::RequestOptions, reply::ReplyTo},
+    engine::RequestExtras,
     protocol::{RawJson, method},
     runtime::Promise,
 };
@@ -81,7 +82,9 @@ impl ClientInner {
         let client = Client { inner: Arc::clone(self) };
         let sent = RawJson::from_value(&json!({"uri": uri}))
             .map_err(|error| ClientError::Invalid(error.to_string()))
-            .and_then(|params| client.start(method, Some(&params), &RequestOptions::default(), false, reply.clone()));
+            .and_then(|params| {
+                client.start(method, Some(&params), &RequestOptions::default(), RequestExtras::default(), reply.clone())
+            });
         if let Err(error) = sent {
             reply.answered(Err(error));
         }

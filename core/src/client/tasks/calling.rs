@@ -87,12 +87,11 @@ impl Client {
         starting: &Arc<Starting>,
     ) -> Result<InFlight, ClientError> {
         let flight = InFlight::default();
-        let with_progress = options.on_progress.is_some();
         let call = RepeatedCall {
             method: method::TOOLS_CALL.to_owned(),
             params: Some(params),
             options: options.clone(),
-            with_progress,
+            extras: options.on_progress.is_some().into(),
         };
         let reply: Arc<dyn ReplyTo> = starting.clone();
         match as_task {
@@ -114,7 +113,7 @@ impl Client {
         as_task: bool,
         again: bool,
     ) -> Result<(), ClientError> {
-        call.options.as_task = as_task;
+        call.extras.task = as_task;
         let mut sent = call.clone();
         if as_task && form == TaskForm::Core {
             let params = with_task(call.params.as_ref(), call.options.task_ttl);
@@ -197,12 +196,12 @@ impl TaskCall {
             Err(error) => return self.reply.answered(Err(ClientError::InvalidResponse(format!("the task: {error}")))),
         };
         let client = Client { inner };
-        let of_progress = self.flight.id().filter(|_| self.call.with_progress && self.form == TaskForm::Core);
+        let of_progress = self.flight.id().filter(|_| self.call.extras.progress && self.form == TaskForm::Core);
         if let Some(token) = &of_progress {
             client.inner.conversation.lock().follow(token.clone(), Arc::clone(&self.reply));
         }
         let state = Arc::new(ClientTaskState::new(task.clone()));
-        Following::start(&client, &task, &state, self.form, self.call.options.input, of_progress);
+        Following::start(&client, &task, &state, self.form, self.call.options.manual_input, of_progress);
         let task = ClientTask::new(&client, state);
         let stop = Arc::new(Promise::default());
         {

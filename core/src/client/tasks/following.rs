@@ -7,11 +7,8 @@ use super::{
 };
 use crate::{
     client::{
-        client::Client,
-        error::ClientError,
-        error_kinds::ErrorKind,
-        input_required::InputRequired,
-        options::{InputMode, RequestOptions},
+        client::Client, error::ClientError, error_kinds::ErrorKind, input_required::InputRequired,
+        options::RequestOptions,
     },
     engine::later,
     protocol::{
@@ -46,7 +43,7 @@ pub(super) struct Following {
     state: Arc<ClientTaskState>,
     id: String,
     form: TaskForm,
-    input: InputMode,
+    manual_input: bool,
     /// The token of its progress.
     progress: Option<RequestId>,
     /// When this side learned of the task.
@@ -74,7 +71,7 @@ impl Following {
         task: &Task,
         state: &Arc<ClientTaskState>,
         form: TaskForm,
-        input: InputMode,
+        manual_input: bool,
         progress: Option<RequestId>,
     ) {
         let (inner, id) = (&client.inner, task.task_id.clone());
@@ -88,7 +85,7 @@ impl Following {
             state: Arc::clone(state),
             id,
             form,
-            input,
+            manual_input,
             progress,
             since: now,
             learned: now,
@@ -178,7 +175,7 @@ impl Following {
                 let (client, id) = (self.client.clone(), self.id.clone());
                 self.fetching = Some(Box::pin(async move { fetch(&client, &id, Duration::MAX).await }));
             }
-            TaskForm::Extension if self.input == InputMode::Handlers => {
+            TaskForm::Extension if !self.manual_input => {
                 let required = InputRequired::of_task(task).map_err(ClientError::InvalidResponse)?;
                 self.answering.begin(&self.client.inner, required)?;
             }

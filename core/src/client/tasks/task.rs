@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Takes up a task by its id, with options: the times are for the answer to the question for
-    /// it, and [`RequestOptions::input`] is the side that answers its requests for input.
+    /// it, and by [`RequestOptions::manual_input`] the caller answers its requests for input.
     ///
     /// # Errors
     /// As for [`Client::resume_task`].
@@ -77,13 +77,12 @@ impl Client {
             return Err(ClientError::Invalid("resume_task: the server has no tasks".into()));
         };
         let params = task_params(id)?;
-        let RequestOptions { timeout, max_timeout, input, .. } = *options;
-        let times = RequestOptions { timeout, max_timeout, ..RequestOptions::default() };
+        let times = RequestOptions::default().with_timeout(options.timeout).with_max_timeout(options.max_timeout);
         let state = self.request(method::TASKS_GET, Some(&params), &times).await;
         let task = read_task(&state.map_err(unknown)?);
         let task = task.map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
         let state = Arc::new(ClientTaskState::new(task.clone()));
-        Following::start(self, &task, &state, form, input, None);
+        Following::start(self, &task, &state, form, options.manual_input, None);
         Ok(ClientTask::new(self, state))
     }
 
@@ -216,7 +215,7 @@ impl ClientTask {
     }
 
     /// Answers the requests for input that the state shows (the extension), where the caller does
-    /// so itself ([`InputMode::Manual`](super::super::InputMode::Manual)).
+    /// so itself ([`RequestOptions::manual_input`]).
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if the server has no such requests; otherwise as for

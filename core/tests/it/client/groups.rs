@@ -18,7 +18,7 @@ use trunkline::{
     ServerOptions, Tool,
     client::{
         ClientError, ClientGroup, ClientHandlers, Connector, ElicitRequest, ErrorKind, GroupServerState, HandlerError,
-        Inbox, Link, LinkFailure, NamedServer, ServersConfig,
+        Inbox, Link, LinkFailure, NamedServer, ServerPlace, ServersConfig,
     },
     protocol::{
         RawJson, method,
@@ -203,7 +203,7 @@ async fn a_server_that_failed_is_tried_again_when_it_is_needed() {
         refusals: AtomicUsize::new(2),
         pause: Duration::ZERO,
     });
-    let added = group.add_connector("c", flaky).await;
+    let added = group.add_place("c", flaky).await;
     assert!(matches!(added, Err(ClientError::Negotiation(_) | ClientError::Link(_))), "{added:?}");
     assert!(group.servers()[2].error.is_some());
     assert!(group.call_tool("c__whoami", ()).await.is_err(), "the second time it refuses");
@@ -403,7 +403,7 @@ async fn a_server_that_hangs_keeps_neither_lists_nor_the_end_waiting() {
         Arc::new(Hesitant { server: connector(&server("late")), refusals: AtomicUsize::new(0), pause: DEADLINE * 10 });
     let adding = tokio::spawn({
         let group = group.clone();
-        async move { group.add_connector("h", hanging).await }
+        async move { group.add_place("h", hanging).await }
     });
     soon(async {
         while group.servers().len() < 3 {
@@ -564,7 +564,7 @@ async fn a_server_is_there_before_its_lists_are_announced() {
         refusals: AtomicUsize::new(0),
         pause: Duration::from_millis(20),
     };
-    soon(group.add_connector("c", Arc::new(late))).await.unwrap();
+    soon(group.add_place("c", Arc::new(late))).await.unwrap();
     soon(async {
         while looks.1.lock().unwrap().is_empty() {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -596,7 +596,7 @@ async fn a_connection_that_is_lost_while_its_user_is_asked_leaves_no_clock_behin
     });
     let options = pinned(Revision::V2025_11_25).with_handlers(thinks).with_reconnect(false);
     let options = options.with_timeout(ms(1_000)).with_max_timeout(ms(1_000));
-    let place: NamedServer = ("m".to_owned(), Ok(Arc::new(Shared(Arc::clone(&fake)))));
+    let place: NamedServer = ("m".to_owned(), Ok(ServerPlace::Connector(Arc::new(Shared(Arc::clone(&fake))))));
     let runtime = Arc::new(TestRuntime(Arc::clone(&fake.clock)));
     let group = ClientGroup::open(runtime, [place], options, Arc::new(())).await.unwrap();
     let call = |group: &ClientGroup| {
@@ -637,7 +637,7 @@ async fn tool_14_results_of_servers_are_checked_for_the_group() {
         Some("tools/call") => peer.result(message, json!({"content": [], "structuredContent": {"low": 1}})),
         _ => {}
     });
-    let place: NamedServer = ("m".to_owned(), Ok(Arc::new(Shared(Arc::clone(&fake)))));
+    let place: NamedServer = ("m".to_owned(), Ok(ServerPlace::Connector(Arc::new(Shared(Arc::clone(&fake))))));
     let runtime = Arc::new(TestRuntime(Arc::clone(&fake.clock)));
     let group = ClientGroup::open(runtime, [place], pinned(Revision::V2025_11_25), Arc::new(())).await.unwrap();
     assert!(soon(group.call_tool("m__x", ())).await.is_ok(), "nothing is listed yet");
@@ -675,4 +675,72 @@ async fn an_opening_that_is_given_up_connects_to_nothing_more() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(usize::MAX - counted[0].load(Ordering::Acquire), 16);
     assert_eq!(usize::MAX - counted[1].load(Ordering::Acquire), 0, "the others are not tried");
+}
+
+#[tokio::test]
+async fn a_client_of_the_program_is_shared_and_stays_open() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let changes = Changes::default();
+        let options = ClientOptions::default().with_listen(true);
+        let group = soon(ClientGroup::connect_with(two(), options, changes.clone())).await.unwrap();
+        let own = server("own");
+        let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
+        let client = soon(Client::connect_with(&own, options, ())).await.unwrap();
+        soon(group.add_server("own", &client)).await.unwrap();
+        assert_eq!(text(&group, "own__whoami").await, "own");
+        let state = group.servers().pop().unwrap();
+        assert_eq!((&*state.name, state.state, state.revision), ("own", GroupServerState::Connected, Some(revision)));
+
+        let before = changes.number(method::TOOLS_LIST_CHANGED);
+        own.add_tool(trunkline::Tool::new("late", "A tool that comes late.", async || "late")).unwrap();
+        changes.until(method::TOOLS_LIST_CHANGED, before + 1).await;
+        assert_eq!(text(&group, "own__late").await, "late");
+
+        soon(group.remove_server("own")).await.unwrap();
+        assert_eq!(soon(client.call_tool("whoami", ())).await.unwrap().joined_text(), "own");
+        soon(group.add_server("again", &client)).await.unwrap();
+        soon(group.close()).await;
+        assert_eq!(soon(client.call_tool("whoami", ())).await.unwrap().joined_text(), "own");
+    }
+}
+
+#[tokio::test]
+async fn a_shared_client_that_ends_fails_its_own_calls_only() {
+    let group = soon(ClientGroup::connect(two())).await.unwrap();
+    let client = soon(Client::connect(&server("own"))).await.unwrap();
+    soon(group.add_server("own", &client)).await.unwrap();
+    soon(client.close()).await;
+    let error = soon(group.call_tool("own__whoami", ())).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
+    let own = group.servers().pop().unwrap();
+    assert_eq!(own.state, GroupServerState::Disconnected);
+    assert_eq!(text(&group, "a__whoami").await, "first");
+    assert_eq!(soon(group.list_tools()).await.unwrap().len(), 6);
+}
+
+/// The person is asked by the client that has the handler, and the clocks of the group stand still.
+#[tokio::test]
+async fn a_shared_client_keeps_its_handlers() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let options = pinned(revision).with_handlers(answering(ms(60)));
+        let client = soon(Client::connect_with(&curious(), options, ())).await.unwrap();
+        let group = soon(ClientGroup::connect([("own", &client)])).await.unwrap();
+        let options = RequestOptions::default().with_timeout(ms(30)).with_max_timeout(ms(30));
+        let answer = soon(group.call_tool_with("own__ask", (), &options)).await.unwrap();
+        assert_eq!(answer.joined_text(), "\"\"", "{revision}: the client is in no group for its handler");
+    }
+}
+
+#[tokio::test]
+async fn a_group_is_no_server_of_itself() {
+    let (outer, inner) = (soon(ClientGroup::connect(two())).await.unwrap(), ClientGroup::connect(two()));
+    let inner = soon(inner).await.unwrap();
+    let own: &Client = &outer;
+    let error = soon(outer.add_server("own", own)).await.unwrap_err();
+    assert!(error.to_string().contains("this group itself"), "{error}");
+    let other: &Client = &inner;
+    soon(outer.add_server("inner", other)).await.unwrap();
+    assert_eq!(text(&outer, "inner__a__whoami").await, "first");
+    let error = soon(inner.add_server("outer", own)).await.unwrap_err();
+    assert!(error.to_string().contains("has it as a server"), "{error}");
 }

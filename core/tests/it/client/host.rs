@@ -3,7 +3,7 @@
 use super::*;
 use trunkline::{
     RevisionChoice,
-    client::{ClientBuilder, ElicitRequest, ElicitUrlRequest, HandlerError, InputMode, RequestOptions, SampleRequest},
+    client::{ClientBuilder, ElicitRequest, ElicitUrlRequest, HandlerError, RequestOptions, SampleRequest},
     protocol::model::{CreateMessageResult, ElicitResult, JsonObject, LoggingLevel, Root},
 };
 
@@ -157,7 +157,7 @@ async fn what_a_server_may_not_ask_for_fails_the_call() {
 async fn the_caller_drives_rounds_itself_if_it_wants() {
     let fake = quiet();
     let client = connected(&fake, elicits(), MODERN).await;
-    let manual = RequestOptions::default().with_input(InputMode::Manual);
+    let manual = RequestOptions::default().with_manual_input(true);
     let result = call(&client, manual.clone());
     settle().await;
     let requests = json!({"k": {"method": "elicitation/create", "params": form()}});

@@ -4,7 +4,7 @@
 use super::*;
 use trunkline::{
     ClientTask, RevisionChoice,
-    client::{ClientHandlers, ElicitRequest, ErrorKind, HandlerError, InputMode, RequestOptions},
+    client::{ClientHandlers, ElicitRequest, ErrorKind, HandlerError, RequestOptions},
     protocol::model::{ElicitParams, ElicitResult, Field, FormSchema, TaskStatus},
     server::{Context, Server, ServerOptions, TaskSupport, Tool},
 };
@@ -472,7 +472,7 @@ async fn input_of_tasks_may_be_given_by_the_caller() {
         _ => {}
     });
     let client = fake.connect(pinned(Revision::V2026_07_28)).await;
-    let options = RequestOptions::default().with_input(InputMode::Manual);
+    let options = RequestOptions::default().with_manual_input(true);
     let mut task = client.start_task_with("job", (), &options).await.unwrap();
     let state = task.next().await.unwrap().unwrap();
     assert!(state.input_requests.unwrap().contains_key("r"));

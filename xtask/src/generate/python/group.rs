@@ -13,15 +13,22 @@ const SERVER: &str = "GroupServer";
 pub(super) fn servers(surface: &Surface) -> String {
     let Some(server) = surface.object(SERVER) else { return String::new() };
     let mut text = String::from(
-        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, NamedTuple, TypeAlias\n\nfrom \
+        "import os\nfrom collections.abc import Callable, Mapping, Sequence\nfrom typing import Any, NamedTuple, Protocol, TypeAlias, cast\n\nfrom \
          ..._generated.models import GroupServerState\nfrom ...errors import TrunklineError, from_object\nfrom \
-         ...schema.jsonable import jsonable\n\n# A URL, the command of a server to start, or an entry of `mcpServers`.\n\
-         ServerTarget: TypeAlias = \"str | Sequence[str | os.PathLike[str]] | Mapping[str, Any]\"\n# A configuration with \
+         ...schema.jsonable import jsonable\n\n\nclass ShareableClient(Protocol):\n    \"\"\"A connected client of any kind.\"\"\"\n\n    def _shared(self) -> dict[str, int]: ...\n\n\n# A URL, the command of a server to start, an entry of \
+         `mcpServers`, or a connected client, which the group shares.\nServerTarget: TypeAlias = \"str | Sequence[str | \
+         os.PathLike[str]] | Mapping[str, Any] | ShareableClient\"\n# A configuration with \
          `mcpServers`, its file, or targets by name.\nGroupTarget: TypeAlias = \"str | os.PathLike[str] | Mapping[str, Any]\"\n\
          \n\nclass ServersOf:\n    \"\"\"The servers that a group is opened with.\"\"\"\n\n    def __init__(self, servers: \
-         GroupTarget) -> None:\n        self.json: Any = jsonable(servers)\n\n    def __repr__(self) -> str:\n        # Entries \
-         hold secrets.\n        json: Any = self.json\n        return repr([*(json.get(\"mcpServers\") or \
-         json.get(\"servers\") or json)] if hasattr(json, \"get\") else json)\n",
+         GroupTarget) -> None:\n        self._servers: Any = servers if isinstance(servers, Mapping) else jsonable(servers)\n\n    def json(self) -> Any:\n        \"\"\"The \
+         servers as the core takes them: clients by their connections.\"\"\"\n        servers = self._servers\n        if \
+         isinstance(servers, Mapping):\n            return {name: place(server) for name, server in \
+         cast(\"Mapping[str, Any]\", servers).items()}\n        return servers\n\n    def __repr__(self) -> \
+         str:\n        # Entries hold secrets.\n        json: Any = self._servers\n        return \
+         repr([*(json.get(\"mcpServers\") or json.get(\"servers\") or json)] if hasattr(json, \"get\") else json)\n\n\n\
+         def place(server: ServerTarget) -> Any:\n    \"\"\"A server as the core takes it: a client by its \
+         connection.\"\"\"\n    shared: Callable[[], Any] | None = getattr(server, \"_shared\", None)\n    return \
+         jsonable(server) if shared is None else shared()\n",
     );
     let _ = write!(text, "\n\nclass {SERVER}(NamedTuple):\n{}", docstring("    ", &server.doc));
     for field in &server.fields {
@@ -55,10 +62,9 @@ fn member(field: &Field) -> (String, String) {
 const HEAD: &str = r#"
 from typing import TYPE_CHECKING, Any
 
-from ...client._generated.group_servers import GroupServer, ServersOf, server_from_json
+from ...client._generated.group_servers import GroupServer, ServersOf, place, server_from_json
 from ...client.client import Client
 from ...requests import read_answer, request_json
-from ...schema.jsonable import jsonable
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -111,7 +117,7 @@ fn method(row: &GroupOperation) -> String {
     let members: Vec<_> = params
         .iter()
         .map(|field| match field.ty {
-            Type::Json => format!("\"{}\": jsonable({})", field.json, field.name),
+            Type::Json => format!("\"{}\": place({})", field.json, field.name),
             _ => format!("\"{}\": {}", field.json, field.name),
         })
         .collect();

@@ -33,9 +33,11 @@ import { ServersOf } from "../../generated/group-servers.js";
 import type { GroupServerState, Implementation } from "../../generated/model.js";
 
 /**
- * A server of a group: a URL, a program (an array with its arguments), or an entry of `mcpServers`.
+ * A server of a group: a URL, a program (an array with its arguments), an entry of `mcpServers`, or
+ * a connected client. The group shares the client, which keeps its own handlers and options and is
+ * not closed with it.
  */
-export type ServerTarget = string | URL | readonly string[] | ChildProcess | RemoteServer;
+export type ServerTarget = string | URL | readonly string[] | ChildProcess | RemoteServer | ConnectedClient;
 
 /**
  * The servers of a group: a configuration with `mcpServers`, the path of its file, or servers by

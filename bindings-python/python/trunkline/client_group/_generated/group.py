@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...client._generated.group_servers import GroupServer, ServersOf, server_from_json
+from ...client._generated.group_servers import GroupServer, ServersOf, place, server_from_json
 from ...client.client import Client
 from ...requests import read_answer, request_json
-from ...schema.jsonable import jsonable
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -56,14 +55,15 @@ class ClientGroup(Client):
 
         Args:
             name: The name of the server, with which the names of its tools begin.
-            target: The place of the server: an entry of `mcpServers`, a URL, or a command as a list.
+            target: The place of the server: an entry of `mcpServers`, a URL, a command as a list, or a
+                client, which the group shares and does not close.
             timeout: Seconds for it (default: those of connecting and closing).
 
         Raises:
             InvalidArgumentError: There is a server of that name, or the target makes no sense.
             TrunklineError: It cannot be connected to.
         """
-        await self._ask(None, request_json("add_server", {"name": name, "target": jsonable(target)}, timeout))
+        await self._ask(None, request_json("add_server", {"name": name, "target": place(target)}, timeout))
 
     async def remove_server(self, name: str, *, timeout: float | None = None) -> None:
         """Removes a server from the group and closes its connection. Requests that it has in flight fail as

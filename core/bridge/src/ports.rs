@@ -1,0 +1,36 @@
+//! The ports of the process by their numbers: a group may share connections of other ports.
+
+use super::{
+    error::{BridgeError, ErrorKind},
+    message::SharedConnection,
+    state::PortState,
+};
+use std::sync::{Arc, Weak};
+use trunkline::{bridge_support::Mutex, client::Client};
+
+static PORTS: Mutex<Vec<(u64, Weak<PortState>)>> = Mutex::new(Vec::new());
+
+/// Enters a port, so that others find it while it lives.
+pub(super) fn enter(state: &Arc<PortState>) {
+    let mut ports = PORTS.lock();
+    ports.retain(|(_, port)| port.strong_count() > 0);
+    ports.push((state.number, Arc::downgrade(state)));
+}
+
+/// The port of that number, or `own` without one.
+fn find(own: &Arc<PortState>, number: Option<u64>) -> Result<Arc<PortState>, BridgeError> {
+    let Some(number) = number.filter(|number| *number != own.number) else { return Ok(Arc::clone(own)) };
+    let found = PORTS.lock().iter().find(|(port, _)| *port == number).and_then(|(_, port)| port.upgrade());
+    let found = found.ok_or_else(|| BridgeError::new(ErrorKind::Closed, "The port of the connection is closed"))?;
+    found.check()?;
+    Ok(found)
+}
+
+/// The client of a connection that the host has already.
+pub(super) fn client_of(own: &Arc<PortState>, given: &SharedConnection) -> Result<Client, BridgeError> {
+    let port = find(own, given.port)?;
+    let tables = port.tables.lock();
+    let open = tables.connections.get(given.connection).and_then(|connection| connection.get());
+    let open = open.ok_or_else(|| BridgeError::stale("an open connection", given.connection))?;
+    Ok(open.client.clone())
+}
