@@ -10,7 +10,7 @@ use std::{
 use tokio::sync::Notify;
 use trunkline::{
     Client, ClientError, Context, Params, RequestOptions, Revision, Server, ServerBuilder, ServerOptions, Tool,
-    client::{ElicitRequest, HandlerError, InputMode, LoadedSkill},
+    client::{ElicitRequest, HandlerError, LoadedSkill},
     protocol::{
         RawJson, method,
         model::{
@@ -266,7 +266,7 @@ async fn mrtr_01_the_caller_may_drive_the_rounds_of_a_mounted_tool() {
         .build();
     let builder = Client::builder().on_elicit(async |_: ElicitRequest| Ok::<_, HandlerError>(ElicitResult::cancel()));
     let client = connect_as(&outer("asking", &inner), builder, MODERN).await;
-    let options = RequestOptions::default().with_input(InputMode::Manual);
+    let options = RequestOptions::default().with_manual_input(true);
     let error = soon(client.call_tool_with("asking__greet", json!({}), &options)).await.unwrap_err();
     let ClientError::InputRequired(required) = error else { panic!("{error}") };
     let answer = json!({"action": "accept", "content": {"name": "Ann"}});
