@@ -837,12 +837,15 @@ void trunkline_server_free(struct trunkline_server *server);
  * descriptors in it are the specification's objects of the newest revision. The arguments of
  * `callback`, and the answers that it may give, (`trunkline_call_return_json` has the shapes):
  *
- * - "tool":
- *   `{"tool": Tool, "wrapOutput": false, "requires": {}, "scopes": [], "deferTask": false}`; the
- *   arguments.
+ * - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "deferTask": false}`; the
+ *   arguments. Tools, resources, resource templates and prompts also take `"scopes": []`, which
+ *   the caller's access token must grant, `"timeoutMs"`, the longest time of one call, and
+ *   `"visible"`, the number of a "visibility".
  * - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
- * - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope"}`;
- *   `{"uri", "variables": {name: text}}`.
+ * - "resourceTemplate":
+ *   `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope", "unsafePaths": false}`;
+ *   `{"uri", "variables": {name: text}}`. Without `unsafePaths` a URI is not found if a value has
+ *   a segment `..` or a NUL, or begins like an absolute path.
  * - "prompt": `{"prompt": Prompt}`; the arguments.
  * - "completion":
  *   `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`;
@@ -855,6 +858,8 @@ void trunkline_server_free(struct trunkline_server *server);
  *   Schemas and scopes of its tools are its own to check.
  * - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
  *   `{"method", "params"}`, see `trunkline_call_next`; answered with a full result.
+ * - "visibility": `{}`, decides who sees and calls a feature; `{"name"}`, answered with the value
+ *   `true` or `false`. Remove it after the features that have it.
  * - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
  *   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
  *   `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is
@@ -862,10 +867,15 @@ void trunkline_server_free(struct trunkline_server *server);
  * - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
  *   `callback` is NULL.
  *
- * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
- * `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is wrong. `destructor` fires exactly
- * once: when the feature is removed or the server freed and no call uses `user_data` any more, or
- * at once if this function fails.
+ * An entry with `"replaces"`, the number of a registration of the same kind, changes it: the new
+ * one takes its place, its name too if it has the same, and the number is stale then. Calls that
+ * run go on with the old callback. With the server option `on_duplicate` "replace", an entry of a
+ * name that is taken does so without a number.
+ *
+ * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove` and
+ * `trunkline_server_set_enabled`. `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is
+ * wrong. `destructor` fires exactly once: when the feature is removed or the server freed and no
+ * call uses `user_data` any more, or at once if this function fails.
  */
 enum trunkline_result trunkline_server_add(struct trunkline_server *server,
                                            struct trunkline_str kind,
@@ -883,6 +893,17 @@ enum trunkline_result trunkline_server_add(struct trunkline_server *server,
 enum trunkline_result trunkline_server_remove(struct trunkline_server *server,
                                               uint64_t registration,
                                               struct trunkline_error **error);
+
+/**
+ * Hides a tool, resource, resource template or prompt (`is_enabled` false), or shows it again: no
+ * list has it while it is hidden, and calls of it find nothing. It keeps its name and its place.
+ * Connected clients are notified; calls that run are not disturbed. `TRUNKLINE_NOT_FOUND` if there
+ * is nothing of that number.
+ */
+enum trunkline_result trunkline_server_set_enabled(struct trunkline_server *server,
+                                                   uint64_t registration,
+                                                   bool is_enabled,
+                                                   struct trunkline_error **error);
 
 /**
  * Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
@@ -2134,6 +2155,22 @@ enum trunkline_result trunkline_server_options_set_instructions(struct trunkline
                                                                 struct trunkline_str instructions);
 
 /**
+ * Sets the answer to a registration whose name, URI or argument is taken: an error, or the new
+ * one takes the place of the old (a notebook cell that runs twice, a module that is loaded
+ * again). Default "error".
+ */
+enum trunkline_result trunkline_server_options_set_on_duplicate(struct trunkline_server_options *options,
+                                                                struct trunkline_str on_duplicate);
+
+/**
+ * Sets whether to show in lists also the features that need scopes which the caller's token
+ * lacks. A client can learn by that of what it could ask a scope for. A call without the scopes
+ * is answered by the challenge that names them in either case. Default false.
+ */
+enum trunkline_result trunkline_server_options_set_list_out_of_scope(struct trunkline_server_options *options,
+                                                                     bool list_out_of_scope);
+
+/**
  * Sets whether to show clients the detail of internal failures. Otherwise they get a generic
  * text, and the log gets the detail. Default false.
  */
@@ -2224,11 +2261,24 @@ enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_
 enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_tool_options *options, bool defer_task);
 
 /**
- * Sets the scopes that the access token of a call must grant beside those of the endpoint. A
- * JSON array.
+ * Sets the scopes that the access token of a call must grant beside those of the endpoint. Lists
+ * leave out what the caller lacks scopes for. A JSON array.
  */
 enum trunkline_result trunkline_tool_options_set_scopes(struct trunkline_tool_options *options,
                                                         struct trunkline_str scopes);
+
+/**
+ * Sets the longest time of one run of its handler. Then the call fails and the handler is
+ * cancelled. In milliseconds.
+ */
+enum trunkline_result trunkline_tool_options_set_timeout_ms(struct trunkline_tool_options *options,
+                                                            uint64_t timeout_ms);
+
+/**
+ * Sets the handle of a `visibility`, which decides who sees and calls it. For others it is not
+ * there.
+ */
+enum trunkline_result trunkline_tool_options_set_visible(struct trunkline_tool_options *options, uint64_t visible);
 
 /**
  * Frees options. NULL is allowed.

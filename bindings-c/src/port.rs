@@ -398,7 +398,7 @@ impl Port {
         let (is_open, ticket) = (event.ticket == event.handle && event.ok(), event.ticket);
         let is_last = match event.kind {
             EventKind::Reply => !is_open,
-            EventKind::Closed | EventKind::HttpEnd => true,
+            EventKind::Closed | EventKind::HttpEnd | EventKind::Freed => true,
             _ => false,
         };
         let receiver = {

@@ -67,11 +67,17 @@ export class Port {
     return this.#register("server", description);
   }
 
-  /** Registers a feature of a server; returns its handle. */
-  register(server: number, { kind, description, callable }: Feature): number {
-    const handle = this.#register(kind, { server, ...description });
-    if (callable) this.#callables.set(handle, callable);
-    return handle;
+  /** Registers a feature of a server, or puts it in the place of another; returns its handle. */
+  register(server: number, { kind, description, callable, visible: hook }: Feature, replaces?: number): number {
+    const visible = hook && this.register(server, { kind: "visibility", description: {}, callable: hook });
+    try {
+      const handle = this.#register(kind, { server, ...description, replaces, visible });
+      if (callable) this.#callables.set(handle, callable);
+      return handle;
+    } finally {
+      // The feature keeps it.
+      if (visible !== undefined) this.unregister(visible);
+    }
   }
 
   #register(kind: string, description: object): number {

@@ -1,7 +1,7 @@
 // Servers.
 import { ClosedError } from "./generated/errors.js";
 import { completionFeature, type CompletionHandler } from "./features/completion.js";
-import type { Feature, Registration } from "./features/feature.js";
+import type { ChangeableRegistration, Feature, Registration } from "./features/feature.js";
 import { middlewareFeature, type Middleware } from "./features/middleware.js";
 import { promptFeature, type PromptOptions, type PromptHandler } from "./features/prompt.js";
 import { providerFeature, type Provider } from "./features/provider.js";
@@ -66,21 +66,21 @@ export class Server {
     name: string,
     config: ToolOptions<I, O>,
     handler: Handler<I, O>,
-  ): Registration {
-    return this.#register(toolFeature(name, config, handler));
+  ): ChangeableRegistration<ToolChanges> {
+    return this.#changeable(({ name, ...config }: ToolChanges, handler) => toolFeature(name, config, handler), { name, ...config }, handler);
   }
 
   /**
    * Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources
    * whose URI matches. An exact URI wins over templates.
    */
-  registerResource<const U extends string>(name: string, uri: U, config: ResourceOptions, handler: ResourceHandler<U>): Registration {
-    return this.#register(resourceFeature(name, uri, config, handler));
+  registerResource<const U extends string>(name: string, uri: U, config: ResourceOptions, handler: ResourceHandler<U>): ChangeableRegistration<ResourceChanges> {
+    return this.#changeable(({ name, uri, ...config }: ResourceChanges, handler) => resourceFeature(name, uri, config, handler), { name, uri, ...config }, handler);
   }
 
   /** Adds a prompt. */
-  registerPrompt<A extends StandardSchemaV1 | undefined = undefined>(name: string, config: PromptOptions<A>, handler: PromptHandler<A>): Registration {
-    return this.#register(promptFeature(name, config, handler));
+  registerPrompt<A extends StandardSchemaV1 | undefined = undefined>(name: string, config: PromptOptions<A>, handler: PromptHandler<A>): ChangeableRegistration<PromptChanges> {
+    return this.#changeable(({ name, ...config }: PromptChanges, handler) => promptFeature(name, config, handler), { name, ...config }, handler);
   }
 
   /**
@@ -180,6 +180,32 @@ export class Server {
     await this.close();
   }
 
+  #changeable<C extends object, H>(make: (config: C, handler: H) => Feature, config: C, handler: H): ChangeableRegistration<C> {
+    let handle = this.#port.register(this.#known(), make(config, handler));
+    let registered = true;
+    const set = (enabled: boolean): void => {
+      if (registered) this.#port.notify(handle, { enabled });
+    };
+    return {
+      update: ({ handler: changed, ...changes }) => {
+        const next = { ...config, ...changes };
+        const nextHandler = (changed as H | undefined) ?? handler;
+        handle = this.#port.register(this.#known(), make(next, nextHandler), handle);
+        [config, handler] = [next, nextHandler];
+      },
+      enable: () => {
+        set(true);
+      },
+      disable: () => {
+        set(false);
+      },
+      remove: () => {
+        if (registered && this.#handle !== undefined) this.#port.unregister(handle);
+        registered = false;
+      },
+    };
+  }
+
   #register(feature: Feature): Registration {
     const handle = this.#port.register(this.#known(), feature);
     let registered = true;
@@ -232,6 +258,13 @@ export class Server {
     return { opened, result: await opened.open({ server, transport }) };
   }
 }
+
+/** The changes of a tool. */
+export type ToolChanges = ToolOptions<Schema | undefined, Schema | undefined> & { name: string };
+/** The changes of a resource or resource template. */
+export type ResourceChanges = ResourceOptions & { name: string; uri: string };
+/** The changes of a prompt. */
+export type PromptChanges = PromptOptions<StandardSchemaV1 | undefined> & { name: string };
 
 interface Opened {
   opened: OpenHandle;

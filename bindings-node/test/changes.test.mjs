@@ -76,3 +76,103 @@ for (const revision of revisions) {
     }
   });
 }
+
+test("RES-12: variables of templates stay in their folder unless the template says otherwise", async () => {
+  const server = new Server({ name: "files", version: "1.0.0" });
+  server.registerResource("files", "files://{name}", {}, (uri, { name }) => name);
+  server.registerResource("open", "open://{name}", { unsafePaths: true }, (uri, { name }) => name);
+  const client = await Client.connect(server);
+  for (const uri of ["files://..%2F..%2Fetc%2Fpasswd", "files://%2Fetc%2Fpasswd", "files://a%00b"]) {
+    await assert.rejects(client.readResource(uri), /not found/i, uri);
+  }
+  assert.equal((await client.readResource("files://a%2Fb")).contents[0].text, "a/b");
+  assert.equal((await client.readResource("open://..%2Fetc")).contents[0].text, "../etc");
+  assert.throws(() => server.registerResource("one", "files://one", { unsafePaths: true }, () => ""), /unsafePaths is an option of templates/);
+  await client.close();
+  await server.close();
+});
+
+test("what is registered changes, and can be hidden", async () => {
+  const server = new Server({ name: "registry", version: "1.0.0" });
+  const tool = server.registerTool("old", { title: "T" }, () => "one");
+  const resource = server.registerResource("note", "notes://one", {}, () => "note");
+  const prompt = server.registerPrompt("plan", {}, () => "plan");
+  server.registerTool("last", {}, () => "");
+  let heard = 0;
+  const client = await Client.connect(server, { onToolsChanged: () => heard++ });
+  const names = async () => (await client.listTools()).map(({ name }) => name);
+  tool.update({ description: "D" });
+  const [shown] = await client.listTools();
+  assert.deepEqual([shown.name, shown.title, shown.description], ["old", "T", "D"]);
+  assert.equal((await client.callTool("old")).content[0].text, "one");
+  tool.update({ name: "new", title: undefined, handler: () => "two" });
+  assert.equal((await client.callTool("new")).content[0].text, "two");
+  assert.deepEqual([await names(), (await client.listTools())[0].title], [["new", "last"], undefined]);
+  assert.throws(() => tool.update({ name: "last" }), /already registered/);
+  assert.equal((await client.callTool("new")).content[0].text, "two");
+  resource.update({ uri: "notes://two" });
+  assert.equal((await client.readResource("notes://two")).contents[0].text, "note");
+  for (const registration of [tool, resource, prompt]) registration.disable();
+  assert.deepEqual([await names(), await client.listResources(), await client.listPrompts()], [["last"], [], []]);
+  await assert.rejects(client.callTool("new"), /Unknown tool/);
+  for (const registration of [tool, resource, prompt]) registration.enable();
+  assert.deepEqual([await names(), (await client.listPrompts()).length], [["new", "last"], 1]);
+  for (const deadline = Date.now() + 10_000; heard === 0 && Date.now() < deadline; await sleep(5));
+  assert.ok(heard > 0);
+  tool.remove();
+  tool.remove();
+  tool.enable();
+  assert.deepEqual(await names(), ["last"]);
+  assert.throws(() => {
+    tool.update({ title: "gone" });
+  }, /no longer/);
+  await client.close();
+  await server.close();
+});
+
+test("a duplicate is an error, or takes the place", async () => {
+  const server = new Server({ name: "registry", version: "1.0.0" }, { onDuplicate: "replace" });
+  const old = server.registerTool("tool", {}, () => "one");
+  server.registerTool("tool", {}, () => "two");
+  old.remove();
+  const client = await Client.connect(server);
+  assert.equal((await client.callTool("tool")).content[0].text, "two");
+  await client.close();
+  await server.close();
+  const strict = new Server({ name: "registry", version: "1.0.0" });
+  strict.registerTool("tool", {}, () => "one");
+  assert.throws(() => strict.registerTool("tool", {}, () => "two"), /already registered/);
+  await strict.close();
+});
+
+test("a hook decides who sees what, and a handler out of time fails", async () => {
+  const server = new Server({ name: "registry", version: "1.0.0" });
+  const visible = async ({ clientInfo }) => clientInfo?.name === "admin";
+  server.registerTool("secret", { visible }, () => "secret");
+  server.registerResource("note", "notes://one", { visible }, () => "note");
+  server.registerPrompt("plan", { visible }, () => "plan");
+  server.registerTool(
+    "broken",
+    {
+      visible: () => {
+        throw new Error("as it should");
+      },
+    },
+    () => "",
+  );
+  let aborted;
+  const slow = (args, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve((aborted = true))));
+  server.registerTool("slow", { timeout: 50 }, slow);
+  for (const [name, seen] of [["admin", ["secret", "slow"]], ["guest", ["slow"]]]) {
+    const client = await Client.connect(server, { info: { name, version: "1.0.0" } });
+    assert.deepEqual((await client.listTools()).map(({ name }) => name), seen);
+    assert.equal((await client.listResources()).length + (await client.listPrompts()).length, seen.length === 2 ? 2 : 0);
+    if (name === "guest") await assert.rejects(client.callTool("secret"), /Unknown tool: secret/);
+    else assert.equal((await client.callTool("secret")).content[0].text, "secret");
+    const { isError, content } = await client.callTool("slow");
+    assert.deepEqual([isError, content[0].text], [true, "slow timed out after 50ms"]);
+    await client.close();
+  }
+  assert.equal(aborted, true);
+  await server.close();
+});

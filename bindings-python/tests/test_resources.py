@@ -473,3 +473,32 @@ server.run()
         assert [resource["uri"] for resource in peer.request("resources/list")["resources"]] == ["notes://more"]
         assert peer.request("resources/templates/list")["resourceTemplates"] == []
         assert [prompt["name"] for prompt in peer.request("prompts/list")["prompts"]] == ["talk2"]
+
+
+def test_res_12_variables_of_templates_stay_in_their_folder_unless_the_template_says_otherwise() -> None:
+    server = Server("files", version="1")
+
+    @server.resource("files://{name}")
+    def read(name: str) -> str:
+        return name
+
+    @server.resource("tree://x{/path*}")
+    async def tree(path: list[str] | None = None) -> str:
+        return "/".join(path or [])
+
+    @server.resource("open://{name}", unsafe_paths=True)
+    def anything(name: str) -> str:
+        return name
+
+    async def check() -> None:
+        async with Client(server) as client:
+            for uri in ("files://..%2F..%2Fetc%2Fpasswd", "files://%2Fetc%2Fpasswd", "files://a%00b", "tree://x/..%2Fetc"):
+                with pytest.raises(ProtocolError, match="not found"):
+                    await client.read_resource(uri)
+            for uri, text in (("files://a%2Fb", "a/b"), ("open://..%2Fetc", "../etc")):
+                (contents,) = (await client.read_resource(uri)).contents
+                assert contents.text == text
+
+    run(check())
+    with pytest.raises(InvalidArgumentError, match="unsafe_paths is an option of templates"):
+        server.add_resource("files://one", lambda: "x", name="one", unsafe_paths=True)

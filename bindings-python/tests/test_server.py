@@ -685,3 +685,194 @@ def test_a_client_on_another_loop_than_the_server() -> None:
         done.set()
         thread.join()
     assert heard
+
+
+def test_what_is_registered_changes_and_can_be_hidden() -> None:
+    server = Server("changing", version="1")
+
+    @server.tool(title="Adds")
+    def add(a: int, b: int) -> int:
+        "Adds numbers"
+        return a + b
+
+    @server.resource("notes://{day}")
+    def note(day: str) -> str:
+        return f"of {day}"
+
+    @server.prompt
+    async def plan() -> str:
+        return "a plan"
+
+    tool, resource, prompt = server.get_tool("add"), server.get_resource("notes://{day}"), server.get_prompt("plan")
+    other = server.add_tool(lambda: "x", name="other")
+
+    async def check() -> None:
+        changed = asyncio.Event()
+        async with Client(server, on_tools_changed=changed.set) as client:
+            tool.update(description="Adds two numbers")
+            await asyncio.wait_for(changed.wait(), 10)
+            shown = (await client.list_tools())[0]
+            assert (shown.name, shown.title, shown.description) == ("add", "Adds", "Adds two numbers")
+            assert (await client.call_tool("add", {"a": 1, "b": 2})).structured_content == {"result": 3}
+
+            async def multiply(a: int, b: int, c: int = 1) -> int:
+                return a * b * c
+
+            tool.update(multiply, name="multiply", description=None)
+            assert [shown.name for shown in await client.list_tools()] == ["multiply", "other"]
+            assert (await client.call_tool("multiply", {"a": 2, "b": 3, "c": 4})).structured_content == {"result": 24}
+            with pytest.raises(InvalidArgumentError, match="already registered"):
+                tool.update(name="other")
+            with pytest.raises(TypeError, match="colour"):
+                tool.update(colour="red")
+            for registration in (tool, resource, prompt):
+                registration.disable()
+            assert [shown.name for shown in await client.list_tools()] == ["other"]
+            assert await client.list_resource_templates() == await client.list_prompts() == []
+            for hidden in (client.call_tool("multiply", {"a": 1, "b": 1}), client.get_prompt("plan")):
+                with pytest.raises(ProtocolError, match="Unknown"):
+                    await hidden
+            with pytest.raises(ProtocolError, match="not found"):
+                await client.read_resource("notes://today")
+            for registration in (tool, resource, prompt):
+                registration.enable()
+            assert len(await client.list_prompts()) == 1
+        tool.disable()
+        async with Client(server) as client:  # a port of its own: what was changed stays so
+            assert [shown.name for shown in await client.list_tools()] == ["other"]
+            tool.enable()
+            assert (await client.call_tool("multiply", {"a": 2, "b": 2})).structured_content == {"result": 4}
+            other.remove()
+            assert [shown.name for shown in await client.list_tools()] == ["multiply"]
+
+    run(check())
+    for change in (other.remove, other.enable, other.disable, other.update):
+        with pytest.raises(InvalidArgumentError, match="any more"):
+            change()
+    with pytest.raises(InvalidArgumentError, match="no tool 'add'"):
+        server.get_tool("add")
+
+
+def test_a_duplicate_replaces_where_the_server_says_so() -> None:
+    server = Server("notebook", version="1", on_duplicate="replace")
+    for text in ("first", "second"):
+
+        @server.tool
+        def cell(text: str = text) -> str:
+            return text
+
+        @server.resource("notes://one")
+        def one(text: str = text) -> str:
+            return text
+
+        @server.prompt
+        def ask(word: str) -> str:
+            return word
+
+        @server.completion(ask, "word")
+        async def words(typed: str) -> list[str]:
+            return [typed]
+
+    async def check() -> None:
+        async with Client(server) as client:
+            assert [tool.name for tool in await client.list_tools()] == ["cell"]
+            assert (await client.call_tool("cell")).text == "second"
+
+            @server.tool(name="cell")
+            def again() -> str:
+                return "third"
+
+            assert (await client.call_tool("cell")).text == "third"
+
+    run(check())
+    with pytest.raises(InvalidArgumentError, match=r"on_?[dD]uplicate"):
+        Server("x", version="1", on_duplicate="both")  # type: ignore[typeddict-item]
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_hook_decides_who_sees_what(is_async: bool) -> None:
+    server = Server("visible", version="1")
+
+    def decides(ctx: SyncContext) -> bool:
+        return (ctx.client_info or {}).get("name") == "admin"
+
+    async def decides_later(ctx: Context) -> bool:
+        await asyncio.sleep(0)
+        return (ctx.client_info or {}).get("name") == "admin"
+
+    def fails() -> bool:
+        raise KeyError("as it should")
+
+    is_admin = decides_later if is_async else decides
+
+    @server.tool(visible=is_admin)
+    def secret() -> str:
+        return "secret"
+
+    @server.tool(visible=fails)
+    def broken() -> str:
+        return "broken"
+
+    @server.tool
+    def public() -> str:
+        return "public"
+
+    @server.resource("notes://secret", visible=is_admin)
+    def note() -> str:
+        return "secret"
+
+    @server.prompt(visible=is_admin)
+    def plan() -> str:
+        return "secret"
+
+    async def check() -> None:
+        async with Client(server, name="admin", version="1") as client:
+            assert [tool.name for tool in await client.list_tools()] == ["secret", "public"]
+            assert (await client.call_tool("secret")).text == "secret"
+            assert len(await client.list_resources()) == len(await client.list_prompts()) == 1
+        async with Client(server, name="guest", version="1") as client:
+            assert [tool.name for tool in await client.list_tools()] == ["public"]
+            assert await client.list_resources() == await client.list_prompts() == []
+            for name in ("secret", "broken"):
+                with pytest.raises(ProtocolError, match=f"Unknown tool: {name}"):
+                    await client.call_tool(name)
+            with pytest.raises(ProtocolError, match="not found"):
+                await client.read_resource("notes://secret")
+
+    run(check())
+
+    def wrong(name: str) -> bool:
+        return name == "x"
+
+    with pytest.raises(InvalidArgumentError, match="context and dependencies only"):
+        server.add_tool(lambda: "x", name="x", visible=wrong)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_handler_out_of_time_fails_and_is_cancelled(revision: Any) -> None:
+    server, ended = Server("slow", version="1"), asyncio.Event()
+
+    @server.tool(timeout=0.05)
+    async def slow() -> str:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+        return "late"
+
+    @server.resource("notes://slow", timeout=0.05)
+    async def note() -> str:
+        await asyncio.sleep(60)
+        return "late"
+
+    async def check() -> None:
+        async with Client(server, revision=revision) as client:
+            result = await client.call_tool("slow")
+            assert (result.is_error, result.text) == (True, "slow timed out after 50ms")
+            await asyncio.wait_for(ended.wait(), 10)
+            with pytest.raises(ProtocolError, match="timed out after 50ms"):
+                await client.read_resource("notes://slow")
+
+    run(check())
+    with pytest.raises(InvalidArgumentError, match="timeout"):
+        server.add_tool(lambda: "x", name="x", timeout=0)

@@ -12,12 +12,15 @@ use crate::server::trunkline_server;
 /// descriptors in it are the specification's objects of the newest revision. The arguments of
 /// `callback`, and the answers that it may give, (`trunkline_call_return_json` has the shapes):
 ///
-/// - "tool":
-///   `{"tool": Tool, "wrapOutput": false, "requires": {}, "scopes": [], "deferTask": false}`; the
-///   arguments.
+/// - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "deferTask": false}`; the
+///   arguments. Tools, resources, resource templates and prompts also take `"scopes": []`, which
+///   the caller's access token must grant, `"timeoutMs"`, the longest time of one call, and
+///   `"visible"`, the number of a "visibility".
 /// - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
-/// - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope"}`;
-///   `{"uri", "variables": {name: text}}`.
+/// - "resourceTemplate":
+///   `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope", "unsafePaths": false}`;
+///   `{"uri", "variables": {name: text}}`. Without `unsafePaths` a URI is not found if a value has
+///   a segment `..` or a NUL, or begins like an absolute path.
 /// - "prompt": `{"prompt": Prompt}`; the arguments.
 /// - "completion":
 ///   `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`;
@@ -30,6 +33,8 @@ use crate::server::trunkline_server;
 ///   Schemas and scopes of its tools are its own to check.
 /// - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
 ///   `{"method", "params"}`, see `trunkline_call_next`; answered with a full result.
+/// - "visibility": `{}`, decides who sees and calls a feature; `{"name"}`, answered with the value
+///   `true` or `false`. Remove it after the features that have it.
 /// - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
 ///   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
 ///   `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is
@@ -37,10 +42,15 @@ use crate::server::trunkline_server;
 /// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
 ///   `callback` is NULL.
 ///
-/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
-/// `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is wrong. `destructor` fires exactly
-/// once: when the feature is removed or the server freed and no call uses `user_data` any more, or
-/// at once if this function fails.
+/// An entry with `"replaces"`, the number of a registration of the same kind, changes it: the new
+/// one takes its place, its name too if it has the same, and the number is stale then. Calls that
+/// run go on with the old callback. With the server option `on_duplicate` "replace", an entry of a
+/// name that is taken does so without a number.
+///
+/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove` and
+/// `trunkline_server_set_enabled`. `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is
+/// wrong. `destructor` fires exactly once: when the feature is removed or the server freed and no
+/// call uses `user_data` any more, or at once if this function fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add(
     server: *mut trunkline_server,
@@ -70,6 +80,20 @@ pub unsafe extern "C" fn trunkline_server_remove(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || handle!(server).remove(registration))
+}
+
+/// Hides a tool, resource, resource template or prompt (`is_enabled` false), or shows it again: no
+/// list has it while it is hidden, and calls of it find nothing. It keeps its name and its place.
+/// Connected clients are notified; calls that run are not disturbed. `TRUNKLINE_NOT_FOUND` if there
+/// is nothing of that number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_set_enabled(
+    server: *mut trunkline_server,
+    registration: u64,
+    is_enabled: bool,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(server).set_enabled(registration, is_enabled))
 }
 
 /// Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.

@@ -173,6 +173,28 @@ pub unsafe extern "C" fn trunkline_server_options_set_instructions(
     set!(options, options.registration.put("instructions", text!(instructions)))
 }
 
+/// Sets the answer to a registration whose name, URI or argument is taken: an error, or the new
+/// one takes the place of the old (a notebook cell that runs twice, a module that is loaded
+/// again). Default "error".
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_on_duplicate(
+    options: *mut trunkline_server_options,
+    on_duplicate: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.put("onDuplicate", text!(on_duplicate)))
+}
+
+/// Sets whether to show in lists also the features that need scopes which the caller's token
+/// lacks. A client can learn by that of what it could ask a scope for. A call without the scopes
+/// is answered by the challenge that names them in either case. Default false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_list_out_of_scope(
+    options: *mut trunkline_server_options,
+    list_out_of_scope: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("listOutOfScope", list_out_of_scope))
+}
+
 /// Sets whether to show clients the detail of internal failures. Otherwise they get a generic
 /// text, and the log gets the detail. Default false.
 #[unsafe(no_mangle)]
@@ -316,14 +338,34 @@ pub unsafe extern "C" fn trunkline_tool_options_set_defer_task(
     set!(options, options.given.put("deferTask", defer_task))
 }
 
-/// Sets the scopes that the access token of a call must grant beside those of the endpoint. A
-/// JSON array.
+/// Sets the scopes that the access token of a call must grant beside those of the endpoint. Lists
+/// leave out what the caller lacks scopes for. A JSON array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_tool_options_set_scopes(
     options: *mut trunkline_tool_options,
     scopes: trunkline_str,
 ) -> trunkline_result {
     set!(options, options.given.put("scopes", parsed("scopes", text!(scopes))?))
+}
+
+/// Sets the longest time of one run of its handler. Then the call fails and the handler is
+/// cancelled. In milliseconds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_timeout_ms(
+    options: *mut trunkline_tool_options,
+    timeout_ms: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("timeoutMs", timeout_ms))
+}
+
+/// Sets the handle of a `visibility`, which decides who sees and calls it. For others it is not
+/// there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_visible(
+    options: *mut trunkline_tool_options,
+    visible: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("visible", visible))
 }
 
 /// Frees options. NULL is allowed.

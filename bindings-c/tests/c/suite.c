@@ -1450,6 +1450,7 @@ static const struct {
     {"closing", closing},
     {"requests_to_the_client", requests_to_the_client},
     {"resources_prompts_and_completion", resources_prompts_and_completion},
+    {"changed_features", changed_features},
     {"removed_and_told", removed_and_told},
     {"provider", provider},
     {"middleware", middleware},

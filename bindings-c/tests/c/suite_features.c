@@ -109,6 +109,79 @@ static void resources_prompts_and_completion(void) {
   CHECK(freed == 10);
 }
 
+/* Visible to clients of the name that is its data. */
+static void only_for(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *info = NULL;
+  trunkline_str visible = S("false");
+  (void)arguments;
+  OK(trunkline_call_info(call, &info, &error));
+  if (strstr(trunkline_text_str(info).data, (const char *)user_data)) visible = S("true");
+  trunkline_text_free(info);
+  OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, visible, &error));
+}
+
+static bool offers(trunkline_server *server, const char *name, const char *wanted) {
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *tools = NULL;
+  bool found;
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(!trunkline_client_options_set_info(options, trunkline_str_of(name), S("1")));
+  OK(trunkline_client_connect_memory(server, options, &client, &error));
+  trunkline_client_options_free(options);
+  OK(trunkline_client_list_tools(client, NULL, &tools, &error));
+  found = strstr(trunkline_text_str(tools).data, wanted) != NULL;
+  trunkline_text_free(tools);
+  trunkline_client_free(client);
+  return found;
+}
+
+/* RES-12: features that change, hide, are replaced, and are not for everyone. */
+static void changed_features(void) {
+  static char one[] = "one", two[] = "two", admin[] = "admin";
+  trunkline_server_options *options = NULL;
+  trunkline_server *server = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  uint64_t old = 0, changed = 0, visible = 0;
+  char entry[200];
+  int freed = 0;
+  OK(trunkline_server_options_new(&options, &error));
+  CHECK(!trunkline_server_options_set_on_duplicate(options, S("replace")));
+  OK(trunkline_server_new_with(S("changing"), S("1"), options, &server, &error));
+  trunkline_server_options_free(options);
+  OK(trunkline_server_add(server, S("tool"), S(TRUNKLINE_JSON({"tool": {"name": "old"}})), returns_data, one, NULL, &old, &error));
+  client = in_memory_speaking(server, "2025-11-25");
+  gives(client, S("tools/call"), S(TRUNKLINE_JSON({"name": "old"})), "/content/0/text", "one");
+  snprintf(entry, sizeof entry, "{\"replaces\":%llu,\"tool\":{\"name\":\"new\"}}", (unsigned long long)old);
+  OK(trunkline_server_add(server, S("tool"), trunkline_str_of(entry), returns_data, two, NULL, &changed, &error));
+  gives(client, S("tools/call"), S(TRUNKLINE_JSON({"name": "new"})), "/content/0/text", "two");
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "handle",
+        trunkline_server_add(server, S("tool"), trunkline_str_of(entry), returns_data, two, NULL, NULL, &error));
+  OK(trunkline_server_set_enabled(server, changed, false, &error));
+  FAILS(TRUNKLINE_PROTOCOL, "Unknown tool", trunkline_client_call_tool(client, S("new"), NOTHING, NULL, &result, &error));
+  OK(trunkline_server_set_enabled(server, changed, true, &error));
+  gives(client, S("tools/list"), NOTHING, "/tools/0/name", "new");
+  OK(trunkline_server_add_tool(server, S(PLAIN("new")), returns_arguments, &freed, count_up, &error));
+  gives(client, S("tools/call"), S(TRUNKLINE_JSON({"name": "new"})), "/content/0/text", "{}");
+  FAILS(TRUNKLINE_NOT_FOUND, "registration", trunkline_server_set_enabled(server, 12345, true, &error));
+  OK(trunkline_server_add(server, S("resourceTemplate"),
+                          S(TRUNKLINE_JSON({"resourceTemplate": {"uriTemplate": "open://{name}", "name": "open"}, "unsafePaths": true})),
+                          returns_data, one, NULL, NULL, &error));
+  OK(trunkline_server_add_resource_template(server, S(TRUNKLINE_JSON({"uriTemplate": "files://{name}", "name": "files"})),
+                                            returns_data, one, NULL, &error));
+  gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "open://..%2Fetc"})), "/contents/0/text", "one");
+  FAILS(TRUNKLINE_PROTOCOL, "not found",
+        trunkline_client_request(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "files://..%2Fetc"})), NULL, &result, &error));
+  trunkline_client_free(client);
+  OK(trunkline_server_add(server, S("visibility"), S("{}"), only_for, admin, NULL, &visible, &error));
+  snprintf(entry, sizeof entry, "{\"visible\":%llu,\"tool\":{\"name\":\"secret\"}}", (unsigned long long)visible);
+  OK(trunkline_server_add(server, S("tool"), trunkline_str_of(entry), returns_data, one, NULL, NULL, &error));
+  CHECK(offers(server, "admin", "secret") && !offers(server, "guest", "secret"));
+  trunkline_server_free(server);
+  CHECK(freed == 1);
+}
+
 typedef struct {
   int tools, resources, prompts, updated, completed;
 } news;

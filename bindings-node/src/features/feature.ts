@@ -1,7 +1,8 @@
 // The common part of all features of a server.
 import type { Context } from "../context.js";
 import { invalid } from "../errors.js";
-import type { Answer } from "../returns.js";
+import { valueOf, type Answer } from "../returns.js";
+import { milliseconds } from "../times.js";
 
 /** The handler of a feature, as its calls need it. Both steps may be asynchronous. */
 export interface Callable {
@@ -13,11 +14,37 @@ export interface Callable {
 
 /** A feature to register. */
 export interface Feature {
-  kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "completion" | "provider" | "middleware" | "verifier";
+  kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "completion" | "provider" | "middleware" | "visibility" | "verifier";
   /** The rest of the message of `register`. */
   description: object;
   /** Absent for a skill, whose files the core serves. */
   callable?: Callable;
+  /** Decides who sees and calls the feature. */
+  visible?: Callable | undefined;
+}
+
+/** Options of tools, resources, resource templates and prompts. */
+export interface AccessOptions {
+  /**
+   * Scopes that calls require beside those of the endpoint, if it has authorization. Lists leave
+   * out what the caller lacks scopes for.
+   */
+  scopes?: readonly string[] | undefined;
+  /** Milliseconds of one run of the handler. Then the call fails and its signal is aborted. */
+  timeout?: number | undefined;
+  /**
+   * Decides who sees and calls it, for each request. For others it is not there; an error, which is
+   * logged, counts as `false`.
+   */
+  visible?: ((context: Context) => boolean | Promise<boolean>) | undefined;
+}
+
+/** The members of a registration, and its hook, that say who may use a feature and for how long. */
+export function accessOf({ scopes, timeout, visible }: AccessOptions): { beside: object; visible?: Callable | undefined } {
+  const beside = { scopes, timeoutMs: milliseconds(timeout, "timeout") };
+  if (visible === undefined) return { beside };
+  checkHandler(visible, "a feature's visibility");
+  return { beside, visible: { run: (_: never, context) => visible(context), answer: valueOf } };
 }
 
 /** A registered feature. */
@@ -25,6 +52,25 @@ export interface Registration {
   /** Removes the feature and notifies connected clients. A second call has no effect. */
   remove(): void;
 }
+
+/**
+ * A registered tool, resource, resource template or prompt. Connected clients are notified of its
+ * changes; calls that run go on as they began.
+ */
+export interface ChangeableRegistration<C> extends Registration {
+  /**
+   * Changes the definition, its name or URI, or the handler. Members that are not given stay;
+   * `undefined` removes one.
+   */
+  update(changes: Changes<C>): void;
+  /** Shows the feature again. */
+  enable(): void;
+  /** Hides the feature: no list has it, and calls of it find nothing. */
+  disable(): void;
+}
+
+/** Changes of a registered feature. */
+export type Changes<C> = { [K in keyof C]?: C[K] | undefined } & { handler?: (...args: never[]) => unknown };
 
 /** Rejects a handler that is not a function. `of` names its feature. */
 export function checkHandler(handler: unknown, of: string): void {

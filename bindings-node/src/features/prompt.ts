@@ -7,10 +7,10 @@ import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { convert } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
 import { validated } from "../schema/validate.js";
-import { checkHandler, type Feature } from "./feature.js";
+import { accessOf, checkHandler, type AccessOptions, type Feature } from "./feature.js";
 
 /** The definition of a prompt. */
-export interface PromptOptions<A extends StandardSchemaV1 | undefined = undefined> extends Omit<Prompt, "name" | "arguments"> {
+export interface PromptOptions<A extends StandardSchemaV1 | undefined = undefined> extends Omit<Prompt, "name" | "arguments">, AccessOptions {
   /**
    * A Standard Schema of an object, whose properties are the arguments. Arguments are strings;
    * other types are converted from them (`z.coerce.number()`).
@@ -38,14 +38,16 @@ export const promptParts: Parts = {
 };
 
 export function promptFeature(name: string, config: PromptOptions<StandardSchemaV1 | undefined>, handler: (args: never, context: Context) => unknown): Feature {
-  const { argsSchema, arguments: given, ...rest } = config;
+  const { argsSchema, arguments: given, scopes, timeout, visible, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `prompt ${quoted}`);
   if (argsSchema && given) throw invalid(`prompt ${quoted} has argsSchema and arguments: one of them says it all`);
   const args = argsSchema && convert(argsSchema, "input", `the argsSchema of prompt ${quoted}`);
+  const access = accessOf({ scopes, timeout, visible });
   return {
     kind: "prompt",
-    description: { prompt: { name, ...rest, arguments: args ? argumentsOf(args.json) : given } },
+    description: { prompt: { name, ...rest, arguments: args ? argumentsOf(args.json) : given }, ...access.beside },
+    visible: access.visible,
     callable: {
       run: (values, context) => validated(args?.validate, values, (values) => handler(values, context)),
       answer: (returned) => answerOf(returned, promptParts),

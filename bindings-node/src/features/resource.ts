@@ -1,17 +1,24 @@
 // Resources and resource templates.
 import { base64 } from "../content.js";
 import type { Context } from "../context.js";
+import { invalid } from "../errors.js";
 import type { CacheScope, JsonObject, Resource } from "../generated/model.js";
 import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { milliseconds } from "../times.js";
-import { checkHandler, type Callable, type Feature } from "./feature.js";
+import { accessOf, checkHandler, type AccessOptions, type Callable, type Feature } from "./feature.js";
 
 /** The definition of a resource or resource template. */
-export interface ResourceOptions extends Omit<Resource, "uri" | "name"> {
+export interface ResourceOptions extends Omit<Resource, "uri" | "name">, AccessOptions {
   /** Milliseconds that clients may cache the contents. Default: 0. */
   ttl?: number;
   /** Scope of the caches. Default: `private`. */
   cacheScope?: CacheScope;
+  /**
+   * Of a template: values of variables may lead out of a folder that they are appended to.
+   * Otherwise a URI is not found if a value, decoded, has a segment `..` or a NUL, or begins like
+   * an absolute path. Default: false.
+   */
+  unsafePaths?: boolean;
 }
 
 /** Contents of a resource. `uri` and `mimeType` default to its own; a blob is bytes or base64. */
@@ -50,17 +57,19 @@ type Flat<T> = { [K in keyof T]: T[K] };
 export const resourceParts: Parts = { part: contentsOf, member: "contents", beside: new Set(["ttlMs", "cacheScope", ...resultMembers]) };
 
 export function resourceFeature(name: string, uri: string, config: ResourceOptions, handler: (uri: string, ...rest: never[]) => unknown): Feature {
-  const { ttl, cacheScope, ...rest } = config;
+  const { ttl, cacheScope, unsafePaths, scopes, timeout, visible, ...rest } = config;
+  const access = accessOf({ scopes, timeout, visible });
   checkHandler(handler, `resource ${JSON.stringify(name)}`);
   const call = handler as (uri: string, ...rest: unknown[]) => unknown;
   const answer: Callable["answer"] = (returned) => answerOf(returned, resourceParts);
-  const hints = { ttlMs: milliseconds(ttl, "ttl"), cacheScope };
+  const beside = { ttlMs: milliseconds(ttl, "ttl"), cacheScope, unsafePaths, ...access.beside };
   if (!uri.includes("{")) {
+    if (unsafePaths !== undefined) throw invalid(`resource ${JSON.stringify(name)}: unsafePaths is an option of templates: ${uri} has no variables`);
     const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);
-    return { kind: "resource", description: { resource: { uri, name, ...rest }, ...hints }, callable: { run, answer } };
+    return { kind: "resource", description: { resource: { uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible };
   }
   const run = ({ uri, variables }: { uri: string; variables: unknown }, context: Context): unknown => call(uri, variables, context);
-  return { kind: "resourceTemplate", description: { resourceTemplate: { uriTemplate: uri, name, ...rest }, ...hints }, callable: { run, answer } };
+  return { kind: "resourceTemplate", description: { resourceTemplate: { uriTemplate: uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible };
 }
 
 const members = new Set(["uri", "mimeType", "text", "blob", "_meta"]);

@@ -7,18 +7,17 @@ import { answerOf, resultMembers, wholeOf, type Parts } from "../returns.js";
 import { convert, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
 import { isPromise, validated } from "../schema/validate.js";
-import { checkHandler, type Feature } from "./feature.js";
+import { accessOf, checkHandler, type AccessOptions, type Feature } from "./feature.js";
 
 /** The definition of a tool. */
 export interface ToolOptions<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>
-  extends Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution"> {
+  extends Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution">,
+    AccessOptions {
   /** A JSON Schema or a Standard Schema. Without one the tool takes no arguments. */
   inputSchema?: I;
   outputSchema?: O;
   /** Client capabilities that calls require, such as `{ sampling: {} }`. */
   requires?: JsonObject;
-  /** Scopes that calls require beside those of the endpoint, if it has authorization. */
-  scopes?: readonly string[];
   /** Support for tasks, whose results clients fetch later. Default: `forbidden`. */
   task?: TaskSupport;
   /** On 2026-07-28, a call becomes a task by `ctx.startTask()`, not at once. Default: false. */
@@ -47,7 +46,7 @@ export const toolParts: Parts = {
 };
 
 export function toolFeature(name: string, config: ToolOptions<Schema | undefined, Schema | undefined>, handler: (args: never, context: Context) => unknown): Feature {
-  const { inputSchema, outputSchema, requires, scopes, task, deferTask, ui, ...rest } = config;
+  const { inputSchema, outputSchema, requires, task, deferTask, ui, scopes, timeout, visible, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `tool ${quoted}`);
   const input = inputSchema === undefined ? undefined : convert(inputSchema, "input", `the inputSchema of tool ${quoted}`);
@@ -55,9 +54,11 @@ export function toolFeature(name: string, config: ToolOptions<Schema | undefined
   const wrapped = output !== undefined && needsWrap(output.json);
   const schemas = { inputSchema: input?.json, outputSchema: output && wrapped ? wrap(output.json) : output?.json };
   const tool = { name, ...rest, ...schemas, execution: task && { taskSupport: task }, _meta: ui === undefined ? rest._meta : shownBy(ui, rest._meta) };
+  const access = accessOf({ scopes, timeout, visible });
   return {
     kind: "tool",
-    description: { tool, wrapOutput: wrapped, requires, scopes, deferTask },
+    description: { tool, wrapOutput: wrapped, requires, deferTask, ...access.beside },
+    visible: access.visible,
     callable: {
       run: (args, context) => validated(input?.validate, args, (args) => handler(args, context)),
       answer: (returned) => {

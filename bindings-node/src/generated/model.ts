@@ -7,6 +7,14 @@ export type JsonObject = Record<string, unknown>;
 export type TaskSupport = NonNullable<ToolExecution["taskSupport"]>;
 
 /**
+ * The answer to a registration whose name, URI or argument is taken.
+ *
+ * - `error`: An error.
+ * - `replace`: The new registration takes the place of the old one; calls that run go on.
+ */
+export type OnDuplicate = "error" | "replace";
+
+/**
  * The callers that may share a cached result. No substitute for access control.
  *
  * - `private`: Only the caller it was made for.

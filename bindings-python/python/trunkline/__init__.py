@@ -16,6 +16,7 @@ from .context._generated.sync_context import SyncContext
 from .context.context import Context
 from .errors import ProtocolError, ToolError
 from .features.middleware import Middleware, Next, Request
+from .features.registry import Registration
 from .features.skill import Skill
 from .listener import Listener
 from .messages import GetPromptResult, Message, assistant, user
@@ -46,6 +47,7 @@ __all__ = [
     "Next",
     "OtherContent",
     "ProtocolError",
+    "Registration",
     "Request",
     "ResourceContents",
     "Server",

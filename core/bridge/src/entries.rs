@@ -24,7 +24,7 @@ use trunkline::{
     auth::Verification,
     client::{Client, ClientTask, Subscription},
     protocol::{RawJson, RpcError},
-    server::{Call, CallInfo, PendingClientRequest, RegistryKey, Server},
+    server::{Call, CallInfo, PendingClientRequest, Server},
     transport::Listener,
 };
 
@@ -79,10 +79,13 @@ impl Tables {
     }
 }
 
-/// A feature of a server, or a middleware. Without a registration while it is being added.
+/// A feature of a server, or a middleware.
 pub(super) struct RegisteredFeature {
     pub(super) server: Server,
-    pub(super) registration: Option<RegistryKey>,
+    /// Its id in the registry; `None` while it is being added, and for what is in no list.
+    pub(super) id: Option<u64>,
+    /// Of a `visibility`: its function.
+    pub(super) decision: Option<Arc<HostTarget>>,
 }
 
 /// A hook that judges tokens.

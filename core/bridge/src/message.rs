@@ -129,8 +129,18 @@ message! {
         requires: Option<Value> = "requires",
         /// On 2026-07-28 a call begins as a call, and `startTask` makes a task of it.
         defer_task: bool = "deferTask",
-        /// Scopes that the access token of a call must grant beside those of the endpoint.
+        /// Scopes that the access token of a call must grant beside those of the endpoint. Lists
+        /// leave out what the caller lacks scopes for.
         scopes: Vec<String> = "scopes",
+        /// The longest time of one run of its handler. Then the call fails and the handler is
+        /// cancelled.
+        timeout: Option<Time> = "timeoutMs",
+        /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
+        /// there.
+        visible: Option<u64> = "visible",
+        /// The handle of a feature of this kind whose place and name this one takes: it is changed.
+        /// Its handle is stale then; its calls that run go on.
+        replaces: Option<u64> = "replaces",
     }
 }
 
@@ -148,6 +158,18 @@ message! {
         ttl: Option<Time> = "ttlMs",
         /// The callers that may share cached contents.
         cache_scope: CacheScope = "cacheScope",
+        /// Scopes that the access token of a call must grant beside those of the endpoint. Lists
+        /// leave out what the caller lacks scopes for.
+        scopes: Vec<String> = "scopes",
+        /// The longest time of one run of its handler. Then the call fails and the handler is
+        /// cancelled.
+        timeout: Option<Time> = "timeoutMs",
+        /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
+        /// there.
+        visible: Option<u64> = "visible",
+        /// The handle of a feature of this kind whose place and name this one takes: it is changed.
+        /// Its handle is stale then; its calls that run go on.
+        replaces: Option<u64> = "replaces",
     }
 }
 
@@ -167,6 +189,22 @@ message! {
         ttl: Option<Time> = "ttlMs",
         /// The callers that may share cached contents.
         cache_scope: CacheScope = "cacheScope",
+        /// Values of variables may lead out of a folder that they are appended to. Otherwise a URI
+        /// is not found if a value, decoded, has a segment `..` or a NUL, or begins like an
+        /// absolute path.
+        unsafe_paths: bool = "unsafePaths",
+        /// Scopes that the access token of a call must grant beside those of the endpoint. Lists
+        /// leave out what the caller lacks scopes for.
+        scopes: Vec<String> = "scopes",
+        /// The longest time of one run of its handler. Then the call fails and the handler is
+        /// cancelled.
+        timeout: Option<Time> = "timeoutMs",
+        /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
+        /// there.
+        visible: Option<u64> = "visible",
+        /// The handle of a feature of this kind whose place and name this one takes: it is changed.
+        /// Its handle is stale then; its calls that run go on.
+        replaces: Option<u64> = "replaces",
     }
 }
 
@@ -181,6 +219,18 @@ message! {
         ;
         /// The drainer that takes its calls.
         lane: Lane = "lane",
+        /// Scopes that the access token of a call must grant beside those of the endpoint. Lists
+        /// leave out what the caller lacks scopes for.
+        scopes: Vec<String> = "scopes",
+        /// The longest time of one run of its handler. Then the call fails and the handler is
+        /// cancelled.
+        timeout: Option<Time> = "timeoutMs",
+        /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
+        /// there.
+        visible: Option<u64> = "visible",
+        /// The handle of a feature of this kind whose place and name this one takes: it is changed.
+        /// Its handle is stale then; its calls that run go on.
+        replaces: Option<u64> = "replaces",
     }
 }
 
@@ -245,8 +295,8 @@ message! {
     /// A provider of features that are not registered, such as rows of a database: registered as
     /// `provider`. Its `Call` has the body `{"list": {"cursor"}}`, answered by a value
     /// `{"items", "nextCursor"}`, or `{"get": {params}}`, answered as the category's handlers do;
-    /// the value `null` says that there is no such feature. Only registered tools have schemas and
-    /// scopes that are checked before their handler runs: a provider judges both itself.
+    /// the value `null` says that there is no such feature. Only registered features have schemas
+    /// and scopes that are checked before their handler runs: a provider judges both itself.
     pub struct RegisterProvider {
         /// The server.
         server: u64 = "server",
@@ -269,6 +319,20 @@ message! {
         lane: Lane = "lane",
         /// The methods that it wraps; without them, all that can be wrapped.
         methods: Option<Vec<String>> = "methods",
+    }
+}
+
+message! {
+    /// A decision on who sees and calls a feature: registered as `visibility`, for the member
+    /// `visible` of features. Its `Call` has the body `{"name"}`, the name or URI of the feature,
+    /// and is completed with the value `true` or `false`; a failure counts as `false`. Features
+    /// that have it keep it when its handle is unregistered.
+    pub struct RegisterVisibility {
+        /// The server.
+        server: u64 = "server",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
     }
 }
 
@@ -299,6 +363,7 @@ pub enum Registration {
     Completion(RegisterCompletion),
     Provider(RegisterProvider),
     Middleware(RegisterMiddleware),
+    Visibility(RegisterVisibility),
     Verifier(RegisterVerifier),
 }
 
@@ -583,6 +648,16 @@ message! {
 }
 
 message! {
+    /// A note to the core about a feature. Each member acts by itself.
+    pub struct NotifyFeature {
+        ;
+        /// `false` hides a tool, resource, resource template or prompt: no list has it, and calls
+        /// of it find nothing. It keeps its name and its place. `true` shows it again.
+        enabled: Option<bool> = "enabled",
+    }
+}
+
+message! {
     /// A notification of a client to its server, or a note to the core. Each member acts by itself.
     pub struct NotifyConnection {
         ;
@@ -605,6 +680,8 @@ pub enum Notification {
     Call(NotifyCall),
     /// To a server.
     Server(NotifyServer),
+    /// About a feature.
+    Feature(NotifyFeature),
     /// To a connection.
     Connection(NotifyConnection),
 }
@@ -718,6 +795,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     RegisterCompletion::OBJECT,
     RegisterProvider::OBJECT,
     RegisterMiddleware::OBJECT,
+    RegisterVisibility::OBJECT,
     RegisterVerifier::OBJECT,
     SkillFile::OBJECT,
     OpenMessage::OBJECT,
@@ -732,6 +810,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     LogMessage::OBJECT,
     Once::OBJECT,
     NotifyServer::OBJECT,
+    NotifyFeature::OBJECT,
     NotifyConnection::OBJECT,
     Fail::OBJECT,
     InputRequired::OBJECT,

@@ -6,7 +6,7 @@ use super::{
     entries::{MAX_WAITING, OpenState, WaitingMessage, too_many_wait},
     error::BridgeError,
     functions,
-    message::{Notification, NotifyCall, NotifyConnection, NotifyServer},
+    message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyServer},
     server_requests,
     state::PortState,
     table::HandleKind,
@@ -28,6 +28,17 @@ pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotificati
         Some(HandleKind::Server) => {
             let server = state.tables.lock().servers.get(target).cloned();
             server.map_or(Ok(()), |server| of_server(&server, given.of_server()?))
+        }
+        Some(HandleKind::Feature) => {
+            let tables = state.tables.lock();
+            let feature = tables.features.get(target).and_then(|it| Some(it.server.feature::<()>(it.id?)));
+            drop(tables);
+            feature.map_or(Ok(()), |feature| {
+                if let Some(is_enabled) = given.of_feature()?.enabled {
+                    feature.set_enabled(is_enabled);
+                }
+                Ok(())
+            })
         }
         Some(HandleKind::Connection) => {
             let connection = match state.tables.lock().connections.get_mut(target) {
@@ -128,6 +139,14 @@ impl GivenNotification<'_> {
             Self::Json(json) => config::read("notify", json),
             Self::Typed(Notification::Server(given)) => Ok(given),
             Self::Typed(_) => Err(Self::mistaken("a server")),
+        }
+    }
+
+    fn of_feature(self) -> Result<NotifyFeature, BridgeError> {
+        match self {
+            Self::Json(json) => config::read("notify", json),
+            Self::Typed(Notification::Feature(given)) => Ok(given),
+            Self::Typed(_) => Err(Self::mistaken("a feature")),
         }
     }
 

@@ -6,7 +6,7 @@ use super::{
     entries::{HostTarget, RegisteredFeature},
     error::{BridgeError, ErrorKind},
     event::Lane,
-    message::{self, RegisterServer, RegisterSkill, Registration, hints},
+    message::{self, RegisterServer, RegisterSkill, Registration, Time, hints},
     state::{PortState, full},
     table::HandleKind,
     verifications,
@@ -17,9 +17,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use trunkline::protocol::model::Implementation;
 use trunkline::server::{
-    Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, PromptDefinition, ProviderDefinition,
-    RegisterError, RegistryKey as Registered, ResourceDefinition, ResourceTemplateDefinition, Server, SkillDefinition,
-    SkillFile, ToolDefinition,
+    CompletionDefinition, CompletionTarget, MiddlewareDefinition, PromptDefinition, ProviderDefinition, RegisterError,
+    ResourceDefinition, ResourceTemplateDefinition, Server, SkillDefinition, SkillFile, ToolDefinition,
 };
 
 fn skill_file(given: message::SkillFile) -> Result<SkillFile, BridgeError> {
@@ -51,70 +50,91 @@ fn skill_entry(given: RegisterSkill) -> Result<SkillDefinition, BridgeError> {
     })
 }
 
-/// The text that names a feature in its descriptor.
-fn key(descriptor: &Value, member: &str) -> String {
-    descriptor[member].as_str().unwrap_or_default().to_owned()
+/// The things that a registration names or brings, beside its message.
+struct AdditionParts {
+    handler: HostHandler,
+    /// Decides who sees the feature.
+    visible: Option<HostHandler>,
+    /// The id of the feature whose place the new one takes.
+    replaced: Option<u64>,
 }
 
-/// Adds a feature or hook to the registry of a server, which gives its registration.
-type PendingAddition = Box<dyn FnOnce(&Server, HostHandler) -> Result<Registered, RegisterError>>;
+/// Adds a feature or hook to the registry of a server. Gives the id of its registration.
+type PendingAddition = Box<dyn FnOnce(&Server, AdditionParts) -> Result<u64, RegisterError>>;
+
+/// Adds a definition, or puts it in the place of another.
+macro_rules! put {
+    ($server:ident, $parts:ident, $given:ident, $definition:ty, $add:ident, $entry:expr) => {{
+        let mut entry: $definition = $entry;
+        entry = entry.scopes($given.scopes);
+        if let Some(Time(timeout)) = $given.timeout {
+            entry = entry.timeout(timeout);
+        }
+        if let Some(visible) = $parts.visible {
+            entry = entry.visible(visible);
+        }
+        match $parts.replaced {
+            Some(id) => $server.feature::<$definition>(id).replace(entry).map(|()| id),
+            None => $server.$add(entry).map(|added| added.id()),
+        }
+    }};
+}
 
 fn addition(given: Registration) -> Result<PendingAddition, BridgeError> {
     Ok(match given {
-        Registration::Tool(given) => Box::new(move |server, handler| {
-            let registration = Registered::Item(Category::Tools, key(&given.tool, "name"));
-            let mut entry = ToolDefinition::new(given.tool, handler)
+        Registration::Tool(given) => Box::new(move |server, parts| {
+            let mut entry = ToolDefinition::new(given.tool, parts.handler)
                 .wrap_output(given.wrap_output)
-                .defer_task(given.defer_task)
-                .scopes(given.scopes);
+                .defer_task(given.defer_task);
             if let Some(requires) = given.requires {
                 entry = entry.requires(requires);
             }
-            server.add_tool(entry).map(|()| registration)
+            put!(server, parts, given, ToolDefinition, add_tool, entry)
         }),
-        Registration::Resource(given) => Box::new(move |server, handler| {
-            let registration = Registered::Item(Category::Resources, key(&given.resource, "uri"));
+        Registration::Resource(given) => Box::new(move |server, parts| {
             let hints = hints(given.ttl, given.cache_scope);
-            server.add_resource(ResourceDefinition::new(given.resource, handler).cache(hints)).map(|()| registration)
+            let entry = ResourceDefinition::new(given.resource, parts.handler).cache(hints);
+            put!(server, parts, given, ResourceDefinition, add_resource, entry)
         }),
-        Registration::ResourceTemplate(given) => Box::new(move |server, handler| {
-            let template = given.resource_template;
-            let registration = Registered::Item(Category::ResourceTemplates, key(&template, "uriTemplate"));
-            let entry = ResourceTemplateDefinition::new(template, handler).cache(hints(given.ttl, given.cache_scope));
-            server.add_resource_template(entry).map(|()| registration)
+        Registration::ResourceTemplate(given) => Box::new(move |server, parts| {
+            let entry = ResourceTemplateDefinition::new(given.resource_template, parts.handler)
+                .cache(hints(given.ttl, given.cache_scope))
+                .unsafe_paths(given.unsafe_paths);
+            put!(server, parts, given, ResourceTemplateDefinition, add_resource_template, entry)
         }),
-        Registration::Prompt(given) => Box::new(move |server, handler| {
-            let registration = Registered::Item(Category::Prompts, key(&given.prompt, "name"));
-            server.add_prompt(PromptDefinition::new(given.prompt, handler)).map(|()| registration)
+        Registration::Prompt(given) => Box::new(move |server, parts| {
+            let entry = PromptDefinition::new(given.prompt, parts.handler);
+            put!(server, parts, given, PromptDefinition, add_prompt, entry)
         }),
         Registration::Completion(given) => {
             let target = CompletionTarget::read(&given.reference)
                 .map_err(|problem| BridgeError::invalid(format!("completion: {problem}")))?;
-            Box::new(move |server, handler| {
-                let registration = Registered::Completion(target.clone(), given.argument.clone());
-                server.add_completion(CompletionDefinition::new(target, given.argument, handler)).map(|()| registration)
+            let argument = given.argument;
+            Box::new(move |server, parts| {
+                let entry = CompletionDefinition::new(target, argument, parts.handler);
+                server.add_completion(entry).map(|added| added.id())
             })
         }
         Registration::Skill(given) => {
             let entry = skill_entry(given)?;
-            Box::new(move |server, _| server.add_skill(entry))
+            Box::new(move |server, _| server.add_skill(entry).map(|added| added.id()))
         }
         Registration::Provider(given) => {
             let category = config::category(&given.of)?;
-            Box::new(move |server, handler| server.add_provider(ProviderDefinition::new(category, handler)))
+            Box::new(move |server, parts| {
+                server.add_provider(ProviderDefinition::new(category, parts.handler)).map(|added| added.id())
+            })
         }
-        Registration::Middleware(given) => Box::new(move |server, handler| {
-            let entry = MiddlewareDefinition::new(handler);
-            server.add_middleware(match given.methods {
+        Registration::Middleware(given) => Box::new(move |server, parts| {
+            let entry = MiddlewareDefinition::new(parts.handler);
+            let entry = match given.methods {
                 Some(methods) => entry.methods(methods),
                 None => entry,
-            })
+            };
+            server.add_middleware(entry).map(|added| added.id())
         }),
-        Registration::Server(_) | Registration::Verifier(_) => {
-            return Err(BridgeError::new(
-                ErrorKind::Internal,
-                "neither a server nor a verifier joins a server's lists",
-            ));
+        Registration::Server(_) | Registration::Verifier(_) | Registration::Visibility(_) => {
+            return Err(BridgeError::new(ErrorKind::Internal, "it joins no list of a server"));
         }
     })
 }
@@ -143,11 +163,13 @@ pub(super) fn register(state: &Arc<PortState>, given: Registration) -> Result<u6
         Registration::Completion(given) => (given.server, given.lane),
         Registration::Provider(given) => (given.server, given.lane),
         Registration::Middleware(given) => (given.server, given.lane),
+        Registration::Visibility(given) => (given.server, given.lane),
         Registration::Verifier(given) => (given.server, given.lane),
     };
     match given {
         Registration::Server(given) => register_server(state, given),
         Registration::Verifier(_) => verifications::register(state, state.server(server)?, lane),
+        Registration::Visibility(_) => register_visibility(state, state.server(server)?, lane),
         given => register_feature(state, state.server(server)?, lane, given),
     }
 }
@@ -158,17 +180,30 @@ fn register_feature(
     lane: Lane,
     given: Registration,
 ) -> Result<u64, BridgeError> {
+    let (replaces, visible) = match &given {
+        Registration::Tool(given) => (given.replaces, given.visible),
+        Registration::Resource(given) => (given.replaces, given.visible),
+        Registration::ResourceTemplate(given) => (given.replaces, given.visible),
+        Registration::Prompt(given) => (given.replaces, given.visible),
+        _ => (None, None),
+    };
+    let replaced = replaces.map(|handle| registered_id(state, &server, handle)).transpose()?;
+    let handler = |target| HostHandler { state: Arc::downgrade(state), target };
+    let visible = visible.map(|handle| decision(state, &server, handle)).transpose()?.map(handler);
     let add = addition(given)?;
     let target = HostTarget::new(&state.queue, lane);
     // The number first: a call may arrive as soon as the feature is there.
-    let feature = RegisteredFeature { server: server.clone(), registration: None };
+    let feature = RegisteredFeature { server: server.clone(), id: None, decision: None };
     let handle = state.tables.lock().features.insert(feature).ok_or_else(full)?;
     target.set_handle(handle);
-    match add(&server, HostHandler { state: Arc::downgrade(state), target }) {
-        Ok(added) => {
-            if let Some(feature) = state.tables.lock().features.get_mut(handle) {
-                feature.registration = Some(added);
+    match add(&server, AdditionParts { handler: handler(target), visible, replaced }) {
+        Ok(id) => {
+            let mut tables = state.tables.lock();
+            if let Some(feature) = tables.features.get_mut(handle) {
+                feature.id = Some(id);
             }
+            let _old = replaces.and_then(|handle| tables.features.remove(handle));
+            drop(tables);
             Ok(handle)
         }
         Err(error) => {
@@ -179,6 +214,28 @@ fn register_feature(
     }
 }
 
+fn register_visibility(state: &Arc<PortState>, server: Server, lane: Lane) -> Result<u64, BridgeError> {
+    let target = HostTarget::new(&state.queue, lane);
+    let feature = RegisteredFeature { server, id: None, decision: Some(Arc::clone(&target)) };
+    let handle = state.tables.lock().features.insert(feature).ok_or_else(full)?;
+    target.set_handle(handle);
+    Ok(handle)
+}
+
+/// The function of a `visibility` of that server.
+fn decision(state: &PortState, server: &Server, handle: u64) -> Result<Arc<HostTarget>, BridgeError> {
+    let tables = state.tables.lock();
+    let hook = tables.features.get(handle).filter(|feature| feature.server.is(server));
+    hook.and_then(|hook| hook.decision.clone()).ok_or_else(|| BridgeError::stale("a visibility of this server", handle))
+}
+
+/// The id of a feature of that server in its registry.
+fn registered_id(state: &PortState, server: &Server, handle: u64) -> Result<u64, BridgeError> {
+    let tables = state.tables.lock();
+    let feature = tables.features.get(handle).filter(|feature| feature.server.is(server));
+    feature.and_then(|feature| feature.id).ok_or_else(|| BridgeError::stale("a feature of this server", handle))
+}
+
 /// Takes a registered feature away.
 pub(super) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeError> {
     let stale = || BridgeError::stale("something registered", handle);
@@ -186,8 +243,8 @@ pub(super) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeErr
         Some(HandleKind::Server) => unregister_server(state, handle).ok_or_else(stale),
         Some(HandleKind::Feature) => {
             let feature = state.tables.lock().features.remove(handle).ok_or_else(stale)?;
-            if let Some(registration) = feature.registration {
-                feature.server.remove(&registration);
+            if let Some(id) = feature.id {
+                feature.server.feature::<()>(id).remove();
             }
             Ok(())
         }

@@ -91,7 +91,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// JSON.
     pub fn add_tool(self, tool: impl IntoDefinition<S, ToolDefinition>) -> Self {
         let entry = tool.into_entry(self.state.clone());
-        self.adding(|server| server.add_tool(entry))
+        self.adding(|server| server.add_tool(entry).map(drop))
     }
 
     /// Adds a resource. The handler gives its contents; see [`IntoResourceResult`].
@@ -107,7 +107,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// [`ResourceDefinition`] of JSON.
     pub fn add_resource(self, resource: impl IntoDefinition<S, ResourceDefinition>) -> Self {
         let entry = resource.into_entry(self.state.clone());
-        self.adding(|server| server.add_resource(entry))
+        self.adding(|server| server.add_resource(entry).map(drop))
     }
 
     /// Adds the resources of a URI template (RFC 6570). The handler's [`super::Params`] are the
@@ -124,7 +124,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// a [`ResourceTemplateDefinition`] of JSON.
     pub fn add_resource_template(self, template: impl IntoDefinition<S, ResourceTemplateDefinition>) -> Self {
         let entry = template.into_entry(self.state.clone());
-        self.adding(|server| server.add_resource_template(entry))
+        self.adding(|server| server.add_resource_template(entry).map(drop))
     }
 
     /// Adds a prompt. The members of the handler's [`super::Params`] are its arguments, which are
@@ -141,7 +141,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// [`PromptDefinition`] of JSON.
     pub fn add_prompt(self, prompt: impl IntoDefinition<S, PromptDefinition>) -> Self {
         let entry = prompt.into_entry(self.state.clone());
-        self.adding(|server| server.add_prompt(entry))
+        self.adding(|server| server.add_prompt(entry).map(drop))
     }
 
     /// Completes an argument of a prompt, or a variable of a resource template. The handler takes
@@ -170,7 +170,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
 
     /// Adds a completion in its core form.
     pub fn add_completion(self, entry: CompletionDefinition) -> Self {
-        self.adding(|server| server.add_completion(entry))
+        self.adding(|server| server.add_completion(entry).map(drop))
     }
 
     /// Asks a provider for what is not registered.

@@ -1,12 +1,13 @@
 //! A server: its features, its conversations and its tasks.
 
 use super::{
+    feature_handle::FeatureHandle,
     methods,
     options::ServerOptions,
     registry::{
-        Addition, Category, CompletionDefinition, Listed, MiddlewareDefinition, MountSource, PromptDefinition,
-        ProviderDefinition, RegisterError, RegisteredMount, RegistryKey, ResourceDefinition,
-        ResourceTemplateDefinition, SkillDefinition, Snapshot, ToolDefinition,
+        Addition, Category, CompletionDefinition, MiddlewareDefinition, MountSource, PromptDefinition,
+        ProviderDefinition, RegisterError, RegisteredMount, ResourceDefinition, ResourceTemplateDefinition,
+        SkillDefinition, Snapshot, ToolDefinition,
     },
     request::{self, RequestContext, Services},
     session::{
@@ -33,8 +34,9 @@ use std::{collections::BTreeSet, sync::Arc};
 /// use trunkline::{Server, Tool};
 ///
 /// let server = Server::builder("clock", "1.0.0").build();
-/// server.add_tool(Tool::new("noon", "The time of lunch.", async || "12:00".to_owned()))?;
-/// assert!(server.remove_tool("noon"));
+/// let noon = server.add_tool(Tool::new("noon", "The time of lunch.", async || "12:00".to_owned()))?;
+/// noon.update(|tool| tool.with("title", "Lunch".into()))?;
+/// assert!(noon.remove());
 /// # Ok::<(), trunkline::server::RegisterError>(())
 /// ```
 #[derive(Clone)]
@@ -60,18 +62,24 @@ impl Server {
     ///
     /// # Errors
     /// If the name is taken or malformed, or a schema does not compile.
-    pub fn add_tool(&self, tool: impl IntoDefinition<(), ToolDefinition>) -> Result<(), RegisterError> {
+    pub fn add_tool(
+        &self,
+        tool: impl IntoDefinition<(), ToolDefinition>,
+    ) -> Result<FeatureHandle<ToolDefinition>, RegisterError> {
         let tool = tool.into_entry(()).compile()?;
-        self.state().add(Addition::Tool(tool))
+        self.add(Addition::Tool(Arc::new(tool)))
     }
 
     /// Registers a resource; as [`Self::add_tool`].
     ///
     /// # Errors
     /// If the URI is taken or malformed, or the descriptor is an invalid Resource.
-    pub fn add_resource(&self, resource: impl IntoDefinition<(), ResourceDefinition>) -> Result<(), RegisterError> {
+    pub fn add_resource(
+        &self,
+        resource: impl IntoDefinition<(), ResourceDefinition>,
+    ) -> Result<FeatureHandle<ResourceDefinition>, RegisterError> {
         let resource = resource.into_entry(()).compile()?;
-        self.state().add(Addition::Resource(resource))
+        self.add(Addition::Resource(Arc::new(resource)))
     }
 
     /// Registers a resource template; as [`Self::add_tool`]. A resource of the same URI wins; among
@@ -83,18 +91,21 @@ impl Server {
     pub fn add_resource_template(
         &self,
         template: impl IntoDefinition<(), ResourceTemplateDefinition>,
-    ) -> Result<(), RegisterError> {
+    ) -> Result<FeatureHandle<ResourceTemplateDefinition>, RegisterError> {
         let template = template.into_entry(()).compile()?;
-        self.state().add(Addition::Template(template))
+        self.add(Addition::Template(Arc::new(template)))
     }
 
     /// Registers a prompt; as [`Self::add_tool`].
     ///
     /// # Errors
     /// If the name is taken, or the descriptor is an invalid Prompt.
-    pub fn add_prompt(&self, prompt: impl IntoDefinition<(), PromptDefinition>) -> Result<(), RegisterError> {
+    pub fn add_prompt(
+        &self,
+        prompt: impl IntoDefinition<(), PromptDefinition>,
+    ) -> Result<FeatureHandle<PromptDefinition>, RegisterError> {
         let prompt = prompt.into_entry(()).compile()?;
-        self.state().add(Addition::Prompt(prompt))
+        self.add(Addition::Prompt(Arc::new(prompt)))
     }
 
     /// Registers the completion of an argument of a prompt, or of a variable of a resource
@@ -102,35 +113,38 @@ impl Server {
     ///
     /// # Errors
     /// If that argument has a completion already.
-    pub fn add_completion(&self, entry: CompletionDefinition) -> Result<(), RegisterError> {
-        self.state().add(Addition::Completion(entry))
+    pub fn add_completion(
+        &self,
+        entry: CompletionDefinition,
+    ) -> Result<FeatureHandle<CompletionDefinition>, RegisterError> {
+        self.add(Addition::Completion(entry))
     }
 
-    /// Registers a provider, which is asked for features that are not registered. Gives the
-    /// argument of [`Self::remove`].
+    /// Registers a provider, which is asked for features that are not registered.
     ///
     /// # Errors
     /// None so far; a provider can always be added.
-    pub fn add_provider(&self, entry: ProviderDefinition) -> Result<RegistryKey, RegisterError> {
-        let number = self.state().next_number();
-        self.state().add(Addition::Provider(entry, number)).map(|()| RegistryKey::Hook(number))
+    pub fn add_provider(&self, entry: ProviderDefinition) -> Result<FeatureHandle<ProviderDefinition>, RegisterError> {
+        self.add(Addition::Provider(entry))
     }
 
-    /// Wraps requests from now on, inside the middleware that is there already. Gives the argument
-    /// of [`Self::remove`].
+    /// Wraps requests from now on, inside the middleware that is there already.
     ///
     /// # Errors
     /// If it names a method that cannot be wrapped.
-    pub fn add_middleware(&self, entry: MiddlewareDefinition) -> Result<RegistryKey, RegisterError> {
-        let number = self.state().next_number();
-        let middleware = entry.compile(number)?;
-        self.state().add(Addition::Middleware(middleware)).map(|()| RegistryKey::Hook(number))
+    pub fn add_middleware(
+        &self,
+        entry: MiddlewareDefinition,
+    ) -> Result<FeatureHandle<MiddlewareDefinition>, RegisterError> {
+        let id = self.state().next_number();
+        let middleware = entry.compile(id)?;
+        self.state().add_as(id, Addition::Middleware(middleware)).map(|()| self.feature(id))
     }
 
     /// Shows the features of another server of this process as features of this one: those that it
     /// has, and what is added to it or removed from it later. Its tools and prompts are
     /// `prefix__name`, its resources `prefix+uri`, as in a [`crate::ClientGroup`]; an empty prefix
-    /// leaves names and URIs as they are, for one server. Gives the argument of [`Self::remove`].
+    /// leaves names and URIs as they are, for one server.
     ///
     /// Its middleware runs for its own features, inside the middleware of this server. The options
     /// are those of this server.
@@ -145,7 +159,7 @@ impl Server {
     /// let mounted = all.mount("weather", &weather)?;
     /// let client = Client::connect(&all).await?;
     /// assert_eq!(client.list_tools().await?[0].name, "weather__forecast");
-    /// all.remove(&mounted);
+    /// assert!(mounted.remove());
     /// # Ok(())
     /// # }
     /// ```
@@ -153,15 +167,15 @@ impl Server {
     /// # Errors
     /// If the prefix is taken, or has other signs than letters, digits, `-` and `_`, and if the
     /// server is mounted here already, is this one, or has this one mounted in it.
-    pub fn mount(&self, prefix: &str, other: &Self) -> Result<RegistryKey, RegisterError> {
+    pub fn mount(&self, prefix: &str, other: &Self) -> Result<FeatureHandle<Self>, RegisterError> {
         let local = LocalMount::new(self.state(), other.state(), prefix)?;
         self.add_mount(prefix, MountSource::Local(Arc::new(local)))
     }
 
-    pub(crate) fn add_mount(&self, prefix: &str, source: MountSource) -> Result<RegistryKey, RegisterError> {
-        let number = self.state().next_number();
-        let mount = RegisteredMount::new(number, prefix.to_owned(), source);
-        self.state().add(Addition::Mount(mount)).map(|()| RegistryKey::Hook(number))
+    pub(crate) fn add_mount(&self, prefix: &str, source: MountSource) -> Result<FeatureHandle<Self>, RegisterError> {
+        let id = self.state().next_number();
+        let mount = RegisteredMount::new(id, prefix.to_owned(), source);
+        self.state().add_as(id, Addition::Mount(mount)).map(|()| self.feature(id))
     }
 
     /// Registers an agent skill, as resources and by the skills extension; as [`Self::add_tool`].
@@ -169,20 +183,43 @@ impl Server {
     /// # Errors
     /// If its URI is taken, or its files are not a valid skill.
     #[cfg(feature = "skills")]
-    pub fn add_skill(&self, entry: SkillDefinition) -> Result<RegistryKey, RegisterError> {
+    pub fn add_skill(&self, entry: SkillDefinition) -> Result<FeatureHandle<SkillDefinition>, RegisterError> {
         let skill = entry.compile()?;
-        let registration = RegistryKey::Skill(Listed::key(&skill).to_owned());
-        self.state().add(Addition::Skill(skill)).map(|()| registration)
+        self.add(Addition::Skill(Arc::new(skill)))
     }
 
-    /// Removes a feature. Running requests go on. `false` if it is not there.
-    pub fn remove(&self, registration: &RegistryKey) -> bool {
-        self.state().remove(registration)
+    /// The tool of that name, whether or not it is enabled.
+    pub fn find_tool(&self, name: &str) -> Option<FeatureHandle<ToolDefinition>> {
+        self.snapshot().tools.id(name).map(|id| self.feature(id))
+    }
+
+    /// The resource of that URI, whether or not it is enabled.
+    pub fn find_resource(&self, uri: &str) -> Option<FeatureHandle<ResourceDefinition>> {
+        self.snapshot().resources.id(uri).map(|id| self.feature(id))
+    }
+
+    /// The resource template of that text, whether or not it is enabled.
+    pub fn find_resource_template(&self, uri_template: &str) -> Option<FeatureHandle<ResourceTemplateDefinition>> {
+        self.snapshot().templates.id(uri_template).map(|id| self.feature(id))
+    }
+
+    /// The prompt of that name, whether or not it is enabled.
+    pub fn find_prompt(&self, name: &str) -> Option<FeatureHandle<PromptDefinition>> {
+        self.snapshot().prompts.id(name).map(|id| self.feature(id))
     }
 
     /// Removes a tool. Running calls go on. `false` if there is no tool of that name.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.remove(&RegistryKey::Item(Category::Tools, name.to_owned()))
+        self.find_tool(name).is_some_and(|tool| tool.remove())
+    }
+
+    #[doc(hidden)]
+    pub fn feature<D>(&self, id: u64) -> FeatureHandle<D> {
+        FeatureHandle::new(self.state(), id)
+    }
+
+    fn add<D>(&self, addition: Addition) -> Result<FeatureHandle<D>, RegisterError> {
+        self.state().add(addition).map(|id| self.feature(id))
     }
 
     /// The keys of a category's features, in the order of the list: names, URIs or URI templates.

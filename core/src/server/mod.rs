@@ -2,6 +2,7 @@
 
 mod builder;
 mod facade;
+mod feature_handle;
 mod handlers;
 mod methods;
 mod options;
@@ -18,13 +19,14 @@ mod tests;
 pub use crate::engine::RequestInfo;
 pub use builder::ServerBuilder;
 pub use facade::Server;
+pub use feature_handle::FeatureHandle;
 pub use handlers::{
     Call, CallInfo, ClientRequestError, Handler, InputRequest, InputRequired, Outcome, PendingClientRequest,
 };
 pub use options::ServerOptions;
 pub use registry::{
-    Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, PromptDefinition, ProviderDefinition,
-    RegisterError, RegistryKey, ResourceDefinition, ResourceTemplateDefinition, TaskSupport, ToolDefinition,
+    Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, OnDuplicate, PromptDefinition,
+    ProviderDefinition, RegisterError, ResourceDefinition, ResourceTemplateDefinition, TaskSupport, ToolDefinition,
 };
 #[cfg(feature = "skills")]
 pub use registry::{SkillDefinition, SkillFile};
@@ -32,10 +34,10 @@ pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
 pub use session::{ErrorInfo, Outbound, OutgoingMessage};
 pub use typed::{
-    AsyncHandler, CallError, Context, FromContext, FromRef, IntoCompletionResult, IntoDefinition, IntoPromptResult,
-    IntoResourceResult, IntoResultOf, IntoToolResult, Json, ListItem, Next, OutputSchema, Page, Params, Prompt,
-    PromptRequest, Provided, Provider, Resource, ResourceRequest, ResourceTemplate, State, Tool, ToolError,
-    ToolRequest,
+    AsyncHandler, CallError, Context, FromContext, FromRef, IntoCompletionResult, IntoDecision, IntoDefinition,
+    IntoPromptResult, IntoResourceResult, IntoResultOf, IntoToolResult, Json, ListItem, Next, OutputSchema, Page,
+    Params, Prompt, PromptRequest, Provided, Provider, Resource, ResourceRequest, ResourceTemplate, State, Tool,
+    ToolError, ToolRequest,
 };
 
 pub(crate) use session::{Connection, ConversationStart, Origin};

@@ -1,6 +1,10 @@
 //! The options of a server, with their defaults.
 
-use super::{registry::RegisterError, request::StateKey, result::CacheHints};
+use super::{
+    registry::{OnDuplicate, RegisterError},
+    request::StateKey,
+    result::CacheHints,
+};
 use crate::{
     engine::Limits,
     protocol::{
@@ -26,6 +30,14 @@ trunkline_proto::options! {
     pub struct ServerOptions {
         /// Items on one page of a list.
         page_size: usize => "pageSize" = 1000,
+        /// The answer to a registration whose name, URI or argument is taken: an error, or the new
+        /// one takes the place of the old (a notebook cell that runs twice, a module that is loaded
+        /// again).
+        on_duplicate: OnDuplicate => "onDuplicate" = OnDuplicate::Error,
+        /// Show in lists also the features that need scopes which the caller's token lacks. A
+        /// client can learn by that of what it could ask a scope for. A call without the scopes is
+        /// answered by the challenge that names them in either case.
+        list_out_of_scope: bool => "listOutOfScope" = false,
         /// Show clients the detail of internal failures. Otherwise they get a generic text, and the
         /// log gets the detail.
         debug: bool => "debug" = false,

@@ -1,15 +1,20 @@
 //! Which scopes a message needs, known before it is served (AUS-10).
 
-use super::facade::Server;
+use super::{
+    facade::Server,
+    registry::{Category, CompletionTarget},
+};
 use crate::protocol::{
     envelope::{Frame, Message, Request},
     method,
 };
 use serde::Deserialize;
+use serde_json::Value;
 use std::borrow::Cow;
 
 impl Server {
-    /// The scopes that the tools need which a frame calls. Empty if their callers need none.
+    /// The scopes that the features need which a frame calls or reads. Empty if their callers need
+    /// none.
     pub(crate) fn scopes_of(&self, frame: &Frame) -> Vec<String> {
         match frame {
             Frame::Single(Ok(Message::Request(request))) => self.scopes_of_request(request),
@@ -29,15 +34,40 @@ impl Server {
         #[derive(Deserialize)]
         struct Named<'a> {
             #[serde(borrow)]
-            name: Cow<'a, str>,
+            name: Option<Cow<'a, str>>,
+            #[serde(borrow)]
+            uri: Option<Cow<'a, str>>,
+            #[serde(rename = "ref")]
+            reference: Option<Value>,
         }
-        if &*request.method != method::TOOLS_CALL {
+        let snapshot = self.snapshot();
+        let lists: &[Category] = match &*request.method {
+            method::TOOLS_CALL => &[Category::Tools],
+            method::PROMPTS_GET => &[Category::Prompts],
+            method::RESOURCES_READ | method::RESOURCES_SUBSCRIBE => &[Category::Resources, Category::ResourceTemplates],
+            method::COMPLETION_COMPLETE => &[Category::Prompts, Category::ResourceTemplates],
+            _ => &[],
+        };
+        if !lists.iter().any(|list| snapshot.is_personal(*list)) {
             return Vec::new();
         }
         // A request without a name is refused where it would be served.
-        let named = request.params.as_ref().and_then(|params| params.parse::<Named<'_>>().ok());
-        let snapshot = self.snapshot();
-        let tool = named.and_then(|named| snapshot.tool(&named.name));
-        tool.map(|tool| tool.scopes.clone()).unwrap_or_default()
+        let Some(named) = request.params.as_ref().and_then(|params| params.parse::<Named<'_>>().ok()) else {
+            return Vec::new();
+        };
+        let of_reference = |reference| match CompletionTarget::read(reference).ok()? {
+            CompletionTarget::Prompt(name) => snapshot.prompt(&name).map(|prompt| prompt.access.scopes.clone()),
+            CompletionTarget::Resource(uri) => {
+                snapshot.templates.get(&uri).map(|template| template.read.access.scopes.clone())
+            }
+        };
+        let scopes = match (&*request.method, &named.name, &named.uri, &named.reference) {
+            (method::TOOLS_CALL, Some(name), ..) => snapshot.tool(name).map(|tool| tool.access.scopes.clone()),
+            (method::PROMPTS_GET, Some(name), ..) => snapshot.prompt(name).map(|prompt| prompt.access.scopes.clone()),
+            (method::COMPLETION_COMPLETE, .., Some(reference)) => of_reference(reference),
+            (_, _, Some(uri), _) => snapshot.readable(uri).map(|read| read.access.scopes.clone()),
+            _ => None,
+        };
+        scopes.unwrap_or_default()
     }
 }

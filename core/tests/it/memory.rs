@@ -282,8 +282,8 @@ fn res_16_annotations_that_clients_could_not_use_are_refused_at_registration() {
         let resource = json!({"uri": format!("a:{number}"), "name": "a", "annotations": annotations});
         let template = json!({"uriTemplate": format!("a{number}:{{b}}"), "name": "a", "annotations": annotations});
         let added = [
-            server.add_resource(ResourceDefinition::new(resource, nothing)),
-            server.add_resource_template(ResourceTemplateDefinition::new(template, nothing)),
+            server.add_resource(ResourceDefinition::new(resource, nothing)).map(drop),
+            server.add_resource_template(ResourceTemplateDefinition::new(template, nothing)).map(drop),
         ];
         for added in added {
             match named {

@@ -459,7 +459,7 @@ const OBJECTS: [Object; 5] = [
         sources: &[Source {
             record: "RegisterTool",
             place: "given",
-            except: &["server", "tool", "lane"],
+            except: &["server", "tool", "lane", "replaces"],
             limits: false,
             note: "",
         }],
@@ -920,7 +920,7 @@ fn is_by_name(field: &Field) -> bool {
 
 /// A type of the model that is one of a few texts.
 fn is_text_model(field: &Field) -> bool {
-    field.json == "revision"
+    ["revision", "onDuplicate"].contains(&field.json.as_str())
 }
 
 fn sets(doc: &str) -> String {

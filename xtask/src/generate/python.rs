@@ -122,7 +122,7 @@ const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
 ];
 
 /// Options of features that have another default, meaning or type than in the core.
-const FEATURE_DOCS: [(&str, &str); 10] = [
+const FEATURE_DOCS: [(&str, &str); 11] = [
     ("name", "The name for programs. Default: that of the function."),
     ("description", "The purpose. Default: the docstring."),
     ("input_schema", "Replaces the schema made from the parameters; arguments are then passed as JSON has them."),
@@ -132,12 +132,17 @@ const FEATURE_DOCS: [(&str, &str); 10] = [
     ("defer_task", "On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`."),
     ("requires", "Client capabilities without which a call is refused, such as `{\"sampling\": {}}`."),
     ("task", "Calls may or must run as tasks, where client and revision have those. Default: `\"forbidden\"`."),
+    (
+        "visible",
+        "Decides who sees and calls it, for each request: a function of the context and dependencies that returns a `bool`. For others it is not there; an exception, which is logged, counts as False.",
+    ),
     ("ui", "The `ui://` URI of a resource that shows the result (MCP Apps): `ui.resourceUri` in `meta`."),
 ];
 
 /// Options whose Python type says more, or allows more, than that of the core.
-const OPTION_TYPES: [(&str, &str); 11] = [
+const OPTION_TYPES: [(&str, &str); 12] = [
     ("capabilities", "Mapping[str, Any]"),
+    ("visible", "Callable[..., bool | Awaitable[bool]]"),
     ("cwd", "str | os.PathLike[str]"),
     ("dpop_nonce", "bool | bytes | str"),
     ("input_schema", "Mapping[str, Any]"),
@@ -457,7 +462,7 @@ fn error_facts(fields: &[Field]) -> String {
 fn options(surface: &Surface) -> (String, String) {
     let mut tables = String::from("from typing import Final\n");
     let mut text = String::from(
-        "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, DpopPolicy, Icon, LoggingLevel, ModelPreferences, OAuthGrant, Root, Tool, ToolAnnotations, ToolChoice)\n",
+        "import os\nfrom collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, DpopPolicy, Icon, LoggingLevel, ModelPreferences, OAuthGrant, OnDuplicate, Root, Tool, ToolAnnotations, ToolChoice)\n",
     );
     for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
         let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };
@@ -480,9 +485,16 @@ fn options(surface: &Surface) -> (String, String) {
         let Some(registration) = surface.messages.iter().find(|record| record.name == registration) else { continue };
         let mut fields: Vec<Field> =
             descriptor.fields.iter().filter(|field| !without.contains(&field.name.as_str())).cloned().collect();
-        let internal = ["server", "lane", "wrap_output", "tool", "resource", "prompt"];
-        let registered = registration.fields.iter().filter(|field| !internal.contains(&field.name.as_str()));
-        fields.extend(registered.cloned());
+        let internal = ["server", "lane", "wrap_output", "tool", "resource", "resource_template", "prompt", "replaces"];
+        // Resources and templates are added by one method.
+        let template = surface.messages.iter().find(|record| record.name == "RegisterResourceTemplate");
+        let of_template = template.into_iter().filter(|_| name == "ResourceOptions").flat_map(|record| &record.fields);
+        for field in registration.fields.iter().chain(of_template) {
+            let is_new = fields.iter().all(|known| known.name != field.name);
+            if is_new && !internal.contains(&field.name.as_str()) {
+                fields.push(field.clone());
+            }
+        }
         if name == "ToolOptions" {
             // Parts of `execution` and `_meta`, by names of their own.
             let title = fields.iter().find(|field| field.name == "title").cloned();

@@ -23,6 +23,9 @@ from ..model.base import (
 )
 from ..model.resource_contents import EmbeddedResource, ResourceContents
 
+OnDuplicate: TypeAlias = Literal["error", "replace"]
+"""The answer to a registration whose name, URI or argument is taken."""
+
 CacheScope: TypeAlias = Literal["private", "public"]
 """The callers that may share a cached result. No substitute for access control."""
 

@@ -132,6 +132,8 @@ MOUNT_OPTIONS: Final = {
 
 SERVER_OPTIONS: Final = {
     "page_size": "pageSize",
+    "on_duplicate": "onDuplicate",
+    "list_out_of_scope": "listOutOfScope",
     "debug": "debug",
     "max_sessions": "maxSessions",
     "max_sessions_per_client": "maxSessionsPerClient",
@@ -179,6 +181,9 @@ PROMPT_OPTIONS: Final = {
     "description": "description",
     "icons": "icons",
     "meta": "_meta",
+    "scopes": "scopes",
+    "timeout": "timeoutMs",
+    "visible": "visible",
 }
 
 RESOURCE_OPTIONS: Final = {
@@ -192,6 +197,10 @@ RESOURCE_OPTIONS: Final = {
     "meta": "_meta",
     "ttl": "ttlMs",
     "cache_scope": "cacheScope",
+    "scopes": "scopes",
+    "timeout": "timeoutMs",
+    "visible": "visible",
+    "unsafe_paths": "unsafePaths",
 }
 
 TOOL_OPTIONS: Final = {
@@ -206,6 +215,8 @@ TOOL_OPTIONS: Final = {
     "requires": "requires",
     "defer_task": "deferTask",
     "scopes": "scopes",
+    "timeout": "timeoutMs",
+    "visible": "visible",
     "task": "task",
     "ui": "ui",
 }

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 from .models import (
@@ -15,6 +15,7 @@ from .models import (
     LoggingLevel,
     ModelPreferences,
     OAuthGrant,
+    OnDuplicate,
     Root,
     Tool,
     ToolAnnotations,
@@ -532,6 +533,18 @@ class ServerOptions(TypedDict, total=False):
     page_size: int | None
     """Items on one page of a list. Default: 1000."""
 
+    on_duplicate: OnDuplicate | None
+    """The answer to a registration whose name, URI or argument is taken: an error, or the new one takes
+    the place of the old (a notebook cell that runs twice, a module that is loaded again). Default:
+    `"error"`.
+    """
+
+    list_out_of_scope: bool | None
+    """Show in lists also the features that need scopes which the caller's token lacks. A client can learn
+    by that of what it could ask a scope for. A call without the scopes is answered by the challenge
+    that names them in either case. Default: False.
+    """
+
     debug: bool | None
     """Show clients the detail of internal failures. Otherwise they get a generic text, and the log gets
     the detail. Default: False.
@@ -695,6 +708,21 @@ class PromptOptions(TypedDict, total=False):
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name."""
 
+    scopes: Sequence[str] | None
+    """Scopes that the access token of a call must grant beside those of the endpoint. Lists leave out what
+    the caller lacks scopes for.
+    """
+
+    timeout: float | None
+    """The longest time of one run of its handler. Then the call fails and the handler is cancelled. In
+    seconds.
+    """
+
+    visible: Callable[..., bool | Awaitable[bool]] | None
+    """Decides who sees and calls it, for each request: a function of the context and dependencies that
+    returns a `bool`. For others it is not there; an exception, which is logged, counts as False.
+    """
+
 
 class ResourceOptions(TypedDict, total=False):
     """Options of `add_resource`. A resource that a client can read."""
@@ -728,6 +756,26 @@ class ResourceOptions(TypedDict, total=False):
 
     cache_scope: CacheScope | None
     """The callers that may share cached contents."""
+
+    scopes: Sequence[str] | None
+    """Scopes that the access token of a call must grant beside those of the endpoint. Lists leave out what
+    the caller lacks scopes for.
+    """
+
+    timeout: float | None
+    """The longest time of one run of its handler. Then the call fails and the handler is cancelled. In
+    seconds.
+    """
+
+    visible: Callable[..., bool | Awaitable[bool]] | None
+    """Decides who sees and calls it, for each request: a function of the context and dependencies that
+    returns a `bool`. For others it is not there; an exception, which is logged, counts as False.
+    """
+
+    unsafe_paths: bool | None
+    """Values of variables may lead out of a folder that they are appended to. Otherwise a URI is not found
+    if a value, decoded, has a segment `..` or a NUL, or begins like an absolute path.
+    """
 
 
 class ToolOptions(TypedDict, total=False):
@@ -764,7 +812,19 @@ class ToolOptions(TypedDict, total=False):
     """On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`."""
 
     scopes: Sequence[str] | None
-    """Scopes that the access token of a call must grant beside those of the endpoint."""
+    """Scopes that the access token of a call must grant beside those of the endpoint. Lists leave out what
+    the caller lacks scopes for.
+    """
+
+    timeout: float | None
+    """The longest time of one run of its handler. Then the call fails and the handler is cancelled. In
+    seconds.
+    """
+
+    visible: Callable[..., bool | Awaitable[bool]] | None
+    """Decides who sees and calls it, for each request: a function of the context and dependencies that
+    returns a `bool`. For others it is not there; an exception, which is logged, counts as False.
+    """
 
     task: Literal["forbidden", "optional", "required"] | None
     """Calls may or must run as tasks, where client and revision have those. Default: `"forbidden"`."""

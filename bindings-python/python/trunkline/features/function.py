@@ -6,8 +6,10 @@ from collections.abc import Callable, Hashable
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any
 
+from .._generated.waist import VALUE
 from ..context._generated.sync_context import SyncContext
 from ..context.context import Context
+from ..errors import InvalidArgumentError
 from ..returns import Answer
 from ..signature.dependencies import AsyncScope, Scope
 from .handler import Handler
@@ -86,3 +88,28 @@ class TextHandler(FunctionHandler):
 
     def bind(self, body: Any) -> dict[str, Any]:
         return self._signature.bind(body)
+
+
+class VisibilityHandler(FunctionHandler):
+    """A function that decides who sees and calls a feature."""
+
+    __slots__ = ()
+
+    kind = "visibility"
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        from ..signature.parameters import Parameters
+
+        parameters = Parameters(function, "a decision on who sees a feature")
+        if parameters.named:
+            name = parameters.named[0].name
+            raise InvalidArgumentError(f"{parameters.where}: it takes the context and dependencies only, not {name!r}")
+        super().__init__(None, function, parameters, {})
+
+    def bind(self, body: Any) -> dict[str, Any]:  # noqa: ARG002 - it has the name of the feature only
+        return {}
+
+    def render(self, value: Any) -> Answer:
+        if not isinstance(value, bool):
+            raise TypeError(f"visible returned {value!r}, not True or False")
+        return VALUE, value

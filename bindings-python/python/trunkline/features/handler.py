@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Handler:
     """One registered feature. Classes of kinds say how its function is called and what becomes of the value."""
 
-    __slots__ = ("in_thread", "key", "registration")
+    __slots__ = ("in_thread", "key", "origin", "registration", "visible")
 
     # As docs/bridge.md calls it.
     kind: ClassVar[str]
@@ -29,6 +29,10 @@ class Handler:
         # The registration message, without the server.
         self.registration = {"lane": "pool" if in_thread else "queue", **registration}
         self.in_thread = in_thread
+        # Of a feature that can be changed: how it was made, with which function and options.
+        self.origin: Any = None
+        # Decides who sees it.
+        self.visible: Handler | None = None
 
     async def run(self, port: Port, ticket: int, body: Any) -> Answer:
         """Runs an `async def` handler."""

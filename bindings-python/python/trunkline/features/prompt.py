@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .._generated.option_names import PROMPT_OPTIONS
@@ -11,7 +11,7 @@ from ..options import camel_case, encoded
 from ..returns import Answer, render_messages
 from ..signature.string_arguments import TextSignature
 from .function import TextHandler
-from .registry import Registry, described
+from .registry import Registration, Registry, described, taken
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -53,7 +53,7 @@ class Prompts(Registry):
             raise InvalidArgumentError(f"the name of a prompt goes by keyword: @server.prompt(name={function!r})")
         return decorate if function is None else decorate(function)
 
-    def add_prompt(self, function: Callable[..., Any], **options: Unpack[PromptOptions]) -> None:
+    def add_prompt(self, function: Callable[..., Any], **options: Unpack[PromptOptions]) -> Registration:
         """Adds a prompt, and notifies the clients that are connected.
 
         The parameters are the prompt's arguments. Clients fill them with texts; annotations say what those become
@@ -67,20 +67,15 @@ class Prompts(Registry):
         Raises:
             InvalidArgumentError: if a parameter cannot be filled with text, or the name is taken.
         """
-        prompt = described(function, encoded(PROMPT_OPTIONS, options))
-        signature = TextSignature(function, "a prompt")
-        arguments = [
-            camel_case(
-                name=argument.name,
-                title=argument.title,
-                description=argument.description,
-                required=argument.is_required or None,
-            )
-            for argument in signature.arguments
-        ]
-        registration = {"prompt": prompt | camel_case(arguments=arguments or None)}
-        name = prompt["name"]
-        self._add(PromptHandler(name, function, signature, registration), f"a prompt named {name!r}")
+        return self._added(_prompt, function, options)
+
+    def get_prompt(self, name: str) -> Registration:
+        """The prompt of that name, to change, hide or remove it.
+
+        Raises:
+            InvalidArgumentError: if there is no such prompt.
+        """
+        return self._found("prompt", name)
 
     def remove_prompt(self, name: str) -> None:
         """Takes a prompt away; clients that are connected are told.
@@ -89,3 +84,22 @@ class Prompts(Registry):
             InvalidArgumentError: if there is no such prompt.
         """
         self._remove("prompt", name, f"prompt named {name!r}")
+
+
+def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[PromptHandler, str]:
+    given = encoded(PROMPT_OPTIONS, options)
+    beside = taken(given, "scopes", "timeoutMs")
+    prompt = described(function, given)
+    signature = TextSignature(function, "a prompt")
+    arguments = [
+        camel_case(
+            name=argument.name,
+            title=argument.title,
+            description=argument.description,
+            required=argument.is_required or None,
+        )
+        for argument in signature.arguments
+    ]
+    registration = {"prompt": prompt | camel_case(arguments=arguments or None), **beside}
+    name = prompt["name"]
+    return PromptHandler(name, function, signature, registration), f"a prompt named {name!r}"

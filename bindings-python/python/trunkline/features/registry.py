@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     # Kind and key of a registered feature.
     Key = tuple[str, Hashable]
+    # Makes the handler of a function with options, and its words for an error.
+    Make = Callable[[Callable[..., Any], Mapping[str, Any]], tuple[Handler, str]]
 
 
 class Registry:
@@ -33,6 +35,8 @@ class Registry:
         # In the order of registration, which is that of lists, of middleware, and of looking for a template.
         self._things: dict[Key, Handler] = {}
         self._handles: dict[Key, int] = {}
+        self._disabled: set[Key] = set()
+        self._replaces = json.get("options", {}).get("onDuplicate") == "replace"
         self._lock = threading.RLock()
         self._port: Port | None = None
         self._handle = 0
@@ -41,15 +45,63 @@ class Registry:
         self._background: BackgroundLoop | None = None
         self._bind()
 
-    def _add(self, handler: Handler, what: str) -> None:
+    def _add(self, handler: Handler, what: str) -> Key:
         """Registers a feature; clients that are connected are told. `what` is for the error if it is there already."""
         key = (handler.kind, handler.key)
         with self._lock:
             port = self._bind()
-            if key in self._things:
+            old = self._handles.get(key)
+            if old is not None and (not self._replaces or handler.kind in ("middleware", "provider")):
                 raise InvalidArgumentError(f"the server has {what} already")
             self._register(port, key, handler)
             self._things[key] = handler
+            self._disabled.discard(key)
+            if old is not None:
+                port.unregister(old)  # the core has replaced it
+        return key
+
+    def _added(self, make: Make, function: Callable[..., Any], options: Mapping[str, Any]) -> Registration:
+        """Registers a feature that can be changed."""
+        handler, what = _made(make, function, options)
+        return Registration(self, self._add(handler, what))
+
+    def _found(self, kind: str, key: str) -> Registration:
+        if (kind, key) not in self._things:
+            raise InvalidArgumentError(f"the server has no {kind} {key!r}")
+        return Registration(self, (kind, key))
+
+    def _change(self, key: Key, function: Callable[..., Any] | None, options: Mapping[str, Any]) -> Key:
+        """Puts a feature, made anew with other options, in its own place."""
+        with self._lock:
+            port = self._bind()
+            make, old, given = self._thing(key).origin
+            handler, _ = _made(make, function or old, {**given, **options})
+            changed = (handler.kind, handler.key)
+            self._register(port, changed, handler, self._handles[key])
+            self._things = {changed if name == key else name: thing for name, thing in self._things.items()}
+            self._things[changed] = handler
+            if changed != key:
+                del self._handles[key]
+                if key in self._disabled:
+                    self._disabled.remove(key)
+                    self._disabled.add(changed)
+        return changed
+
+    def _set_enabled(self, key: Key, *, is_enabled: bool) -> None:
+        with self._lock:
+            port = self._bind()
+            self._thing(key)
+            (self._disabled.discard if is_enabled else self._disabled.add)(key)
+            try:
+                port.native.notify(self._handles[key], {"enabled": is_enabled})
+            except _native.NativeError as error:
+                reraise(error)
+
+    def _thing(self, key: Key) -> Handler:
+        handler = self._things.get(key)
+        if handler is None:
+            raise InvalidArgumentError(f"the server has no {key[0]} {key[1]!r} any more")
+        return handler
 
     def _remove(self, kind: str, key: Hashable, what: str) -> None:
         """Takes a feature away; clients that are connected are told. `what` is for the error if there is none."""
@@ -57,6 +109,7 @@ class Registry:
             port = self._bind()
             if self._things.pop((kind, key), None) is None:
                 raise InvalidArgumentError(f"the server has no {what}")
+            self._disabled.discard((kind, key))
             try:
                 port.unregister(self._handles.pop((kind, key)))
             except _native.NativeError as error:
@@ -193,14 +246,87 @@ class Registry:
                 self._handles.clear()
                 for key, handler in self._things.items():
                     self._register(port, key, handler)
+                    if key in self._disabled:
+                        port.native.notify(self._handles[key], {"enabled": False})
                 self._port = port
             return self._port
 
-    def _register(self, port: Port, key: Key, handler: Handler) -> None:
+    def _register(self, port: Port, key: Key, handler: Handler, replaces: int | None = None) -> None:
+        json: dict[str, Any] = {"server": self._handle, **handler.registration}
+        if replaces is not None:
+            json["replaces"] = replaces
+        hook = handler.visible
         try:
-            self._handles[key] = port.register(handler.kind, {"server": self._handle, **handler.registration}, handler)
+            if hook is not None:
+                json["visible"] = port.register(hook.kind, {"server": self._handle, **hook.registration}, hook)
+            try:
+                self._handles[key] = port.register(handler.kind, json, handler)
+            finally:
+                if hook is not None:
+                    port.native.unregister(json["visible"])  # the feature keeps it
         except _native.NativeError as error:
             reraise(error)
+
+
+def _made(make: Make, function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[Handler, str]:
+    visible = options.get("visible")
+    handler, what = make(function, {name: option for name, option in options.items() if name != "visible"})
+    handler.origin = make, function, options
+    if visible is not None:
+        from .function import VisibilityHandler
+
+        handler.visible = VisibilityHandler(visible)
+    return handler, what
+
+
+class Registration:
+    """A registered tool, resource, resource template or prompt: changes it, shows or hides it, and takes it away.
+
+    Clients that are connected are notified; calls that run go on as they began.
+    """
+
+    __slots__ = ("_key", "_registry")
+
+    def __init__(self, registry: Registry, key: Key) -> None:
+        self._registry = registry
+        self._key = key
+
+    def __repr__(self) -> str:
+        return f"Registration({self._key[0]}={self._key[1]!r})"
+
+    def update(self, function: Callable[..., Any] | None = None, **options: Any) -> None:
+        """Changes options, and the function if one is given. Options that are not named stay; None takes one away.
+
+        Raises:
+            InvalidArgumentError: if the feature was removed, or as when it was added.
+            TypeError: if there is no such option.
+        """
+        self._key = self._registry._change(self._key, function, options)
+
+    def enable(self) -> None:
+        """Shows the feature again.
+
+        Raises:
+            InvalidArgumentError: if it was removed.
+        """
+        self._registry._set_enabled(self._key, is_enabled=True)
+
+    def disable(self) -> None:
+        """Hides the feature: no list has it, and calls of it find nothing.
+
+        Raises:
+            InvalidArgumentError: if it was removed.
+        """
+        self._registry._set_enabled(self._key, is_enabled=False)
+
+    def remove(self) -> None:
+        """Takes the feature away.
+
+        Raises:
+            InvalidArgumentError: if it was removed before.
+        """
+        kind, key = self._key
+        self._registry._remove(kind, key, f"{kind} {key!r} any more")
 
 
 def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from .._generated.option_names import RESOURCE_OPTIONS
@@ -12,7 +13,7 @@ from ..options import encoded
 from ..returns import Answer, render_contents
 from ..signature.string_arguments import TextSignature
 from .function import TextHandler
-from .registry import Registry, described, taken
+from .registry import Registration, Registry, described, taken
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -64,7 +65,9 @@ class Resources(Registry):
 
         return decorate
 
-    def add_resource(self, uri: str, function: Callable[..., Any], **options: Unpack[ResourceOptions]) -> None:
+    def add_resource(
+        self, uri: str, function: Callable[..., Any], **options: Unpack[ResourceOptions]
+    ) -> Registration:
         """Adds a resource, or a template if the URI holds `{...}`, and notifies the clients that are connected.
 
         The function returns text, bytes, `ResourceContents` or a list of them, a `ReadResourceResult`, or any other
@@ -80,21 +83,15 @@ class Resources(Registry):
         Raises:
             InvalidArgumentError: if the URI is wrong or taken, or the function does not fit it.
         """
-        is_template, variables = "{" in uri, _variables(uri)
-        lists = frozenset(name for name, variable in variables.items() if variable.is_list)
-        signature = TextSignature(function, "a resource", lists)
-        _check(uri, variables, signature)
-        given = encoded(RESOURCE_OPTIONS, options)
-        hints = taken(given, "ttlMs", "cacheScope")
-        descriptor = described(function, given)
-        if is_template:
-            if "size" in given:
-                raise InvalidArgumentError(f"{uri}: what a template stands for has no one size")
-            template = {"resourceTemplate": {"uriTemplate": uri, **descriptor}, **hints}
-            self._add(ResourceTemplateHandler(uri, function, signature, template), f"the resource template {uri!r}")
-        else:
-            resource = {"resource": {"uri": uri, **descriptor}, **hints}
-            self._add(ResourceHandler(uri, function, signature, resource), f"the resource {uri!r}")
+        return self._added(partial(_resource, uri), function, options)
+
+    def get_resource(self, uri: str) -> Registration:
+        """The resource of that URI, or the template, to change, hide or remove it.
+
+        Raises:
+            InvalidArgumentError: if there is none with this URI.
+        """
+        return self._found("resourceTemplate" if "{" in uri else "resource", uri)
 
     def remove_resource(self, uri: str) -> None:
         """Takes a resource or a template away; clients that are connected are told.
@@ -110,6 +107,27 @@ class Resources(Registry):
     def resource_updated(self, uri: str) -> None:
         """Notifies the clients that subscribed to this resource that it has changed."""
         self._tell({"resourceUpdated": uri})
+
+
+def _resource(
+    uri: str, function: Callable[..., Any], options: Mapping[str, Any]
+) -> tuple[ResourceHandler, str]:
+    is_template, variables = "{" in uri, _variables(uri)
+    lists = frozenset(name for name, variable in variables.items() if variable.is_list)
+    signature = TextSignature(function, "a resource", lists)
+    _check(uri, variables, signature)
+    given = encoded(RESOURCE_OPTIONS, options)
+    beside = taken(given, "ttlMs", "cacheScope", "unsafePaths", "scopes", "timeoutMs")
+    descriptor = described(function, given)
+    if is_template:
+        if "size" in given:
+            raise InvalidArgumentError(f"{uri}: what a template stands for has no one size")
+        template = {"resourceTemplate": {"uriTemplate": uri, **descriptor}, **beside}
+        return ResourceTemplateHandler(uri, function, signature, template), f"the resource template {uri!r}"
+    if "unsafePaths" in beside:
+        raise InvalidArgumentError(f"{uri}: unsafe_paths is an option of templates: this URI has no variables")
+    resource = {"resource": {"uri": uri, **descriptor}, **beside}
+    return ResourceHandler(uri, function, signature, resource), f"the resource {uri!r}"
 
 
 class _Variable:

@@ -11,7 +11,7 @@ from ..options import camel_case, encoded
 from ..returns import Answer
 from ..signature.tool_signature import Signature
 from .function import FunctionHandler
-from .registry import Registry, described, taken
+from .registry import Registration, Registry, described, taken
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -62,7 +62,7 @@ class Tools(Registry):
             raise InvalidArgumentError(f"the name of a tool goes by keyword: @server.tool(name={function!r})")
         return decorate if function is None else decorate(function)
 
-    def add_tool(self, function: Callable[..., Any], **options: Unpack[ToolOptions]) -> None:
+    def add_tool(self, function: Callable[..., Any], **options: Unpack[ToolOptions]) -> Registration:
         """Adds a tool, and notifies the clients that are connected.
 
         Args:
@@ -72,22 +72,15 @@ class Tools(Registry):
         Raises:
             InvalidArgumentError: if an annotation has no JSON Schema, a schema is wrong, or the name is taken.
         """
-        given = encoded(TOOL_OPTIONS, options)
-        registration = taken(given, "requires", "scopes", "deferTask")
-        input_schema, output_schema = given.pop("inputSchema", None), given.pop("outputSchema", None)
-        task, ui = given.pop("task", None), given.pop("ui", None)
-        if ui is not None:
-            given["_meta"] = _shown_by(ui, given.get("_meta", {}))
-        tool = described(function, given)
-        signature = Signature(function, input_schema=input_schema, output_schema=output_schema)
-        tool |= camel_case(
-            input_schema=signature.input_schema,
-            output_schema=signature.returns.schema,
-            execution=camel_case(task_support=task),
-        )
-        registration |= camel_case(tool=tool, wrap_output=signature.returns.wrap or None)
-        name = tool["name"]
-        self._add(ToolHandler(name, function, signature, registration), f"a tool named {name!r}")
+        return self._added(_tool, function, options)
+
+    def get_tool(self, name: str) -> Registration:
+        """The tool of that name, to change, hide or remove it.
+
+        Raises:
+            InvalidArgumentError: if there is no such tool.
+        """
+        return self._found("tool", name)
 
     def remove_tool(self, name: str) -> None:
         """Takes a tool away; clients that are connected are told.
@@ -96,6 +89,25 @@ class Tools(Registry):
             InvalidArgumentError: if there is no such tool.
         """
         self._remove("tool", name, f"tool named {name!r}")
+
+
+def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[ToolHandler, str]:
+    given = encoded(TOOL_OPTIONS, options)
+    registration = taken(given, "requires", "scopes", "deferTask", "timeoutMs")
+    input_schema, output_schema = given.pop("inputSchema", None), given.pop("outputSchema", None)
+    task, ui = given.pop("task", None), given.pop("ui", None)
+    if ui is not None:
+        given["_meta"] = _shown_by(ui, given.get("_meta", {}))
+    tool = described(function, given)
+    signature = Signature(function, input_schema=input_schema, output_schema=output_schema)
+    tool |= camel_case(
+        input_schema=signature.input_schema,
+        output_schema=signature.returns.schema,
+        execution=camel_case(task_support=task),
+    )
+    registration |= camel_case(tool=tool, wrap_output=signature.returns.wrap or None)
+    name = tool["name"]
+    return ToolHandler(name, function, signature, registration), f"a tool named {name!r}"
 
 
 def _shown_by(ui: str, meta: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 //! `completion/complete`, up to the handler.
 
-use super::mounted;
+use super::{access, mounted};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Category, CompletionTarget},
+        registry::{Access, Category, CompletionTarget},
         request::{RequestContext, ResultMapper, Routed},
         result::{ResultWriter, render_completion},
     },
@@ -47,25 +47,79 @@ pub(super) fn complete(context: &RequestContext, params: Option<&RawJson>) -> Re
     if known.iter().flatten().any(|(_, value)| !value.is_string()) {
         return Err(wrong(&"context.arguments must hold strings"));
     }
-    let name = &params.argument.name;
-    match context.snapshot.completion(&reference, name) {
-        Some(handler) => {
-            let mut input =
-                json!({"ref": params.reference, "argument": {"name": name, "value": params.argument.value}});
-            if let Some(known) = known {
-                input["context"] = json!({"arguments": known});
-            }
-            let input = RawJson::from_value(&input).map_err(|_| RpcError::internal())?;
-            Ok(Routed::Run(Arc::new(Completing { handler: Arc::clone(handler), argument: name.clone() }), input))
+    let name = params.argument.name;
+    if context.snapshot.completion(&reference, &name).is_none()
+        && let Some(routed) = of_mount(context, &reference, raw)
+    {
+        return routed;
+    }
+    let target = CompletedFeature::of(context, &reference, &name);
+    let Some(target) = target else { return Err(unknown(&reference)) };
+    let (access, key) = (target.access.clone(), reference.key().to_owned());
+    let mut input = json!({"ref": params.reference, "argument": {"name": name, "value": params.argument.value}});
+    if let Some(known) = known {
+        input["context"] = json!({"arguments": known});
+    }
+    access::decide(context, &access, &key, move |context, is_visible| {
+        if !is_visible {
+            return Err(unknown(&reference));
         }
-        None => {
-            if let Some(routed) = of_mount(context, &reference, raw) {
-                return routed;
+        access::check_scopes(context, reference.noun(), reference.key(), &target.access.scopes)?;
+        match context.snapshot.completion(&reference, &name) {
+            Some(handler) => {
+                let input = RawJson::from_value(&input).map_err(|_| RpcError::internal())?;
+                Ok(Routed::Run(Arc::new(Completing { handler: Arc::clone(handler), argument: name }), input))
             }
-            check_reference(context, &reference, name)?;
-            // An argument that exists and that nobody completes has no suggestions.
-            let nothing = json!({"completion": {"values": [], "total": 0, "hasMore": false}});
-            Ok(Routed::Answer(context.results().seal_object(nothing, context.info.revision)))
+            None if target.has_argument => {
+                // An argument that exists and that nobody completes has no suggestions.
+                let nothing = json!({"completion": {"values": [], "total": 0, "hasMore": false}});
+                Ok(Routed::Answer(context.results().seal_object(nothing, context.info.revision)))
+            }
+            None => {
+                let (noun, key) = (reference.noun(), reference.key());
+                let problem = format!("completion/complete: the {noun} {key} has no argument {name}");
+                Err(RpcError::invalid_params(problem))
+            }
+        }
+    })
+}
+
+/// The prompt or template of an argument.
+struct CompletedFeature {
+    access: Access,
+    /// `true` also where only a provider or a mounted server may know.
+    has_argument: bool,
+}
+
+impl CompletedFeature {
+    /// CMP-03: what does not exist cannot be completed.
+    fn of(context: &RequestContext, reference: &CompletionTarget, argument: &str) -> Option<Self> {
+        let snapshot = &context.snapshot;
+        let (registered, category) = match reference {
+            CompletionTarget::Prompt(name) => {
+                let prompt = snapshot.prompts.get(name);
+                (prompt.map(|prompt| (&prompt.access, prompt.has_argument(argument))), Category::Prompts)
+            }
+            CompletionTarget::Resource(uri) => {
+                let template = snapshot.templates.get(uri);
+                let template =
+                    template.map(|template| (&template.read.access, template.template.variables().contains(&argument)));
+                let resource = || snapshot.resources.get(uri).map(|resource| (&resource.read.access, false));
+                (template.or_else(resource), Category::ResourceTemplates)
+            }
+        };
+        match registered {
+            Some((access, has_argument)) => Some(Self { access: access.clone(), has_argument }),
+            // One whose arguments nobody completes, or a server without completions, has no
+            // suggestions.
+            None => {
+                let is_mounted = match reference {
+                    CompletionTarget::Prompt(name) => snapshot.mount_of_name(Category::Prompts, name).is_some(),
+                    CompletionTarget::Resource(uri) => snapshot.mount_of_uri(uri).is_some(),
+                };
+                let may_be = is_mounted || snapshot.providers(category).next().is_some();
+                may_be.then(|| Self { access: Access::default(), has_argument: true })
+            }
         }
     }
 }
@@ -91,36 +145,8 @@ fn of_mount(
     sent.then(|| mounted::completion(mount, params, member, &own))
 }
 
-/// CMP-03: what does not exist cannot be completed.
-fn check_reference(context: &RequestContext, reference: &CompletionTarget, argument: &str) -> Result<(), RpcError> {
-    let snapshot = &context.snapshot;
-    let (known, has_argument, provided) = match reference {
-        CompletionTarget::Prompt(name) => {
-            let prompt = snapshot.prompts.get(name);
-            let has = prompt.is_some_and(|prompt| prompt.has_argument(argument));
-            (prompt.is_some(), has, snapshot.providers(Category::Prompts).next().is_some())
-        }
-        CompletionTarget::Resource(uri) => {
-            let template = snapshot.templates.get(uri);
-            let has = template.is_some_and(|template| template.template.variables().contains(&argument));
-            let known = template.is_some() || snapshot.resources.get(uri).is_some();
-            (known, has, snapshot.providers(Category::ResourceTemplates).next().is_some())
-        }
-    };
-    let text = match reference {
-        CompletionTarget::Prompt(name) => format!("prompt {name}"),
-        CompletionTarget::Resource(uri) => format!("resource template {uri}"),
-    };
-    // One whose arguments nobody completes, or a server without completions, has no suggestions.
-    let elsewhere = match reference {
-        CompletionTarget::Prompt(name) => snapshot.mount_of_name(Category::Prompts, name).is_some(),
-        CompletionTarget::Resource(uri) => snapshot.mount_of_uri(uri).is_some(),
-    };
-    if has_argument || (!known && (provided || elsewhere)) {
-        return Ok(());
-    }
-    let problem = if known { format!("the {text} has no argument {argument}") } else { format!("unknown {text}") };
-    Err(RpcError::invalid_params(format!("completion/complete: {problem}")))
+fn unknown(reference: &CompletionTarget) -> RpcError {
+    RpcError::invalid_params(format!("completion/complete: unknown {} {}", reference.noun(), reference.key()))
 }
 
 /// An argument that is being completed.

@@ -2,17 +2,18 @@
 //! mounts.
 
 use super::{
+    access,
     merging::MergedPage,
-    pages::{Position, cursor, page_result, read_position, write_page},
+    pages::{self, Position, cursor, page_result, read_position, write_page},
 };
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, Revision, RpcError, project},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Category, RegisteredMount, RegisteredProvider, Snapshot},
+        registry::{Category, ListedPage, RegisteredMount, RegisteredProvider, Snapshot},
         request::{RequestContext, ResultMapper, Routed},
-        result::{ResultWriter, error_of},
+        result::{CacheHints, ResultWriter, error_of},
     },
 };
 use serde::Deserialize;
@@ -59,24 +60,13 @@ fn list(context: &RequestContext, category: Category, params: Option<&RawJson>) 
             Ok(merged(category, Vec::new(), 0, mounts, cursor).route())
         }
         Position::Registered(after) => {
-            let (size, revision) = (context.server().options().page_size, context.info.revision);
-            let page = match category {
-                Category::Tools => snapshot.tools.page(after, size, revision),
-                Category::Resources => snapshot.resources.page(after, size, revision),
-                Category::ResourceTemplates => snapshot.templates.page(after, size, revision),
-                Category::Prompts => snapshot.prompts.page(after, size, revision),
-            };
-            let provider = snapshot.providers(category).next().map(|provider| provider.number);
-            if let (Some(number), 0, true) = (provider, after, page.items.is_empty()) {
-                return ask_provider(context, category, number, None);
+            let next = move |context: &RequestContext, page| registered(context, category, after, page);
+            match category {
+                Category::Tools => access::page(context, &snapshot.tools, after, next),
+                Category::Resources => access::page(context, &snapshot.resources, after, next),
+                Category::ResourceTemplates => access::page(context, &snapshot.templates, after, next),
+                Category::Prompts => access::page(context, &snapshot.prompts, after, next),
             }
-            if page.next.is_none() && provider.is_none() && !snapshot.mounts.is_empty() {
-                let mounts = mounts(snapshot, category).collect();
-                return Ok(merged(category, page.items, page.number, mounts, None).route());
-            }
-            let next = page.next.map(Position::Registered).or(provider.map(|number| Position::Source(number, None)));
-            let next = next.map(|position| cursor(category.member(), &position));
-            Ok(Routed::Answer(page_result(context, category.member(), &page.items, next.as_deref())))
         }
     }
 }
@@ -84,6 +74,22 @@ fn list(context: &RequestContext, category: Category, params: Option<&RawJson>) 
 /// The mounts that have such a list, in the order of registration.
 fn mounts(snapshot: &Snapshot, category: Category) -> impl Iterator<Item = Arc<RegisteredMount>> {
     snapshot.mounts.iter().filter(move |mount| mount.offers().lists.has(category.change())).cloned()
+}
+
+/// A page of what is registered, or the first one of a provider or of mounts where nothing is.
+fn registered(context: &RequestContext, category: Category, after: u64, page: ListedPage) -> Result<Routed, RpcError> {
+    let snapshot = &context.snapshot;
+    let provider = snapshot.providers(category).next().map(|provider| provider.number);
+    if let (Some(number), 0, true) = (provider, after, page.items.is_empty()) {
+        return ask_provider(context, category, number, None);
+    }
+    if page.next.is_none() && provider.is_none() && !snapshot.mounts.is_empty() {
+        let mounts = mounts(snapshot, category).collect();
+        return Ok(merged(category, page.items, page.number, mounts, None).route());
+    }
+    let next = page.next.map(Position::Registered).or(provider.map(|number| Position::Source(number, None)));
+    let next = next.map(|position| cursor(category.member(), &position));
+    Ok(Routed::Answer(page_result(context, category.member(), &page.items, next.as_deref())))
 }
 
 fn merged(
@@ -112,7 +118,8 @@ fn ask_provider(
         None => json!({"list": {}}),
     };
     let input = RawJson::from_value(&body).map_err(|_| RpcError::internal())?;
-    let mapper = ProvidedPage { category, following, method: context.method, provider: Arc::clone(provider) };
+    let (method, provider, hints) = (context.method, Arc::clone(provider), pages::hints(context, category));
+    let mapper = ProvidedPage { category, following, method, provider, hints };
     Ok(Routed::Run(Arc::new(mapper), input))
 }
 
@@ -128,6 +135,7 @@ struct ProvidedPage {
     following: Option<u64>,
     method: &'static str,
     provider: Arc<RegisteredProvider>,
+    hints: CacheHints,
 }
 
 impl ResultMapper for ProvidedPage {
@@ -167,7 +175,9 @@ impl ResultMapper for ProvidedPage {
             None => self.following.map(|number| Position::Source(number, None)),
         };
         let next = next.map(|position| cursor(self.category.member(), &position));
-        Ok(write_page(results, self.category.member(), items.join(",").as_bytes(), next.as_deref(), info.revision))
+        let items = items.join(",");
+        let member = self.category.member();
+        Ok(write_page(results, member, items.as_bytes(), next.as_deref(), &self.hints, info.revision))
     }
 }
 

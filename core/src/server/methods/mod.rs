@@ -1,5 +1,6 @@
 //! The methods of servers: one function each, up to the handler.
 
+mod access;
 mod completion;
 mod discover;
 mod lists;

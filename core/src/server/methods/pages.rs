@@ -2,7 +2,11 @@
 
 use crate::{
     protocol::{RawJson, Revision, RpcError},
-    server::{registry::list_members, request::RequestContext, result::ResultWriter},
+    server::{
+        registry::{Category, list_members},
+        request::RequestContext,
+        result::{CacheHints, CacheScope, ResultWriter},
+    },
 };
 use serde::Deserialize;
 
@@ -61,7 +65,15 @@ fn parse_cursor(member: &str, text: &str) -> Option<Position> {
 
 /// One page of a list.
 pub(super) fn page_result(context: &RequestContext, member: &str, items: &[u8], next: Option<&str>) -> RawJson {
-    write_page(context.results(), member, items, next, context.info.revision)
+    let hints = Category::parse(member).map_or(*context.results().cache(), |category| hints(context, category));
+    write_page(context.results(), member, items, next, &hints, context.info.revision)
+}
+
+/// CCH-13: a list of which callers see different parts is for one of them only, all of its pages
+/// (CCH-10).
+pub(super) fn hints(context: &RequestContext, category: Category) -> CacheHints {
+    let hints = *context.results().cache();
+    if context.snapshot.is_personal(category) { hints.with_scope(CacheScope::Private) } else { hints }
 }
 
 pub(super) fn write_page(
@@ -69,9 +81,10 @@ pub(super) fn write_page(
     member: &str,
     items: &[u8],
     next: Option<&str>,
+    hints: &CacheHints,
     revision: Revision,
 ) -> RawJson {
-    results.seal(list_members(member, items, next, &results.cache().members(), revision), revision)
+    results.seal(list_members(member, items, next, &hints.members(), revision), revision)
 }
 
 #[cfg(test)]

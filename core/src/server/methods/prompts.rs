@@ -1,6 +1,6 @@
 //! `prompts/get`, up to the handler.
 
-use super::{lists, mounted};
+use super::{access, lists, mounted};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError},
@@ -13,7 +13,7 @@ use crate::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     #[derive(Deserialize)]
@@ -38,13 +38,20 @@ pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<
         return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
     };
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
-    let given: Map<String, Value> = arguments
-        .parse()
-        .map_err(|_| RpcError::invalid_params(format!("Prompt {}: arguments must be an object", params.name)))?;
-    if let Some(problem) = prompt.problem(&given) {
-        return Err(RpcError::invalid_params(format!("Prompt {}: {problem}", params.name)));
-    }
-    Ok(Routed::Run(Arc::new(Filling { prompt: Arc::clone(prompt) }), arguments))
+    let filled = Arc::clone(prompt);
+    access::decide(context, &prompt.access, &prompt.name, move |context, is_visible| {
+        if !is_visible {
+            return Err(RpcError::unknown_prompt(&filled.name));
+        }
+        access::check_scopes(context, "prompt", &filled.name, &filled.access.scopes)?;
+        let given: Map<String, Value> = arguments
+            .parse()
+            .map_err(|_| RpcError::invalid_params(format!("Prompt {}: arguments must be an object", filled.name)))?;
+        if let Some(problem) = filled.problem(&given) {
+            return Err(RpcError::invalid_params(format!("Prompt {}: {problem}", filled.name)));
+        }
+        Ok(Routed::Run(Arc::new(Filling { prompt: filled }), arguments))
+    })
 }
 
 /// A prompt that is being filled in.
@@ -59,6 +66,10 @@ impl ResultMapper for Filling {
 
     fn handler(&self) -> &Arc<dyn Handler> {
         &self.prompt.handler
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.prompt.access.timeout
     }
 
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {

@@ -1,19 +1,19 @@
 //! `resources/read` and subscriptions to single resources, up to the handler.
 
-use super::{lists, mounted};
+use super::{access, lists, mounted};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError, uri},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Category, ListSet, ReadInfo, Snapshot},
+        registry::{Access, Category, ListSet, Listed, ReadInfo, RegisteredTemplate, Snapshot},
         request::{RequestContext, ResultMapper, Routed},
         result::{CacheHints, ReadOf, ResultWriter, render_read},
     },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 /// `resources/read`: a registered resource, else the first template that matches, else what a
 /// provider knows.
@@ -22,12 +22,14 @@ pub(super) fn read(context: &RequestContext, params: Option<&RawJson>) -> Result
     // RES-12: a path that climbs is refused before anyone opens it.
     uri::check_traversal(&uri).map_err(|problem| RpcError::invalid_params(format!("resources/read: {problem}")))?;
     let snapshot = &context.snapshot;
-    let run = |read: &Arc<ReadInfo>, input: &Value| {
-        let mapper = ResourceRead { uri: uri.to_string(), read: Arc::clone(read), provider: None };
-        RawJson::from_value(input).map(|input| Routed::Run(Arc::new(mapper), input)).map_err(|_| RpcError::internal())
-    };
     if let Some(resource) = snapshot.resources.get(&uri) {
-        return run(&resource.read, &json!({"uri": uri}));
+        let (read, uri) = (Arc::clone(&resource.read), uri.into_owned());
+        return access::decide(context, &resource.read.access, resource.key(), move |context, is_visible| {
+            match is_visible {
+                true => run(context, &read, &uri, &json!({"uri": uri})),
+                false => Err(RpcError::resource_not_found(&uri, context.info.revision)),
+            }
+        });
     }
     if let Some(file) = snapshot.skill_file(&uri) {
         let read = ReadOf { uri: &uri, mime_type: None, cache: file.cache() };
@@ -35,17 +37,35 @@ pub(super) fn read(context: &RequestContext, params: Option<&RawJson>) -> Result
         let rendered = render_read(context.results(), &read, context.info.revision, Outcome::Content(contents));
         return rendered.map(Routed::Answer);
     }
-    for template in snapshot.templates.iter() {
-        if let Some(variables) = template.template.matches(&uri) {
-            return run(&template.read, &json!({"uri": uri, "variables": variables}));
+    read_by_template(context, raw, &uri, 0)
+}
+
+/// Reads by the first template from a position on that matches and that the caller sees, or else by
+/// a mounted server or a provider.
+fn read_by_template(context: &RequestContext, raw: &RawJson, uri: &str, from: usize) -> Result<Routed, RpcError> {
+    let matching = |(position, template): (usize, &Arc<RegisteredTemplate>)| {
+        Some((position, Arc::clone(template), template.matches(uri)?))
+    };
+    let found = context.snapshot.templates.iter().enumerate().skip(from).find_map(matching);
+    let Some((position, template, variables)) = found else {
+        if let Some(routed) = mounted::by_uri(&context.snapshot, uri, raw) {
+            return routed;
         }
-    }
-    if let Some(routed) = mounted::by_uri(snapshot, &uri, raw) {
-        return routed;
-    }
-    let mapper = ResourceRead::provided(0, &uri, snapshot)
-        .ok_or_else(|| RpcError::resource_not_found(&uri, context.info.revision))?;
-    Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?))
+        let mapper = ResourceRead::provided(0, uri, &context.snapshot)
+            .ok_or_else(|| RpcError::resource_not_found(uri, context.info.revision))?;
+        return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
+    };
+    let (read, raw, uri) = (Arc::clone(&template.read), raw.clone(), uri.to_owned());
+    access::decide(context, &template.read.access, template.key(), move |context, is_visible| match is_visible {
+        true => run(context, &read, &uri, &json!({"uri": uri, "variables": variables})),
+        false => read_by_template(context, &raw, &uri, position + 1),
+    })
+}
+
+fn run(context: &RequestContext, read: &Arc<ReadInfo>, uri: &str, input: &Value) -> Result<Routed, RpcError> {
+    access::check_scopes(context, "resource", uri, &read.access.scopes)?;
+    let mapper = ResourceRead { uri: uri.to_owned(), read: Arc::clone(read), provider: None };
+    RawJson::from_value(input).map(|input| Routed::Run(Arc::new(mapper), input)).map_err(|_| RpcError::internal())
 }
 
 /// `resources/subscribe` (RES-04).
@@ -55,11 +75,24 @@ pub(super) fn subscribe(context: &RequestContext, params: Option<&RawJson>) -> R
     if !context.snapshot.may_have(&uri) {
         return Err(RpcError::resource_not_found(&uri, context.info.revision));
     }
+    // The resources of a provider or a remote server are only known when they are read.
+    let access = context.snapshot.readable(&uri).map(|read| read.access.clone()).unwrap_or_default();
+    let (scopes, name) = (access.scopes.clone(), uri.into_owned());
+    let uri = name.clone();
+    access::decide(context, &access, &name, move |context, is_visible| {
+        if !is_visible {
+            return Err(RpcError::resource_not_found(&uri, context.info.revision));
+        }
+        access::check_scopes(context, "resource", &uri, &scopes)?;
+        subscribed(context, uri)
+    })
+}
+
+fn subscribed(context: &RequestContext, uri: String) -> Result<Routed, RpcError> {
     let Some(watching) = context.snapshot.watch(&uri) else {
         context.connection.subscribe_to_resource(&uri)?;
         return Ok(Routed::Answer(RawJson::empty_object()));
     };
-    let uri = uri.into_owned();
     Ok(Routed::Deferred(Box::new(move |context, responder| {
         let context = Arc::clone(context);
         let runtime = Arc::clone(context.connection.runtime());
@@ -110,7 +143,8 @@ struct ResourceRead {
 impl ResourceRead {
     fn provided(index: usize, uri: &str, snapshot: &Snapshot) -> Option<Self> {
         let provider = snapshot.providers(Category::Resources).nth(index)?;
-        let read = ReadInfo { mime_type: None, cache: CacheHints::default(), handler: Arc::clone(&provider.handler) };
+        let (cache, access) = (CacheHints::default(), Access::default());
+        let read = ReadInfo { mime_type: None, cache, access, handler: Arc::clone(&provider.handler) };
         Some(Self { uri: uri.to_owned(), read: Arc::new(read), provider: Some(index) })
     }
 }
@@ -124,11 +158,16 @@ impl ResultMapper for ResourceRead {
         &self.read.handler
     }
 
+    fn timeout(&self) -> Option<Duration> {
+        self.read.access.timeout
+    }
+
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
         if self.provider.is_some() && outcome.is_null() {
             return Err(RpcError::resource_not_found(&self.uri, info.revision));
         }
-        let read = ReadOf { uri: &self.uri, mime_type: self.read.mime_type.as_deref(), cache: &self.read.cache };
+        let cache = self.read.hints();
+        let read = ReadOf { uri: &self.uri, mime_type: self.read.mime_type.as_deref(), cache: &cache };
         render_read(results, &read, info.revision, outcome)
     }
 

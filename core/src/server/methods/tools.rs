@@ -1,6 +1,6 @@
 //! `tools/call`, up to the handler.
 
-use super::{lists, mounted};
+use super::{access, lists, mounted};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RevisionFeature, RpcError},
@@ -11,12 +11,12 @@ use crate::{
         result::{ResultWriter, ToolOf, invalid_arguments, render_tool, tool_error},
     },
 };
-use serde_json::{Value, json};
-use std::sync::Arc;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
 
 /// `tools/call`
 pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    let (info, snapshot) = (&context.info, &context.snapshot);
+    let snapshot = &context.snapshot;
     if !snapshot.offered().has(ListSet::TOOLS) {
         return Err(RpcError::method_not_found(context.method));
     }
@@ -31,9 +31,26 @@ pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result
         return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
     };
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
+    if tool.access.visible.is_none() {
+        return call_registered(context, tool, raw, arguments);
+    }
+    let (called, raw) = (Arc::clone(tool), raw.clone());
+    access::decide(context, &tool.access, &tool.name, move |context, is_visible| match is_visible {
+        true => call_registered(context, &called, &raw, arguments),
+        false => Err(unknown(&called.name)),
+    })
+}
+
+fn call_registered(
+    context: &RequestContext,
+    tool: &Arc<RegisteredTool>,
+    raw: &RawJson,
+    arguments: RawJson,
+) -> Result<Routed, RpcError> {
+    let info = &context.info;
     let value: Value =
         arguments.read().map_err(|problem| RpcError::invalid_params(invalid_arguments(&tool.name, &problem)))?;
-    check_scopes(context, tool)?;
+    access::check_scopes(context, "tool", &tool.name, &tool.access.scopes)?;
     check_capabilities(tool, info)?;
     match tool.input.validate(&value).map_err(|problem| invalid_arguments(&tool.name, &problem)) {
         Ok(()) => {
@@ -48,16 +65,6 @@ pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result
         }
         Err(problem) => Err(RpcError::invalid_params(problem)),
     }
-}
-
-/// AUS-10: the transport has checked the tool that the request names; middleware may have made
-/// another of it.
-fn check_scopes(context: &RequestContext, tool: &RegisteredTool) -> Result<(), RpcError> {
-    if tool.scopes.is_empty() || context.reply.grants(&tool.scopes) {
-        return Ok(());
-    }
-    let text = format!("The tool {} needs the scopes {}", tool.name, tool.scopes.join(" "));
-    Err(RpcError::invalid_request(text).with_data(json!({"error": "insufficient_scope"})))
 }
 
 /// DISC-15: what the tool needs of the client must be declared.
@@ -96,6 +103,10 @@ impl ResultMapper for Calling {
 
     fn handler(&self) -> &Arc<dyn Handler> {
         &self.0.handler
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.0.access.timeout
     }
 
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {

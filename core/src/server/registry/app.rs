@@ -46,8 +46,7 @@ pub(in crate::server) fn interface_of(tool: &Value) -> Result<Option<String>, St
 mod tests {
     use super::*;
     use crate::server::{
-        Call, Category, ProviderDefinition, RegistryKey, ResourceDefinition, ResourceTemplateDefinition, Server,
-        ToolDefinition,
+        Call, Category, ProviderDefinition, ResourceDefinition, ResourceTemplateDefinition, Server, ToolDefinition,
     };
     use serde_json::json;
 
@@ -69,11 +68,11 @@ mod tests {
         let server = Server::builder("s", "1").add_tool(tool("a", "ui://a")).add_tool(tool("b", "ui://b/x")).build();
         assert_eq!(server.snapshot().missing_interfaces(), [("a", "ui://a"), ("b", "ui://b/x")]);
         let page = json!({"uri": "ui://a", "name": "a", "mimeType": MIME_TYPE});
-        server.add_resource(ResourceDefinition::new(page, drop::<Call>)).unwrap();
+        let page = server.add_resource(ResourceDefinition::new(page, drop::<Call>)).unwrap();
         let pages = json!({"uriTemplate": "ui://b/{page}", "name": "b", "mimeType": MIME_TYPE});
         server.add_resource_template(ResourceTemplateDefinition::new(pages, drop::<Call>)).unwrap();
         assert_eq!(server.snapshot().missing_interfaces(), []);
-        server.remove(&RegistryKey::Item(Category::Resources, "ui://a".into()));
+        page.remove();
         assert_eq!(server.snapshot().missing_interfaces(), [("a", "ui://a")]);
         server.add_provider(ProviderDefinition::new(Category::Resources, drop::<Call>)).unwrap();
         assert_eq!(server.snapshot().missing_interfaces(), [], "it may serve anything");

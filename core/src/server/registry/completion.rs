@@ -28,6 +28,21 @@ impl CompletionTarget {
             _ => Err("ref.type must be ref/prompt or ref/resource"),
         }
     }
+
+    /// The name of the prompt, or the URI.
+    pub(in crate::server) fn key(&self) -> &str {
+        match self {
+            Self::Prompt(name) => name,
+            Self::Resource(uri) => uri,
+        }
+    }
+
+    pub(in crate::server) fn noun(&self) -> &'static str {
+        match self {
+            Self::Prompt(_) => "prompt",
+            Self::Resource(_) => "resource template",
+        }
+    }
 }
 
 /// A completion to register. Calls of its handler get
@@ -64,8 +79,17 @@ impl CompletionDefinition {
 
     pub(in crate::server) fn taken(&self) -> RegisterError {
         RegisterError(format!(
-            "A completion of the argument {} of {:?} is already registered",
-            self.argument, self.reference
+            "A completion of the argument {} of the {} {} is already registered",
+            self.argument,
+            self.reference.noun(),
+            self.reference.key()
         ))
     }
+}
+
+/// A completion that is registered.
+#[derive(Clone)]
+pub(in crate::server) struct RegisteredCompletion {
+    pub(in crate::server) id: u64,
+    pub(in crate::server) handler: Arc<dyn Handler>,
 }

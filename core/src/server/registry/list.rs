@@ -1,6 +1,6 @@
 //! One list of a server: in the order of registration, by key, and page by page.
 
-use super::error::RegisterError;
+use super::{access::Access, duplicate::OnDuplicate, error::RegisterError};
 use crate::protocol::{RawJson, Revision, RevisionFeature};
 use serde_json::Value;
 use std::{
@@ -19,6 +19,8 @@ pub(crate) trait Listed {
     fn key(&self) -> &str;
     /// The descriptor for lists.
     fn descriptor(&self) -> &Descriptor;
+    /// The conditions under which it is seen and called.
+    fn access(&self) -> &Access;
 }
 
 /// A descriptor as it was given, and its JSON for each revision, made when first listed.
@@ -54,19 +56,35 @@ pub(crate) struct List<T> {
     last: u64,
     /// The first page for each revision: what nearly every list request asks for.
     first_page: [OnceLock<ListedPage>; Revision::ALL.len()],
+    /// `true` if callers may see different parts of it.
+    is_personal: OnceLock<bool>,
 }
 
-/// An item and the number of its registration: they count up in this list alone, so that cursors
-/// say the same to every instance of a server, whatever else it does (PAG-05).
+/// An item and the number of its place: places count up in this list alone, so that cursors say the
+/// same to every instance of a server, whatever else it does (PAG-05).
 struct Numbered<T> {
     number: u64,
+    /// The id of its registration, which nothing else of the server has.
+    id: u64,
     item: Arc<T>,
+    /// `false`: it keeps its place and its name, and nobody sees it.
+    is_enabled: bool,
 }
 
 impl<T> Clone for Numbered<T> {
     fn clone(&self) -> Self {
-        Self { number: self.number, item: Arc::clone(&self.item) }
+        Self { item: Arc::clone(&self.item), ..*self }
     }
+}
+
+/// An item that a list may show to a caller.
+#[derive(Clone)]
+pub(crate) struct ListCandidate {
+    pub(in crate::server) number: u64,
+    pub(in crate::server) key: String,
+    pub(in crate::server) access: Access,
+    /// Its descriptor in the words of the revision.
+    pub(in crate::server) text: RawJson,
 }
 
 /// The items of one page, joined by commas, and where the next begins.
@@ -80,40 +98,99 @@ pub(crate) struct ListedPage {
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), by_key: HashMap::new(), last: 0, first_page: Default::default() }
+        Self {
+            items: Vec::new(),
+            by_key: HashMap::new(),
+            last: 0,
+            first_page: Default::default(),
+            is_personal: OnceLock::new(),
+        }
     }
 }
 
 impl<T: Listed> List<T> {
-    pub(in crate::server) fn with(&self, item: T) -> Result<Self, RegisterError> {
-        self.with_shared(&Arc::new(item))
-    }
-
-    pub(in crate::server) fn with_shared(&self, item: &Arc<T>) -> Result<Self, RegisterError> {
-        if self.by_key.contains_key(item.key()) {
-            return Err(RegisterError(format!("{} named {:?} is already registered", T::NOUN, item.key())));
+    /// The list with one more item, or with another in the place of the one of that key.
+    pub(in crate::server) fn with(
+        &self,
+        id: u64,
+        item: Arc<T>,
+        on_duplicate: OnDuplicate,
+    ) -> Result<Self, RegisterError> {
+        let mut next = self.edited();
+        match next.by_key.get(item.key()) {
+            Some(_) if on_duplicate == OnDuplicate::Error => return Err(taken(&*item)),
+            Some(&position) => {
+                let number = next.items[position].number;
+                next.items[position] = Numbered { number, id, item, is_enabled: true };
+            }
+            None => {
+                next.last += 1;
+                next.by_key.insert(item.key().into(), next.items.len());
+                next.items.push(Numbered { number: next.last, id, item, is_enabled: true });
+            }
         }
-        let last = self.last + 1;
-        let (mut items, mut by_key) = (self.items.clone(), self.by_key.clone());
-        by_key.insert(item.key().into(), items.len());
-        items.push(Numbered { number: last, item: Arc::clone(item) });
-        Ok(Self { items, by_key, last, first_page: Default::default() })
+        Ok(next)
     }
 
-    pub(in crate::server) fn without(&self, key: &str) -> Option<Self> {
-        let (mut items, mut by_key) = (self.items.clone(), self.by_key.clone());
-        let position = by_key.remove(key)?;
-        items.remove(position);
-        by_key.values_mut().filter(|later| **later > position).for_each(|later| *later -= 1);
-        Some(Self { items, by_key, last: self.last, first_page: Default::default() })
+    /// The list with another item in the place of the one of that registration, which may have
+    /// another key. `None`: it is not there.
+    pub(in crate::server) fn changed(&self, id: u64, item: Arc<T>) -> Option<Result<Self, RegisterError>> {
+        let position = self.position(id)?;
+        let mut next = self.edited();
+        next.by_key.remove(self.items[position].item.key());
+        if next.by_key.contains_key(item.key()) {
+            return Some(Err(taken(&*item)));
+        }
+        next.by_key.insert(item.key().into(), position);
+        next.items[position].item = item;
+        Some(Ok(next))
+    }
+
+    /// The list with the item of that registration shown or hidden. `None`: it is not there.
+    pub(in crate::server) fn enabled(&self, id: u64, is_enabled: bool) -> Option<Self> {
+        let position = self.position(id)?;
+        let mut next = self.edited();
+        next.items[position].is_enabled = is_enabled;
+        Some(next)
+    }
+
+    /// The list without the item of that registration. `None`: it is not there.
+    pub(in crate::server) fn without(&self, id: u64) -> Option<Self> {
+        let position = self.position(id)?;
+        let mut next = self.edited();
+        let gone = next.items.remove(position);
+        next.by_key.remove(gone.item.key());
+        next.by_key.values_mut().filter(|later| **later > position).for_each(|later| *later -= 1);
+        Some(next)
+    }
+
+    /// A copy to change.
+    fn edited(&self) -> Self {
+        let (items, by_key) = (self.items.clone(), self.by_key.clone());
+        Self { items, by_key, last: self.last, ..Self::default() }
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        self.items.iter().position(|numbered| numbered.id == id)
+    }
+
+    /// The item of a registration, whether or not it is enabled.
+    pub(in crate::server) fn registered(&self, id: u64) -> Option<&Arc<T>> {
+        self.position(id).map(|position| &self.items[position].item)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.items.iter().map(|numbered| &numbered.item)
+        self.items.iter().filter(|numbered| numbered.is_enabled).map(|numbered| &numbered.item)
+    }
+
+    /// The registration of the item of that key, which may be disabled.
+    pub(in crate::server) fn id(&self, key: &str) -> Option<u64> {
+        self.by_key.get(key).map(|position| self.items[*position].id)
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&Arc<T>> {
-        self.by_key.get(key).map(|position| &self.items[*position].item)
+        let numbered = self.by_key.get(key).map(|position| &self.items[*position])?;
+        numbered.is_enabled.then_some(&numbered.item)
     }
 
     /// The page that follows the item with the number `after` (0: the first page).
@@ -124,15 +201,37 @@ impl<T: Listed> List<T> {
         }
     }
 
+    /// Returns whether callers may see different parts of the list.
+    pub(crate) fn is_personal(&self) -> bool {
+        *self.is_personal.get_or_init(|| self.iter().any(|item| item.access().is_personal()))
+    }
+
+    /// The items after the one with that number, for a list of which callers see different parts.
+    pub(crate) fn candidates(&self, after: u64, revision: Revision) -> Vec<ListCandidate> {
+        let start = self.items.partition_point(|item| item.number <= after);
+        let rest = self.items[start..].iter().filter(|numbered| numbered.is_enabled);
+        rest.map(|Numbered { number, item, .. }| ListCandidate {
+            number: *number,
+            key: item.key().to_owned(),
+            access: item.access().clone(),
+            text: item.descriptor().rendered(revision).clone(),
+        })
+        .collect()
+    }
+
     fn write_page(&self, after: u64, size: usize, revision: Revision) -> ListedPage {
         let start = self.items.partition_point(|item| item.number <= after);
-        let end = start.saturating_add(size.max(1)).min(self.items.len());
-        let page = &self.items[start..end];
+        let mut rest = self.items[start..].iter().filter(|numbered| numbered.is_enabled);
+        let page: Vec<_> = rest.by_ref().take(size.max(1)).collect();
         let texts: Vec<_> =
             page.iter().map(|numbered| numbered.item.descriptor().rendered(revision).as_bytes()).collect();
-        let next = page.last().filter(|_| end < self.items.len()).map(|last| last.number);
+        let next = page.last().filter(|_| rest.next().is_some()).map(|last| last.number);
         ListedPage { items: texts.join(&b","[..]), number: page.len(), next }
     }
+}
+
+fn taken<T: Listed>(item: &T) -> RegisterError {
+    RegisterError(format!("{} named {:?} is already registered", T::NOUN, item.key()))
 }
 
 /// The members of a list's result.

@@ -1,8 +1,10 @@
 //! The registry: the features that a server has, and how they are registered.
 
+mod access;
 mod app;
 mod category;
 mod completion;
+mod duplicate;
 mod error;
 mod hook;
 mod list;
@@ -15,19 +17,20 @@ mod tool;
 
 pub use category::Category;
 pub use completion::{CompletionDefinition, CompletionTarget};
+pub use duplicate::OnDuplicate;
 pub use error::RegisterError;
 pub use hook::{MiddlewareDefinition, ProviderDefinition};
 pub use prompt::PromptDefinition;
 pub use resource::{ResourceDefinition, ResourceTemplateDefinition};
 pub use skill::{SkillDefinition, SkillFile};
-pub use snapshot::RegistryKey;
 pub use tool::{TaskSupport, ToolDefinition};
 
+pub(super) use access::Access;
 pub(super) use category::ListSet;
 pub(super) use hook::{RegisteredMiddleware, RegisteredProvider};
-pub(super) use list::{Listed, list_members};
+pub(super) use list::{List, ListCandidate, Listed, ListedPage, list_members};
 pub(super) use mount::{LocalServer, MountSource, RegisteredMount};
 pub(super) use prompt::RegisteredPrompt;
-pub(super) use resource::ReadInfo;
-pub(super) use snapshot::{Addition, Snapshot};
+pub(super) use resource::{ReadInfo, RegisteredTemplate};
+pub(super) use snapshot::{Addition, Edited, Snapshot};
 pub(super) use tool::RegisteredTool;

@@ -3,6 +3,8 @@
 use super::{
     category::{Category, ListSet},
     error::RegisterError,
+    prompt::RegisteredPrompt,
+    resource::ReadInfo,
     snapshot::Snapshot,
     tool::RegisteredTool,
 };
@@ -134,6 +136,27 @@ impl Snapshot {
         }
         let (mount, own) = self.mount_of_name(Category::Tools, name)?;
         mount.snapshot()?.tool(&own)
+    }
+
+    /// The prompt of a name, where it is registered: here or in a server that is mounted.
+    pub(in crate::server) fn prompt(&self, name: &str) -> Option<Arc<RegisteredPrompt>> {
+        if let Some(prompt) = self.prompts.get(name) {
+            return Some(Arc::clone(prompt));
+        }
+        let (mount, own) = self.mount_of_name(Category::Prompts, name)?;
+        mount.snapshot()?.prompt(&own)
+    }
+
+    /// The resource of a URI or the first template that matches, where it is registered: here or in
+    /// a server that is mounted.
+    pub(in crate::server) fn readable(&self, uri: &str) -> Option<Arc<ReadInfo>> {
+        let registered = self.resources.get(uri).map(|resource| &resource.read);
+        let by_template = || self.templates.iter().find(|template| template.matches(uri).is_some());
+        if let Some(read) = registered.or_else(|| by_template().map(|template| &template.read)) {
+            return Some(Arc::clone(read));
+        }
+        let (mount, own) = self.mount_of_uri(uri)?;
+        mount.snapshot()?.readable(&own)
     }
 
     /// Watches a resource of a remote server, if it is one.

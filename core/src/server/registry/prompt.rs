@@ -1,6 +1,7 @@
 //! Prompts: how they are registered, and what is known of them then.
 
 use super::{
+    access::{Access, access_setters},
     error::RegisterError,
     list::{Descriptor, Listed},
 };
@@ -20,6 +21,7 @@ use std::sync::Arc;
 #[must_use = "a prompt does nothing until it is added to a server"]
 pub struct PromptDefinition {
     descriptor: Value,
+    access: Access,
     handler: Arc<dyn Handler>,
 }
 
@@ -27,7 +29,7 @@ impl PromptDefinition {
     /// A prompt from its descriptor, a Prompt object with `name`. Calls of the handler get the
     /// arguments object.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
-        Self { descriptor, handler: Arc::new(handler) }
+        Self { descriptor, access: Access::default(), handler: Arc::new(handler) }
     }
 
     /// Adds or replaces a member of the descriptor, such as `title`.
@@ -36,8 +38,10 @@ impl PromptDefinition {
         self
     }
 
+    access_setters!();
+
     pub(in crate::server) fn compile(self) -> Result<RegisteredPrompt, RegisterError> {
-        let Self { descriptor, handler } = self;
+        let Self { descriptor, access, handler } = self;
         let name = match descriptor.get("name").and_then(Value::as_str) {
             Some("") | None => return Err(RegisterError("A prompt needs the string member name".into())),
             Some(name) => name.to_owned(),
@@ -50,8 +54,9 @@ impl PromptDefinition {
                 return Err(RegisterError(format!("Prompt {name}: the argument {} is there twice", argument.name)));
             }
         }
+        access.check().map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_prompt);
-        Ok(RegisteredPrompt { name, descriptor, arguments, handler })
+        Ok(RegisteredPrompt { name, descriptor, arguments, access, handler })
     }
 }
 
@@ -60,10 +65,16 @@ pub(crate) struct RegisteredPrompt {
     pub(in crate::server) name: String,
     descriptor: Descriptor,
     arguments: Vec<PromptArgument>,
+    pub(in crate::server) access: Access,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
 impl RegisteredPrompt {
+    pub(in crate::server) fn definition(&self) -> PromptDefinition {
+        let (descriptor, access) = (self.descriptor.value().clone(), self.access.clone());
+        PromptDefinition { descriptor, access, handler: Arc::clone(&self.handler) }
+    }
+
     /// The problem of invalid arguments (PRM-05).
     pub(in crate::server) fn problem(&self, arguments: &Map<String, Value>) -> Option<String> {
         let missing =
@@ -104,5 +115,9 @@ impl Listed for RegisteredPrompt {
 
     fn descriptor(&self) -> &Descriptor {
         &self.descriptor
+    }
+
+    fn access(&self) -> &Access {
+        &self.access
     }
 }

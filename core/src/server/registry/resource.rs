@@ -1,6 +1,7 @@
 //! Resources and resource templates: how they are registered, and what is known of them then.
 
 use super::{
+    access::{Access, access_setters},
     app,
     error::RegisterError,
     list::{Descriptor, Listed},
@@ -12,9 +13,12 @@ use crate::{
         project,
         schema::Invalid,
         uri,
-        uri_template::UriTemplate,
+        uri_template::{UriTemplate, UriVariables},
     },
-    server::{handlers::Handler, result::CacheHints},
+    server::{
+        handlers::Handler,
+        result::{CacheHints, CacheScope},
+    },
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,6 +30,7 @@ use std::sync::Arc;
 pub struct ResourceDefinition {
     descriptor: Value,
     cache: CacheHints,
+    access: Access,
     handler: Arc<dyn Handler>,
 }
 
@@ -35,6 +40,8 @@ pub struct ResourceDefinition {
 pub struct ResourceTemplateDefinition {
     descriptor: Value,
     cache: CacheHints,
+    access: Access,
+    unsafe_paths: bool,
     handler: Arc<dyn Handler>,
 }
 
@@ -42,7 +49,7 @@ impl ResourceDefinition {
     /// A resource from its descriptor, a Resource object with `uri` and `name`. Calls of the
     /// handler get `{"uri": …}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
-        Self { descriptor, cache: CacheHints::default(), handler: Arc::new(handler) }
+        Self { descriptor, cache: CacheHints::default(), access: Access::default(), handler: Arc::new(handler) }
     }
 
     /// Adds or replaces a member of the descriptor, such as `title` or `mimeType`.
@@ -57,8 +64,10 @@ impl ResourceDefinition {
         self
     }
 
+    access_setters!();
+
     pub(in crate::server) fn compile(self) -> Result<RegisteredResource, RegisterError> {
-        let Self { descriptor, cache, handler } = self;
+        let Self { descriptor, cache, access, handler } = self;
         let uri_text = member(&descriptor, "A resource", "uri")?;
         uri::check(&uri_text).map_err(|problem| RegisterError(format!("Resource {uri_text}: uri: {problem}")))?;
         Resource::deserialize(&descriptor)
@@ -67,9 +76,14 @@ impl ResourceDefinition {
             .map_err(|error| RegisterError(format!("Resource {uri_text}: annotations: {error}")))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
         app::check_resource(&uri_text, mime_type.as_deref())
+            .and_then(|()| access.check())
             .map_err(|problem| RegisterError(format!("Resource {uri_text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource);
-        Ok(RegisteredResource { uri: uri_text, descriptor, read: Arc::new(ReadInfo { mime_type, cache, handler }) })
+        Ok(RegisteredResource {
+            uri: uri_text,
+            descriptor,
+            read: Arc::new(ReadInfo { mime_type, cache, access, handler }),
+        })
     }
 }
 
@@ -77,7 +91,8 @@ impl ResourceTemplateDefinition {
     /// A template from its descriptor, a ResourceTemplate object with `uriTemplate` (RFC 6570) and
     /// `name`. Calls of the handler get `{"uri": …, "variables": {…}}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
-        Self { descriptor, cache: CacheHints::default(), handler: Arc::new(handler) }
+        let (cache, access) = (CacheHints::default(), Access::default());
+        Self { descriptor, cache, access, unsafe_paths: false, handler: Arc::new(handler) }
     }
 
     /// Adds or replaces a member of the descriptor, such as `title` or `mimeType`.
@@ -92,8 +107,18 @@ impl ResourceTemplateDefinition {
         self
     }
 
+    /// Values of variables may lead out of a folder that they are appended to. Otherwise a URI is
+    /// not found (RES-12) if a value, decoded, has a segment `..` or a NUL, or begins like an
+    /// absolute path: [`UriTemplate::has_unsafe_path`].
+    pub fn unsafe_paths(mut self, unsafe_paths: bool) -> Self {
+        self.unsafe_paths = unsafe_paths;
+        self
+    }
+
+    access_setters!();
+
     pub(in crate::server) fn compile(self) -> Result<RegisteredTemplate, RegisterError> {
-        let Self { descriptor, cache, handler } = self;
+        let Self { descriptor, cache, access, unsafe_paths, handler } = self;
         let text = member(&descriptor, "A resource template", "uriTemplate")?;
         let wrong = |what: &str, error: &dyn std::fmt::Display| {
             RegisterError(format!("Resource template {text}: {what}: {error}"))
@@ -103,10 +128,11 @@ impl ResourceTemplateDefinition {
         check_annotated(&descriptor).map_err(|error| wrong("annotations", &error))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
         app::check_resource(&text, mime_type.as_deref())
+            .and_then(|()| access.check())
             .map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource_template);
-        let read = Arc::new(ReadInfo { mime_type, cache, handler });
-        Ok(RegisteredTemplate { text, descriptor, template, read })
+        let read = Arc::new(ReadInfo { mime_type, cache, access, handler });
+        Ok(RegisteredTemplate { text, descriptor, template, unsafe_paths, read })
     }
 }
 
@@ -126,7 +152,15 @@ fn member(descriptor: &Value, what: &str, name: &str) -> Result<String, Register
 pub(in crate::server) struct ReadInfo {
     pub(in crate::server) mime_type: Option<String>,
     pub(in crate::server) cache: CacheHints,
+    pub(in crate::server) access: Access,
     pub(in crate::server) handler: Arc<dyn Handler>,
+}
+
+impl ReadInfo {
+    /// CCH-13: contents that not every caller may read are for one of them only.
+    pub(in crate::server) fn hints(&self) -> CacheHints {
+        if self.access.is_personal() { self.cache.with_scope(CacheScope::Private) } else { self.cache }
+    }
 }
 
 /// A resource that is offered.
@@ -134,6 +168,14 @@ pub(crate) struct RegisteredResource {
     uri: String,
     descriptor: Descriptor,
     pub(in crate::server) read: Arc<ReadInfo>,
+}
+
+impl RegisteredResource {
+    pub(in crate::server) fn definition(&self) -> ResourceDefinition {
+        let (descriptor, read) = (self.descriptor.value().clone(), &self.read);
+        let (cache, access, handler) = (read.cache, read.access.clone(), Arc::clone(&read.handler));
+        ResourceDefinition { descriptor, cache, access, handler }
+    }
 }
 
 impl Listed for RegisteredResource {
@@ -147,6 +189,10 @@ impl Listed for RegisteredResource {
     fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
+
+    fn access(&self) -> &Access {
+        &self.read.access
+    }
 }
 
 /// A resource template that is offered.
@@ -154,7 +200,22 @@ pub(crate) struct RegisteredTemplate {
     text: String,
     descriptor: Descriptor,
     pub(in crate::server) template: UriTemplate,
+    unsafe_paths: bool,
     pub(in crate::server) read: Arc<ReadInfo>,
+}
+
+impl RegisteredTemplate {
+    pub(in crate::server) fn definition(&self) -> ResourceTemplateDefinition {
+        let (descriptor, read, unsafe_paths) = (self.descriptor.value().clone(), &self.read, self.unsafe_paths);
+        let (cache, access, handler) = (read.cache, read.access.clone(), Arc::clone(&read.handler));
+        ResourceTemplateDefinition { descriptor, cache, access, unsafe_paths, handler }
+    }
+
+    /// The variables of a URI that is one of the template's.
+    pub(in crate::server) fn matches(&self, uri: &str) -> Option<UriVariables> {
+        let values = self.template.matches(uri)?;
+        (self.unsafe_paths || !self.template.has_unsafe_path(&values)).then_some(values)
+    }
 }
 
 impl Listed for RegisteredTemplate {
@@ -167,5 +228,9 @@ impl Listed for RegisteredTemplate {
 
     fn descriptor(&self) -> &Descriptor {
         &self.descriptor
+    }
+
+    fn access(&self) -> &Access {
+        &self.read.access
     }
 }

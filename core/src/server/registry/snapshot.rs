@@ -3,7 +3,8 @@
 
 use super::{
     category::{Category, ListSet},
-    completion::{CompletionDefinition, CompletionTarget},
+    completion::{CompletionDefinition, CompletionTarget, RegisteredCompletion},
+    duplicate::OnDuplicate,
     error::RegisterError,
     hook::{ProviderDefinition, RegisteredMiddleware, RegisteredProvider},
     list::{List, Listed},
@@ -24,7 +25,7 @@ pub(crate) struct Snapshot {
     pub(in crate::server) templates: Arc<List<RegisteredTemplate>>,
     pub(in crate::server) prompts: Arc<List<RegisteredPrompt>>,
     pub(in crate::server) skills: Arc<List<RegisteredSkill>>,
-    completions: Arc<HashMap<(CompletionTarget, String), Arc<dyn Handler>>>,
+    completions: Arc<HashMap<(CompletionTarget, String), RegisteredCompletion>>,
     pub(super) providers: Arc<Vec<(Category, Arc<RegisteredProvider>)>>,
     pub(in crate::server) middlewares: Arc<Vec<Arc<RegisteredMiddleware>>>,
     pub(in crate::server) mounts: Arc<Vec<Arc<RegisteredMount>>>,
@@ -40,30 +41,19 @@ pub(crate) struct Snapshot {
 
 /// One feature to put into the registry.
 pub(in crate::server) enum Addition {
-    Tool(RegisteredTool),
-    Resource(RegisteredResource),
-    Template(RegisteredTemplate),
-    Prompt(RegisteredPrompt),
-    Skill(RegisteredSkill),
+    Tool(Arc<RegisteredTool>),
+    Resource(Arc<RegisteredResource>),
+    Template(Arc<RegisteredTemplate>),
+    Prompt(Arc<RegisteredPrompt>),
+    Skill(Arc<RegisteredSkill>),
     Completion(CompletionDefinition),
-    Provider(ProviderDefinition, u64),
+    Provider(ProviderDefinition),
     Middleware(RegisteredMiddleware),
     Mount(RegisteredMount),
 }
 
-/// Names one feature in the registry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RegistryKey {
-    /// The feature of that category with that name, URI or URI template.
-    Item(Category, String),
-    /// The skill with that URI of its `SKILL.md`.
-    Skill(String),
-    /// The completion of an argument.
-    Completion(CompletionTarget, String),
-    /// A provider, middleware or mount, by the number that its registration gave.
-    Hook(u64),
-}
+/// A registry after a change, and the lists that changed by it.
+pub(in crate::server) type Edited = (Snapshot, ListSet);
 
 impl Snapshot {
     /// The lists to declare. A server without features yet is one of tools that come later.
@@ -72,50 +62,56 @@ impl Snapshot {
         if offered == ListSet::NONE { ListSet::TOOLS } else { offered }
     }
 
-    /// The registry with one more feature, and the lists that changed by it.
-    pub(in crate::server) fn with(&self, addition: Addition) -> Result<(Self, ListSet), RegisterError> {
+    /// The registry with one more feature, or with it in the place of one of that name.
+    pub(in crate::server) fn with(
+        &self,
+        id: u64,
+        addition: Addition,
+        on_duplicate: OnDuplicate,
+    ) -> Result<Edited, RegisterError> {
         let mut next = self.clone();
         let changed = match addition {
             Addition::Tool(tool) => {
                 next.has_tasks |= tool.task_support != TaskSupport::Forbidden;
-                next.tools = Arc::new(self.tools.with(tool)?);
+                next.tools = Arc::new(self.tools.with(id, tool, on_duplicate)?);
                 ListSet::TOOLS
             }
             Addition::Resource(resource) => {
-                next.resources = Arc::new(self.resources.with(resource)?);
+                next.resources = Arc::new(self.resources.with(id, resource, on_duplicate)?);
                 ListSet::RESOURCES
             }
             Addition::Template(template) => {
-                next.templates = Arc::new(self.templates.with(template)?);
+                next.templates = Arc::new(self.templates.with(id, template, on_duplicate)?);
                 ListSet::RESOURCES
             }
             Addition::Prompt(prompt) => {
-                next.prompts = Arc::new(self.prompts.with(prompt)?);
+                next.prompts = Arc::new(self.prompts.with(id, prompt, on_duplicate)?);
                 ListSet::PROMPTS
             }
             Addition::Skill(skill) => {
-                self.skills.iter().try_for_each(|other| skill.check_nesting(other))?;
-                self.skills.iter().for_each(|other| skill.warn_of_same_name(other));
-                next.resources = Arc::new(self.resources.with_shared(&skill.resource)?);
-                next.skills = Arc::new(self.skills.with(skill)?);
+                let others = || self.skills.iter().filter(|other| other.key() != skill.key());
+                others().try_for_each(|other| skill.check_nesting(other))?;
+                others().for_each(|other| skill.warn_of_same_name(other));
+                next.resources = Arc::new(self.resources.with(id, Arc::clone(&skill.resource), on_duplicate)?);
+                next.skills = Arc::new(self.skills.with(id, skill, on_duplicate)?);
                 next.has_skills = true;
                 ListSet::RESOURCES
             }
             Addition::Completion(entry) => {
                 let key = entry.key();
-                if self.completions.contains_key(&key) {
+                if self.completions.contains_key(&key) && on_duplicate == OnDuplicate::Error {
                     return Err(entry.taken());
                 }
                 let mut completions = (*self.completions).clone();
-                completions.insert(key, entry.handler);
+                completions.insert(key, RegisteredCompletion { id, handler: entry.handler });
                 next.completions = Arc::new(completions);
                 next.completes = true;
                 ListSet::NONE
             }
-            Addition::Provider(entry, number) => {
+            Addition::Provider(entry) => {
                 self.check_provider()?;
                 let mut providers = (*self.providers).clone();
-                providers.push((entry.category, Arc::new(RegisteredProvider { number, handler: entry.handler })));
+                providers.push((entry.category, Arc::new(RegisteredProvider { number: id, handler: entry.handler })));
                 next.providers = Arc::new(providers);
                 entry.category.change()
             }
@@ -136,57 +132,86 @@ impl Snapshot {
         Ok((next, changed))
     }
 
-    /// The registry without one feature, and the lists that changed by it. `None`: it is not there.
-    pub(in crate::server) fn without(&self, registration: &RegistryKey) -> Option<(Self, ListSet)> {
+    /// The registry with another feature of the same kind in the place of a registered one. `None`:
+    /// it is not there.
+    pub(in crate::server) fn changed(&self, id: u64, by: Addition) -> Option<Result<Edited, RegisterError>> {
+        fn set<T>(place: &mut Arc<List<T>>, edited: Result<List<T>, RegisterError>) -> Result<(), RegisterError> {
+            *place = Arc::new(edited?);
+            Ok(())
+        }
         let mut next = self.clone();
-        let changed = match registration {
-            RegistryKey::Item(category, key) => {
-                match category {
-                    Category::Tools => next.tools = Arc::new(self.tools.without(key)?),
-                    Category::Resources => next.resources = Arc::new(self.resources.without(key)?),
-                    Category::ResourceTemplates => next.templates = Arc::new(self.templates.without(key)?),
-                    Category::Prompts => next.prompts = Arc::new(self.prompts.without(key)?),
-                }
-                category.change()
+        let (set, changed) = match by {
+            Addition::Tool(tool) => {
+                next.has_tasks |= tool.task_support != TaskSupport::Forbidden;
+                (set(&mut next.tools, self.tools.changed(id, tool)?), ListSet::TOOLS)
             }
-            RegistryKey::Skill(uri) => {
-                next.skills = Arc::new(self.skills.without(uri)?);
-                next.resources = Arc::new(self.resources.without(uri)?);
-                ListSet::RESOURCES
+            Addition::Resource(resource) => {
+                (set(&mut next.resources, self.resources.changed(id, resource)?), ListSet::RESOURCES)
             }
-            RegistryKey::Completion(reference, argument) => {
-                let mut completions = (*self.completions).clone();
-                completions.remove(&(reference.clone(), argument.clone()))?;
-                next.completions = Arc::new(completions);
-                ListSet::NONE
+            Addition::Template(template) => {
+                (set(&mut next.templates, self.templates.changed(id, template)?), ListSet::RESOURCES)
             }
-            RegistryKey::Hook(number) => {
-                let provider = self.providers.iter().position(|(_, provider)| provider.number == *number);
-                let middleware = self.middlewares.iter().position(|middleware| middleware.number == *number);
-                let mount = self.mounts.iter().position(|mount| mount.number == *number);
-                match (provider, middleware) {
-                    (Some(position), _) => {
-                        let mut providers = (*self.providers).clone();
-                        let (category, _) = providers.remove(position);
-                        next.providers = Arc::new(providers);
-                        category.change()
-                    }
-                    (None, Some(position)) => {
-                        let mut middlewares = (*self.middlewares).clone();
-                        middlewares.remove(position);
-                        next.middlewares = Arc::new(middlewares);
-                        ListSet::NONE
-                    }
-                    (None, None) => {
-                        let mut mounts = (*self.mounts).clone();
-                        let removed = mounts.remove(mount?);
-                        next.mounts = Arc::new(mounts);
-                        removed.offers().lists
-                    }
-                }
-            }
+            Addition::Prompt(prompt) => (set(&mut next.prompts, self.prompts.changed(id, prompt)?), ListSet::PROMPTS),
+            Addition::Skill(_)
+            | Addition::Completion(_)
+            | Addition::Provider(_)
+            | Addition::Middleware(_)
+            | Addition::Mount(_) => return None,
         };
+        Some(set.map(|()| (next, changed)))
+    }
+
+    /// The registry with a feature shown or hidden. `None`: it is not there.
+    pub(in crate::server) fn enabled(&self, id: u64, is_enabled: bool) -> Option<Edited> {
+        let mut next = self.clone();
+        let changed = put(&mut next.tools, self.tools.enabled(id, is_enabled), ListSet::TOOLS)
+            .or_else(|| put(&mut next.resources, self.resources.enabled(id, is_enabled), ListSet::RESOURCES))
+            .or_else(|| put(&mut next.templates, self.templates.enabled(id, is_enabled), ListSet::RESOURCES))
+            .or_else(|| put(&mut next.prompts, self.prompts.enabled(id, is_enabled), ListSet::PROMPTS))?;
         Some((next, changed))
+    }
+
+    /// The registry without what has that id. `None`: it is not there.
+    pub(in crate::server) fn without(&self, id: u64) -> Option<Edited> {
+        let mut next = self.clone();
+        let of_skill = put(&mut next.skills, self.skills.without(id), ListSet::RESOURCES);
+        let changed = put(&mut next.resources, self.resources.without(id), ListSet::RESOURCES)
+            .or(of_skill)
+            .or_else(|| put(&mut next.tools, self.tools.without(id), ListSet::TOOLS))
+            .or_else(|| put(&mut next.templates, self.templates.without(id), ListSet::RESOURCES))
+            .or_else(|| put(&mut next.prompts, self.prompts.without(id), ListSet::PROMPTS))
+            .or_else(|| next.forget_completion(id))
+            .or_else(|| next.forget_hook(id))?;
+        Some((next, changed))
+    }
+
+    fn forget_completion(&mut self, id: u64) -> Option<ListSet> {
+        let (key, _) = self.completions.iter().find(|(_, completion)| completion.id == id)?;
+        let (key, mut completions) = (key.clone(), (*self.completions).clone());
+        completions.remove(&key);
+        self.completions = Arc::new(completions);
+        Some(ListSet::NONE)
+    }
+
+    /// Takes a provider, a middleware or a mount away.
+    fn forget_hook(&mut self, id: u64) -> Option<ListSet> {
+        if let Some(position) = self.providers.iter().position(|(_, provider)| provider.number == id) {
+            let mut providers = (*self.providers).clone();
+            let (category, _) = providers.remove(position);
+            self.providers = Arc::new(providers);
+            return Some(category.change());
+        }
+        if let Some(position) = self.middlewares.iter().position(|middleware| middleware.number == id) {
+            let mut middlewares = (*self.middlewares).clone();
+            middlewares.remove(position);
+            self.middlewares = Arc::new(middlewares);
+            return Some(ListSet::NONE);
+        }
+        let position = self.mounts.iter().position(|mount| mount.number == id)?;
+        let mut mounts = (*self.mounts).clone();
+        let removed = mounts.remove(position);
+        self.mounts = Arc::new(mounts);
+        Some(removed.offers().lists)
     }
 
     /// The names or URIs of a category, in the order of its list.
@@ -209,7 +234,7 @@ impl Snapshot {
             mount.snapshot().is_none_or(|snapshot| snapshot.may_have(&own))
         };
         self.resources.get(uri).is_some()
-            || self.templates.iter().any(|template| template.template.matches(uri).is_some())
+            || self.templates.iter().any(|template| template.matches(uri).is_some())
             || self.providers(Category::Resources).next().is_some()
             || self.mount_of_uri(uri).is_some_and(of_mount)
     }
@@ -224,6 +249,18 @@ impl Snapshot {
         }
     }
 
+    /// Returns whether callers may see different parts of a list, here or in a server mounted here.
+    pub(in crate::server) fn is_personal(&self, category: Category) -> bool {
+        let own = match category {
+            Category::Tools => self.tools.is_personal(),
+            Category::Resources => self.resources.is_personal(),
+            Category::ResourceTemplates => self.templates.is_personal(),
+            Category::Prompts => self.prompts.is_personal(),
+        };
+        let of_mount = |mount: &Arc<RegisteredMount>| mount.snapshot().is_some_and(|it| it.is_personal(category));
+        own || self.mounts.iter().any(of_mount)
+    }
+
     /// Tools whose user interface nobody serves (APP-11), with its URI. Resources of providers are
     /// not known here.
     pub(in crate::server) fn missing_interfaces(&self) -> Vec<(&str, &str)> {
@@ -231,8 +268,7 @@ impl Snapshot {
             return Vec::new();
         }
         let is_served = |uri: &str| {
-            self.resources.get(uri).is_some()
-                || self.templates.iter().any(|template| template.template.matches(uri).is_some())
+            self.resources.get(uri).is_some() || self.templates.iter().any(|template| template.matches(uri).is_some())
         };
         let named = self.tools.iter().filter_map(|tool| Some((tool.name.as_str(), tool.interface.as_deref()?)));
         named.filter(|(_, uri)| !is_served(uri)).collect()
@@ -253,6 +289,12 @@ impl Snapshot {
         reference: &CompletionTarget,
         argument: &str,
     ) -> Option<&Arc<dyn Handler>> {
-        self.completions.get(&(reference.clone(), argument.to_owned()))
+        self.completions.get(&(reference.clone(), argument.to_owned())).map(|completion| &completion.handler)
     }
+}
+
+/// Puts a list that was edited into its place.
+fn put<T>(place: &mut Arc<List<T>>, edited: Option<List<T>>, of: ListSet) -> Option<ListSet> {
+    *place = Arc::new(edited?);
+    Some(of)
 }

@@ -1,12 +1,12 @@
 //! Tools: how they are registered, and what is known of them then.
 
 use super::{
+    access::{Access, access_setters},
     app,
     error::RegisterError,
     list::{Descriptor, Listed},
 };
 use crate::{
-    http::scope::is_scope,
     protocol::{
         model::Tool,
         project,
@@ -26,7 +26,7 @@ pub struct ToolDefinition {
     wrap_output: bool,
     requires: Option<Value>,
     defers_task: bool,
-    scopes: Vec<String>,
+    access: Access,
     handler: Arc<dyn Handler>,
 }
 
@@ -78,7 +78,7 @@ impl ToolDefinition {
             wrap_output: false,
             requires: None,
             defers_task: false,
-            scopes: Vec::new(),
+            access: Access::default(),
             handler: Arc::new(handler),
         }
     }
@@ -109,13 +109,7 @@ impl ToolDefinition {
         self
     }
 
-    /// Scopes that the access token of a call must grant, beside those that the endpoint needs.
-    /// Calls without them are refused (over HTTP with 403), and told all that is needed (AUS-10,
-    /// AUS-11). Where a transport verifies no tokens, nothing is needed.
-    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.scopes.extend(scopes.into_iter().map(Into::into));
-        self
-    }
+    access_setters!();
 
     /// Adds or replaces a member of the descriptor, such as `title` or `annotations`.
     pub fn with(mut self, member: &str, value: Value) -> Self {
@@ -124,7 +118,7 @@ impl ToolDefinition {
     }
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredTool, RegisterError> {
-        let Self { mut descriptor, wrap_output, requires, defers_task, scopes, handler } = self;
+        let Self { mut descriptor, wrap_output, requires, defers_task, access, handler } = self;
         let Some(members) = descriptor.as_object_mut() else {
             return Err(RegisterError("A tool's descriptor must be an object".into()));
         };
@@ -152,13 +146,7 @@ impl ToolDefinition {
         if requires.as_ref().is_some_and(|requires| !requires.is_object()) {
             return Err(wrong("requires", &"must be a ClientCapabilities object"));
         }
-        if let Some(scope) = scopes.iter().find(|scope| !is_scope(scope)) {
-            return Err(wrong("scopes", &format!("{scope:?} is not a scope (RFC 6749 section 3.3)")));
-        }
-        // AUS-13: a challenge would ask for it.
-        if scopes.iter().any(|scope| scope == "offline_access") {
-            return Err(wrong("scopes", &"offline_access is a matter between a client and its authorization server"));
-        }
+        access.check().map_err(|problem| RegisterError(format!("Tool {name}: {problem}")))?;
         // A descriptor that peers would refuse to read is refused here; a valid one stays as it was
         // given.
         Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
@@ -175,7 +163,7 @@ impl ToolDefinition {
             task_support,
             defers_task,
             interface,
-            scopes,
+            access,
             handler,
         })
     }
@@ -205,9 +193,21 @@ pub(crate) struct RegisteredTool {
     pub(in crate::server) defers_task: bool,
     /// The URI of its user interface.
     pub(in crate::server) interface: Option<String>,
-    /// The scopes that the caller's access token must grant.
-    pub(in crate::server) scopes: Vec<String>,
+    pub(in crate::server) access: Access,
     pub(in crate::server) handler: Arc<dyn Handler>,
+}
+
+impl RegisteredTool {
+    pub(in crate::server) fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            descriptor: self.descriptor.value().clone(),
+            wrap_output: self.output.as_ref().is_some_and(|output| output.wrap),
+            requires: self.requires.clone(),
+            defers_task: self.defers_task,
+            access: self.access.clone(),
+            handler: Arc::clone(&self.handler),
+        }
+    }
 }
 
 impl Listed for RegisteredTool {
@@ -220,5 +220,9 @@ impl Listed for RegisteredTool {
 
     fn descriptor(&self) -> &Descriptor {
         &self.descriptor
+    }
+
+    fn access(&self) -> &Access {
+        &self.access
     }
 }

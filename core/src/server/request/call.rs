@@ -6,6 +6,7 @@ use super::{
     context::{RequestContext, Responder},
     keys::RequestKeys,
     mapper::ResultMapper,
+    time_limit::TimeLimit,
 };
 use crate::{
     engine::{RequestInfo, RequestTimeout},
@@ -13,8 +14,8 @@ use crate::{
     runtime::Runtime,
     server::{
         handlers::{
-            CallBackend, Cancelled, ClientRequestError, InputKind, InputRequest, Outcome, PendingClientRequest,
-            RequestState, ResponseCallback, check,
+            CallBackend, Cancellation, Cancelled, ClientRequestError, InputKind, InputRequest, Outcome,
+            PendingClientRequest, RequestState, ResponseCallback, check,
         },
         options::ServerOptions,
     },
@@ -33,11 +34,38 @@ pub(super) struct PendingCall {
     /// The receiver of the result; taken by the first result.
     responder: Mutex<Option<Responder>>,
     keys: RequestKeys,
+    /// `None`: the handler may take as long as its request.
+    limit: Option<TimeLimit>,
 }
 
 impl PendingCall {
-    pub(super) fn new(context: Arc<RequestContext>, mapper: Arc<dyn ResultMapper>, responder: Responder) -> Self {
-        Self { context, mapper, responder: Mutex::new(Some(responder)), keys: RequestKeys::default() }
+    pub(super) fn begin(
+        context: Arc<RequestContext>,
+        mapper: Arc<dyn ResultMapper>,
+        responder: Responder,
+    ) -> Arc<Self> {
+        let limit = mapper.timeout().map(TimeLimit::new);
+        let responder = Mutex::new(Some(responder));
+        let call = Arc::new(Self { context, mapper, responder, keys: RequestKeys::default(), limit });
+        if let Some(limit) = &call.limit {
+            let expired = Arc::downgrade(&call);
+            let expire = move || expired.upgrade().map(|call| call.expire()).unwrap_or_default();
+            limit.start(&call.context.cancellation, call.runtime(), expire);
+        }
+        call
+    }
+
+    /// Fails the call and cancels its handler: its time is over.
+    fn expire(&self) {
+        let (Some(limit), Some(responder)) = (&self.limit, self.responder.lock().take()) else { return };
+        let text = format!("{} timed out after {:?}", self.mapper.name(), limit.timeout);
+        let rendered = self.mapper.render(self.context.results(), &self.context.info, Outcome::ToolError(text));
+        self.context.deliver(responder, rendered);
+        limit.cancellation.cancel("its time is over");
+    }
+
+    fn cancellation(&self) -> &Cancellation {
+        self.limit.as_ref().map_or(&self.context.cancellation, |limit| &limit.cancellation)
     }
 
     /// The number of the middleware among all that the request passes, in mounted servers too.
@@ -91,6 +119,9 @@ impl CallBackend for PendingCall {
 
     fn complete(self: Arc<Self>, input: &RawJson, outcome: Outcome) -> bool {
         let Some(responder) = self.responder.lock().take() else { return false };
+        if let Some(limit) = &self.limit {
+            limit.end();
+        }
         self.context.complete(&self.mapper, input, responder, outcome)
     }
 
@@ -115,7 +146,7 @@ impl CallBackend for PendingCall {
             let id = context.send_request(timeout, method, params, on_response)?;
             return Ok(PendingClientRequest(RequestState::Sent(id)));
         };
-        if !context.takes_input {
+        if !context.takes_input || !self.mapper.may_ask() {
             let text = format!("While {} is served, the client cannot be asked for input", context.method);
             return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
         }
@@ -243,14 +274,14 @@ impl CallBackend for PendingCall {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.context.cancellation.is_cancelled()
+        self.cancellation().is_cancelled()
     }
 
     fn on_cancel(&self, hook: Box<dyn FnOnce(&str) + Send>) {
-        self.context.cancellation.on_cancel(hook);
+        self.cancellation().on_cancel(hook);
     }
 
     fn cancelled(&self) -> Cancelled {
-        self.context.cancellation.cancelled()
+        self.cancellation().cancelled()
     }
 }

@@ -293,7 +293,7 @@ impl RequestContext {
     }
 
     /// Returns whether the client still waits for the result.
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(in crate::server) fn is_wanted(&self) -> bool {
         match self.task() {
             Some(task) => !task.is_final(),
             None => self.connection.conversation().is_open(self.key),

@@ -9,7 +9,7 @@ use crate::{
         result::ResultWriter,
     },
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// Maps the outcome of one handler to a result.
 pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
@@ -22,6 +22,14 @@ pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
     /// The mapper to try next, with the same input, if this provider does not know the feature.
     fn otherwise(&self, _snapshot: &Snapshot) -> Option<Arc<dyn ResultMapper>> {
         None
+    }
+    /// The longest time of one run of the handler.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
+    /// Returns whether the handler may ask its client for input.
+    fn may_ask(&self) -> bool {
+        true
     }
     /// The place in the chain of middleware, if the handler is one.
     fn link(&self) -> Option<&MiddlewareLink> {

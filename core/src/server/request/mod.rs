@@ -14,6 +14,7 @@ mod resumptions;
 mod rounds;
 mod serve;
 mod tasks;
+mod time_limit;
 
 pub use request_state::StateKey;
 

@@ -67,8 +67,16 @@ impl RequestContext {
                 Err(_) => drop(self.deliver(responder, Err(RpcError::internal()))),
             };
         }
-        let routed = catch_unwind(AssertUnwindSafe(|| (self.route)(self, params.as_ref())));
-        match routed {
+        self.follow(|| (self.route)(self, params.as_ref()), responder);
+    }
+
+    /// Takes the next step of the request.
+    pub(in crate::server) fn follow(
+        self: &Arc<Self>,
+        route: impl FnOnce() -> Result<Routed, RpcError>,
+        responder: Responder,
+    ) {
+        match catch_unwind(AssertUnwindSafe(route)) {
             Ok(Ok(Routed::Run(mapper, input))) => self.run(mapper, input, responder),
             Ok(Ok(Routed::RunAsTask(mapper, input, ttl))) => match self.start_task(ttl, responder) {
                 Ok((responder, (waiting, created))) => {
@@ -93,9 +101,14 @@ impl RequestContext {
     }
 
     /// Hands the request to a handler.
-    pub(super) fn run(self: &Arc<Self>, mapper: Arc<dyn ResultMapper>, input: RawJson, responder: Responder) {
+    pub(in crate::server) fn run(
+        self: &Arc<Self>,
+        mapper: Arc<dyn ResultMapper>,
+        input: RawJson,
+        responder: Responder,
+    ) {
         let handler = Arc::clone(mapper.handler());
-        let call = Arc::new(PendingCall::new(Arc::clone(self), mapper, responder));
+        let call = PendingCall::begin(Arc::clone(self), mapper, responder);
         // A handler that panics drops its call, which fails it.
         let called = catch_unwind(AssertUnwindSafe(|| handler.call(Call::new(call, input))));
         if called.is_err() {
@@ -119,12 +132,12 @@ impl RequestContext {
             return false;
         }
         // Client requests without an answer decide, whatever the handler returned.
-        let outcome = match self.rounds().take_noted() {
+        let outcome = match Some(()).filter(|()| mapper.may_ask()).and_then(|()| self.rounds().take_noted()) {
             Some(requests) => Outcome::InputRequired(InputRequired { requests, state: None }),
             None => project_errors(outcome, self.info.revision, self.takes_input),
         };
         match outcome {
-            Outcome::InputRequired(InputRequired { requests, state }) => {
+            Outcome::InputRequired(InputRequired { requests, state }) if mapper.may_ask() => {
                 self.require(mapper, input, responder, requests, state)
             }
             outcome => {

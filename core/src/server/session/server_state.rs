@@ -5,7 +5,7 @@ use crate::{
     protocol::Revision,
     server::{
         options::ServerOptions,
-        registry::{Addition, Category, RegisterError, RegistryKey, Snapshot},
+        registry::{Addition, Category, Edited, RegisterError, Snapshot},
         result::ResultWriter,
     },
     sync::Mutex,
@@ -72,30 +72,28 @@ impl ServerState {
         self.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Registers a feature, and notifies clients of lists that change by it.
-    pub(in crate::server) fn add(&self, addition: Addition) -> Result<(), RegisterError> {
-        let changed = {
-            let _edit = self.edit.lock();
-            let (next, changed) = self.registry.load().with(addition)?;
-            self.registry.store(Arc::new(next));
-            changed
-        };
-        self.listeners.notify(&PendingNotifications::of_lists(changed));
-        Ok(())
+    /// Registers a feature, and notifies clients of lists that change by it. Gives its id.
+    pub(in crate::server) fn add(&self, addition: Addition) -> Result<u64, RegisterError> {
+        let id = self.next_number();
+        self.add_as(id, addition).map(|()| id)
     }
 
-    /// Removes a feature, and notifies clients of lists that change by it. `false`: it is not
-    /// there.
-    pub(in crate::server) fn remove(&self, registration: &RegistryKey) -> bool {
+    /// The same under an id of [`Self::next_number`].
+    pub(in crate::server) fn add_as(&self, id: u64, addition: Addition) -> Result<(), RegisterError> {
+        self.edit(|registry| registry.with(id, addition, self.options.on_duplicate))
+    }
+
+    /// Changes the registry, and notifies clients of lists that change by it.
+    pub(in crate::server) fn edit<E>(&self, change: impl FnOnce(&Snapshot) -> Result<Edited, E>) -> Result<(), E> {
         // Handlers in the old snapshot may notify their owner when they are dropped: not under the
         // lock.
         let (changed, _old) = {
             let _edit = self.edit.lock();
-            let Some((next, changed)) = self.registry.load().without(registration) else { return false };
+            let (next, changed) = change(&self.registry.load())?;
             (changed, self.registry.swap(Arc::new(next)))
         };
         self.listeners.notify(&PendingNotifications::of_lists(changed));
-        true
+        Ok(())
     }
 
     /// Warns the author once of tools whose user interface is not registered.

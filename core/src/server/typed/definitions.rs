@@ -1,7 +1,10 @@
 //! Typed definitions: a handler, and everything that clients and the server need to know about the
 //! feature that it serves.
 
-use super::{AsyncHandler, IntoCompletionResult, IntoPromptResult, IntoResourceResult, IntoToolResult, serve::serve};
+use super::{
+    AsyncHandler, IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult, IntoToolResult,
+    serve::serve,
+};
 use crate::{
     protocol::{
         RawJson,
@@ -14,6 +17,7 @@ use crate::{
 };
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
+use std::time::Duration;
 
 /// A definition that can be registered where the state is an `S`: a typed one such as [`Tool`], or
 /// one of JSON.
@@ -38,11 +42,18 @@ entries!(ToolDefinition, ResourceDefinition, ResourceTemplateDefinition, PromptD
 struct Draft<S, Entry> {
     descriptor: Value,
     bind: Box<dyn FnOnce(Value, S) -> Entry + Send>,
+    /// The settings beside the descriptor.
+    settings: Vec<Box<dyn FnOnce(Entry) -> Entry + Send>>,
 }
 
 impl<S, Entry: 'static> Draft<S, Entry> {
     fn new(descriptor: Value, bind: impl FnOnce(Value, S) -> Entry + Send + 'static) -> Self {
-        Self { descriptor, bind: Box::new(bind) }
+        Self { descriptor, bind: Box::new(bind), settings: Vec::new() }
+    }
+
+    /// Sets something of the entry that its descriptor does not hold.
+    fn tune(&mut self, setting: impl FnOnce(Entry) -> Entry + Send + 'static) {
+        self.settings.push(Box::new(setting));
     }
 
     fn set(&mut self, member: &str, value: impl Serialize) {
@@ -61,12 +72,14 @@ impl<S, Entry: 'static> Draft<S, Entry> {
     where
         S: Send + 'static,
     {
-        let Self { descriptor, bind } = self;
-        Draft::new(descriptor, move |descriptor, ()| bind(descriptor, state))
+        let Self { descriptor, bind, settings } = self;
+        let bind: Box<dyn FnOnce(Value, ()) -> Entry + Send> = Box::new(move |descriptor, ()| bind(descriptor, state));
+        Draft { descriptor, bind, settings }
     }
 
     fn into_entry(self, state: S) -> Entry {
-        (self.bind)(self.descriptor, state)
+        let entry = (self.bind)(self.descriptor, state);
+        self.settings.into_iter().fold(entry, |entry, setting| setting(entry))
     }
 }
 
@@ -88,6 +101,35 @@ macro_rules! common_members {
         /// A member of `_meta`.
         pub fn meta(mut self, key: &str, value: impl Into<Value>) -> Self {
             self.draft.descriptor["_meta"][key] = value.into();
+            self
+        }
+
+        /// Scopes that the caller's access token must grant (AUS-10, AUS-11). Lists leave out what
+        /// the caller lacks scopes for, unless [`crate::ServerOptions::list_out_of_scope`] says
+        /// otherwise. Where no tokens are verified, none are needed.
+        pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+            let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
+            self.draft.tune(|entry| entry.scopes(scopes));
+            self
+        }
+
+        /// Decides for each request who sees and calls it: an async function that gives a `bool`,
+        /// or a `Result` of one. For others it is not there; an error, which is logged, counts as
+        /// `false`. Lists run it for each feature that has one.
+        pub fn visible<M, H>(mut self, hook: H) -> Self
+        where
+            H: AsyncHandler<M, ()>,
+            H::Output: IntoDecision,
+        {
+            let hook = serve(hook, (), whole_input, H::Output::into_decision);
+            self.draft.tune(|entry| entry.visible(hook));
+            self
+        }
+
+        /// The longest time of one run of the handler, the time in which it waits for its client
+        /// included. Then the call fails and the handler is cancelled.
+        pub fn timeout(mut self, timeout: Duration) -> Self {
+            self.draft.tune(move |entry| entry.timeout(timeout));
             self
         }
 
@@ -122,7 +164,7 @@ macro_rules! resource_members {
 
         /// The time for which clients may keep the contents (CCH-01).
         pub fn cache(mut self, hints: CacheHints) -> Self {
-            self.cache = Some(hints);
+            self.draft.tune(move |entry| entry.cache(hints));
             self
         }
     };
@@ -144,10 +186,6 @@ macro_rules! resource_members {
 #[must_use = "a tool does nothing until it is added to a server"]
 pub struct Tool<S = ()> {
     draft: Draft<S, ToolDefinition>,
-    wrap_output: bool,
-    requires: Option<Value>,
-    defers_task: bool,
-    scopes: Vec<String>,
 }
 
 impl<S> Tool<S> {
@@ -179,9 +217,9 @@ impl<S> Tool<S> {
             H::Output::into_tool_result
         };
         let draft = Draft::new(descriptor, move |descriptor, state| {
-            ToolDefinition::new(descriptor, serve(handler, state, whole_input, into_outcome))
+            ToolDefinition::new(descriptor, serve(handler, state, whole_input, into_outcome)).wrap_output(wrap_output)
         });
-        Self { draft, wrap_output, requires: None, defers_task: false, scopes: Vec::new() }
+        Self { draft }
     }
 
     common_members!();
@@ -202,20 +240,15 @@ impl<S> Tool<S> {
     /// an object.
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.draft.set("outputSchema", schema);
-        self.wrap_output = false;
+        self.draft.tune(|entry| entry.wrap_output(false));
         self
     }
 
     /// The client capabilities without which calls are refused before the handler runs.
     pub fn requires(mut self, capabilities: ClientCapabilities) -> Self {
-        self.requires = serde_json::to_value(capabilities).ok();
-        self
-    }
-
-    /// The scopes that the caller's access token must grant (AUS-10, AUS-11). Where no tokens are
-    /// verified, none are needed.
-    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.scopes.extend(scopes.into_iter().map(Into::into));
+        if let Ok(capabilities) = serde_json::to_value(capabilities) {
+            self.draft.tune(|entry| entry.requires(capabilities));
+        }
         self
     }
 
@@ -228,7 +261,7 @@ impl<S> Tool<S> {
     /// Returns whether a call begins as a call on 2026-07-28, and becomes a task where its handler
     /// says so with [`crate::Context::start_task`]. On 2025-11-25 the client decides.
     pub fn defer_task(mut self, defer: bool) -> Self {
-        self.defers_task = defer;
+        self.draft.tune(move |entry| entry.defer_task(defer));
         self
     }
 
@@ -237,19 +270,13 @@ impl<S> Tool<S> {
     where
         S: Send + 'static,
     {
-        let Self { draft, wrap_output, requires, defers_task, scopes } = self;
-        Tool { draft: draft.with_state(state), wrap_output, requires, defers_task, scopes }
+        Tool { draft: self.draft.with_state(state) }
     }
 }
 
 impl<S> IntoDefinition<S, ToolDefinition> for Tool<S> {
     fn into_entry(self, state: S) -> ToolDefinition {
-        let entry = self.draft.into_entry(state).wrap_output(self.wrap_output).defer_task(self.defers_task);
-        let entry = entry.scopes(self.scopes);
-        match self.requires {
-            Some(capabilities) => entry.requires(capabilities),
-            None => entry,
-        }
+        self.draft.into_entry(state)
     }
 }
 
@@ -267,7 +294,6 @@ impl<S> IntoDefinition<S, ToolDefinition> for Tool<S> {
 #[must_use = "a resource does nothing until it is added to a server"]
 pub struct Resource<S = ()> {
     draft: Draft<S, ResourceDefinition>,
-    cache: Option<CacheHints>,
 }
 
 impl<S> Resource<S> {
@@ -282,7 +308,7 @@ impl<S> Resource<S> {
         let draft = Draft::new(descriptor, move |descriptor, state| {
             ResourceDefinition::new(descriptor, serve(handler, state, whole_input, H::Output::into_resource_result))
         });
-        Self { draft, cache: None }
+        Self { draft }
     }
 
     common_members!();
@@ -299,17 +325,13 @@ impl<S> Resource<S> {
     where
         S: Send + 'static,
     {
-        Resource { draft: self.draft.with_state(state), cache: self.cache }
+        Resource { draft: self.draft.with_state(state) }
     }
 }
 
 impl<S> IntoDefinition<S, ResourceDefinition> for Resource<S> {
     fn into_entry(self, state: S) -> ResourceDefinition {
-        let entry = self.draft.into_entry(state);
-        match self.cache {
-            Some(hints) => entry.cache(hints),
-            None => entry,
-        }
+        self.draft.into_entry(state)
     }
 }
 
@@ -334,7 +356,6 @@ impl<S> IntoDefinition<S, ResourceDefinition> for Resource<S> {
 #[must_use = "a resource template does nothing until it is added to a server"]
 pub struct ResourceTemplate<S = ()> {
     draft: Draft<S, ResourceTemplateDefinition>,
-    cache: Option<CacheHints>,
 }
 
 impl<S> ResourceTemplate<S> {
@@ -352,28 +373,32 @@ impl<S> ResourceTemplate<S> {
                 serve(handler, state, variables, H::Output::into_resource_result),
             )
         });
-        Self { draft, cache: None }
+        Self { draft }
     }
 
     common_members!();
     resource_members!();
+
+    /// Values of variables may lead out of a folder that they are appended to. Otherwise a URI is
+    /// not found (RES-12) if a value, decoded, has a segment `..` or a NUL, or begins like an
+    /// absolute path.
+    pub fn unsafe_paths(mut self, unsafe_paths: bool) -> Self {
+        self.draft.tune(move |entry| entry.unsafe_paths(unsafe_paths));
+        self
+    }
 
     /// The template with the state of its handler, for a [`crate::Server`] that runs already.
     pub fn with_state(self, state: S) -> ResourceTemplate
     where
         S: Send + 'static,
     {
-        ResourceTemplate { draft: self.draft.with_state(state), cache: self.cache }
+        ResourceTemplate { draft: self.draft.with_state(state) }
     }
 }
 
 impl<S> IntoDefinition<S, ResourceTemplateDefinition> for ResourceTemplate<S> {
     fn into_entry(self, state: S) -> ResourceTemplateDefinition {
-        let entry = self.draft.into_entry(state);
-        match self.cache {
-            Some(hints) => entry.cache(hints),
-            None => entry,
-        }
+        self.draft.into_entry(state)
     }
 }
 

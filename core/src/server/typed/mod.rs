@@ -18,7 +18,9 @@ pub use error::{CallError, ToolError};
 pub use extract::{FromContext, FromRef, Params, State};
 pub use handler::AsyncHandler;
 pub use hooks::{IntoResultOf, Next, Page, PromptRequest, Provided, Provider, ResourceRequest, ToolRequest};
-pub use returns::{IntoCompletionResult, IntoPromptResult, IntoResourceResult, IntoToolResult, Json, ListItem};
+pub use returns::{
+    IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult, IntoToolResult, Json, ListItem,
+};
 pub use schema::OutputSchema;
 
 pub(super) use definitions::completion;

@@ -202,6 +202,24 @@ impl<T: IntoCompletionResult, E: Into<ToolError>> IntoCompletionResult for Resul
     }
 }
 
+/// A return value of a hook that decides who sees a feature: a `bool`, or a `Result` of one.
+pub trait IntoDecision {
+    /// The value as the outcome of a call.
+    fn into_decision(self) -> Outcome;
+}
+
+impl IntoDecision for bool {
+    fn into_decision(self) -> Outcome {
+        json(&self)
+    }
+}
+
+impl<T: IntoDecision, E: Into<ToolError>> IntoDecision for Result<T, E> {
+    fn into_decision(self) -> Outcome {
+        self.map_or_else(|error| error.into().into_outcome(), T::into_decision)
+    }
+}
+
 impl<T: IntoToolResult> IntoToolResult for Option<T> {
     fn output_schema() -> Option<OutputSchema> {
         T::output_schema().map(OutputSchema::or_null)

@@ -141,7 +141,7 @@ async fn a_mount_is_live_and_can_be_removed() {
         assert_eq!(change.uri.as_deref(), Some("weather+weather://map"), "{revision}");
         assert!(inner.remove_tool("late"));
         assert!(!tools(&client).await.contains(&"weather__late".to_owned()));
-        assert!(server.remove(&mounted) && !server.remove(&mounted));
+        assert!(mounted.remove() && !mounted.remove());
         assert_eq!(tools(&client).await, ["own"]);
         assert!(soon(client.call_tool("weather__forecast", json!({"city": "Oslo"}))).await.is_err());
         // Nothing of the mount is left: the same server can be mounted again.

@@ -115,11 +115,12 @@ fn server(file: PathBuf) -> Server {
                 let server = itself.get().ok_or_else(|| ToolError::new("not yet"))?;
                 let failed = |error: trunkline::server::RegisterError| ToolError::new(error.to_string());
                 match it.what.as_str() {
-                    "resources" => server
-                        .add_resource(Resource::new("test://late", "late", || async { "Late" }))
-                        .map_err(failed)?,
+                    "resources" => {
+                        let late = Resource::new("test://late", "late", || async { "Late" });
+                        server.add_resource(late).map_err(failed)?;
+                    }
                     "prompts" => {
-                        server.add_prompt(Prompt::new("late", "Comes late", || async { "Late" })).map_err(failed)?
+                        server.add_prompt(Prompt::new("late", "Comes late", || async { "Late" })).map_err(failed)?;
                     }
                     uri => server.resource_updated(uri),
                 }

@@ -97,6 +97,7 @@ const CLUSTERS: &[Cluster] = &[
             "protocol::uri_template::expand",
             "protocol::uri_template::matching",
             "protocol::uri_template::parse",
+            "protocol::uri_template::paths",
         ],
         reason: "a template and the operations on its parts",
     },

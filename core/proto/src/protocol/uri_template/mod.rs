@@ -9,6 +9,7 @@
 mod expand;
 mod matching;
 mod parse;
+mod paths;
 
 use matching::Matcher;
 use serde::{Deserialize, Serialize};
@@ -78,10 +79,18 @@ impl UriTemplate {
 
     /// The variables of a URI, percent-decoded, if it matches; those that it leaves out are absent.
     ///
-    /// A value that was percent-encoded may hold any character, `/` too: check a value before it
-    /// names a file (RES-12). Takes time linear in the URI.
+    /// A value that was percent-encoded may hold any character, `/` too: see
+    /// [`Self::has_unsafe_path`] before a value names a file (RES-12). Takes time linear in the
+    /// URI.
     pub fn matches(&self, uri: &str) -> Option<UriVariables> {
         self.matcher.matches(uri)
+    }
+
+    /// Returns whether a value leads out of the folder that it is appended to: it has a segment
+    /// `..` (with either slash) or a NUL, or begins like an absolute path (`/`, `\\`, `C:`). Values
+    /// of `{+name}` and `{#name}`, which the template lets have slashes, may begin with one.
+    pub fn has_unsafe_path(&self, values: &UriVariables) -> bool {
+        paths::has_unsafe(&self.parts, values)
     }
 
     /// The URI that the values give; variables without a value are left out (RFC 6570, section 3).

@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     protocol::{Revision, model},
     server::{
-        Call, CallError, Context, Page, Provider, ProviderDefinition, RegistryKey, Server, ServerOptions,
-        ToolDefinition, ToolRequest,
+        Call, CallError, Context, Page, Provider, ProviderDefinition, Server, ServerOptions, ToolDefinition,
+        ToolRequest,
         tests::{Peer, server},
     },
 };
@@ -41,7 +41,7 @@ async fn pag_05_tool_04_what_is_registered_at_once_is_listed_once() {
         for thread in 0..8 {
             let server = &server;
             scope.spawn(move || {
-                (0..EACH).for_each(|count| server.add_tool(tool(format!("t{thread}-{count}"))).unwrap())
+                (0..EACH).for_each(|count| drop(server.add_tool(tool(format!("t{thread}-{count}"))).unwrap()))
             });
         }
     });
@@ -94,7 +94,7 @@ impl Provider for Twice {
 async fn pag_05_a_cursor_of_a_provider_is_that_providers() {
     let server = of_pages_of(10);
     let add = |name| server.add_provider(ProviderDefinition::of(Twice(name))).unwrap();
-    let registered: [RegistryKey; 3] = ["a", "b", "c"].map(add);
+    let registered = ["a", "b", "c"].map(add);
     let peer = opened(&server).await;
     let (mut names, mut cursors, mut next) = (Vec::new(), Vec::new(), None);
     loop {
@@ -107,7 +107,7 @@ async fn pag_05_a_cursor_of_a_provider_is_that_providers() {
         }
     }
     assert_eq!(names, ["a1", "a2", "b1", "b2", "c1", "c2"]);
-    assert!(server.remove(&registered[0]));
+    assert!(registered[0].remove());
     assert_eq!(page(&peer, cursors[3].as_ref()).await.0, ["b2"]);
     assert_eq!(peer.ask("tools/list", json!({"cursor": cursors[1]})).await["error"]["code"], -32602);
 }

@@ -8,6 +8,7 @@ pub use files::SkillFile;
 pub(super) use files::StoredFile;
 
 use super::{
+    access::Access,
     error::RegisterError,
     list::{Descriptor, Listed},
     resource::{RegisteredResource, ResourceDefinition},
@@ -170,6 +171,10 @@ impl Listed for RegisteredSkill {
 
     fn descriptor(&self) -> &Descriptor {
         &self.descriptor
+    }
+
+    fn access(&self) -> &Access {
+        &self.resource.read.access
     }
 }
 

@@ -1,0 +1,172 @@
+//! The callers who see and call a feature: those with its scopes for whom its hook decides so.
+
+use crate::{
+    engine::RequestInfo,
+    protocol::{RawJson, RpcError},
+    race,
+    runtime::{BoxedTask, Promise},
+    server::{
+        handlers::{Handler, Outcome},
+        registry::{Access, List, ListCandidate, Listed, ListedPage},
+        request::{RequestContext, Responder, ResultMapper, Routed},
+        result::{ResultWriter, error_of},
+    },
+};
+use serde_json::json;
+use std::{convert::Infallible, sync::Arc};
+
+/// Features of one list whose hooks run at the same time.
+const ASKED_AT_ONCE: usize = 16;
+
+/// Takes the next step of a request when the hook of a feature has decided; at once where there is
+/// none. `next` gets `false` if the caller must not know of the feature.
+pub(super) fn decide(
+    context: &RequestContext,
+    access: &Access,
+    name: &str,
+    next: impl FnOnce(&RequestContext, bool) -> Result<Routed, RpcError> + Send + 'static,
+) -> Result<Routed, RpcError> {
+    let Some(hook) = access.visible.clone() else { return next(context, true) };
+    let name = name.to_owned();
+    Ok(Routed::Deferred(Box::new(move |context, responder| {
+        let decided = Arc::clone(context);
+        ask(context, hook, name, move |is_visible| {
+            decided.follow(|| next(&decided, is_visible), responder);
+        });
+    })))
+}
+
+/// AUS-10: the transport has checked the feature that the request names; middleware may have made
+/// another of it.
+pub(super) fn check_scopes(
+    context: &RequestContext,
+    what: &str,
+    name: &str,
+    scopes: &[String],
+) -> Result<(), RpcError> {
+    if scopes.is_empty() || context.reply.grants(scopes) {
+        return Ok(());
+    }
+    let text = format!("The {what} {name} needs the scopes {}", scopes.join(" "));
+    Err(RpcError::invalid_request(text).with_data(json!({"error": "insufficient_scope"})))
+}
+
+/// The page of a list after the item with that number, as the caller may see it; `next` makes the
+/// result of it.
+pub(super) fn page<T: Listed>(
+    context: &RequestContext,
+    list: &List<T>,
+    after: u64,
+    next: impl FnOnce(&RequestContext, ListedPage) -> Result<Routed, RpcError> + Send + 'static,
+) -> Result<Routed, RpcError> {
+    let (options, revision) = (context.server().options(), context.info.revision);
+    if !list.is_personal() {
+        return next(context, list.page(after, options.page_size, revision));
+    }
+    let mut candidates = list.candidates(after, revision);
+    if !options.list_out_of_scope {
+        candidates
+            .retain(|candidate| candidate.access.scopes.is_empty() || context.reply.grants(&candidate.access.scopes));
+    }
+    let size = options.page_size.max(1);
+    if candidates.iter().all(|candidate| candidate.access.visible.is_none()) {
+        candidates.truncate(size + 1);
+        return next(context, written(candidates, size));
+    }
+    Ok(Routed::Deferred(Box::new(move |context, responder| {
+        let context = Arc::clone(context);
+        let runtime = Arc::clone(context.connection.runtime());
+        runtime.spawn(Box::pin(async move {
+            let page = written(visible(&context, candidates, size + 1).await, size);
+            context.follow(|| next(&context, page), responder);
+        }));
+    })))
+}
+
+/// A page of the first items; the others only say that more follow.
+fn written(items: Vec<ListCandidate>, size: usize) -> ListedPage {
+    let shown = &items[..size.min(items.len())];
+    let texts: Vec<_> = shown.iter().map(|item| item.text.as_bytes()).collect();
+    let next = shown.last().filter(|_| items.len() > size).map(|last| last.number);
+    ListedPage { items: texts.join(&b","[..]), number: shown.len(), next }
+}
+
+/// The first items that the caller may see.
+async fn visible(context: &Arc<RequestContext>, candidates: Vec<ListCandidate>, most: usize) -> Vec<ListCandidate> {
+    let (mut shown, mut rest) = (Vec::new(), candidates.into_iter());
+    while shown.len() < most && context.is_wanted() {
+        let some: Vec<_> = rest.by_ref().take(ASKED_AT_ONCE).collect();
+        if some.is_empty() {
+            break;
+        }
+        let decisions = some.iter().map(|candidate| is_visible(context, candidate)).collect();
+        let Ok(decisions) = race::all(decisions).await;
+        let decided = some.into_iter().zip(decisions).filter(|(_, is_visible)| *is_visible);
+        shown.extend(decided.map(|(candidate, _)| candidate));
+    }
+    shown.truncate(most);
+    shown
+}
+
+fn is_visible(context: &Arc<RequestContext>, candidate: &ListCandidate) -> BoxedTask<Result<bool, Infallible>> {
+    let Some(hook) = candidate.access.visible.clone() else { return Box::pin(async { Ok(true) }) };
+    let decision = Arc::new(Promise::default());
+    let kept = Arc::clone(&decision);
+    ask(context, hook, candidate.key.clone(), move |is_visible| kept.keep(is_visible));
+    Box::pin(async move { Ok(decision.kept().await) })
+}
+
+/// Asks a hook. A failure, which is logged, counts as no.
+fn ask(
+    context: &Arc<RequestContext>,
+    hook: Arc<dyn Handler>,
+    name: String,
+    on_decision: impl FnOnce(bool) + Send + 'static,
+) {
+    let input = RawJson::from_value(&json!({"name": name})).unwrap_or_else(|_| RawJson::empty_object());
+    let decided = |decision: Result<RawJson, RpcError>| decision.is_ok_and(|decision| decision.as_bytes() == TRUE);
+    let responder = Responder::Inside(Box::new(move |decision| on_decision(decided(decision))));
+    context.run(Arc::new(Deciding { hook, name }), input, responder);
+}
+
+const TRUE: &[u8] = b"true";
+
+/// A hook that decides.
+struct Deciding {
+    hook: Arc<dyn Handler>,
+    name: String,
+}
+
+impl ResultMapper for Deciding {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.hook
+    }
+
+    fn may_ask(&self) -> bool {
+        false
+    }
+
+    fn render(&self, results: &ResultWriter, _: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+        let what = || format!("the hook visible of {}", self.name);
+        match outcome {
+            Outcome::Value(decision) if matches!(decision.as_bytes().trim_ascii(), TRUE | b"false") => {
+                RawJson::from_value(&json!(decision.as_bytes().trim_ascii() == TRUE)).map_err(|_| RpcError::internal())
+            }
+            Outcome::Internal(_) | Outcome::ToolError(_) | Outcome::Protocol(_) => {
+                let error = error_of(results, &what(), outcome);
+                tracing::warn!(target: "trunkline", "{} failed, so the caller does not see it: {}", what(), error.message);
+                Err(error)
+            }
+            other => {
+                Err(error_of(results, &what(), Outcome::Internal(format!("it gave {other:?}, not true or false"))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
