@@ -193,6 +193,18 @@ typedef enum trunkline_result {
 } trunkline_result;
 
 /**
+ * The kinds of JSON values.
+ */
+typedef enum trunkline_json_kind {
+  TRUNKLINE_JSON_NULL = 0,
+  TRUNKLINE_JSON_BOOL = 1,
+  TRUNKLINE_JSON_NUMBER = 2,
+  TRUNKLINE_JSON_STRING = 3,
+  TRUNKLINE_JSON_ARRAY = 4,
+  TRUNKLINE_JSON_OBJECT = 5,
+} trunkline_json_kind;
+
+/**
  * The way from the JSON of `trunkline_call_return_json` to a result of a tool, a resource or a
  * prompt. Completions and the lists of providers are `TRUNKLINE_SHAPE_VALUE`, the answers of
  * middleware are `TRUNKLINE_SHAPE_RESULT`.
@@ -634,6 +646,37 @@ enum trunkline_result trunkline_json_get_text(struct trunkline_str json,
 enum trunkline_result trunkline_json_get_number(struct trunkline_str json, struct trunkline_str pointer, double *value);
 
 /**
+ * The whole number at a JSON pointer, exactly: a double has only 53 bits.
+ * `TRUNKLINE_NOT_FOUND` also if the value is not a whole number, or beyond 64 bits.
+ */
+enum trunkline_result trunkline_json_get_int64(struct trunkline_str json, struct trunkline_str pointer, int64_t *value);
+
+/**
+ * The kind of the value at a JSON pointer.
+ */
+enum trunkline_result trunkline_json_get_kind(struct trunkline_str json,
+                                              struct trunkline_str pointer,
+                                              enum trunkline_json_kind *kind);
+
+/**
+ * The number of elements of the array, or of members of the object, at a JSON pointer.
+ * `TRUNKLINE_INVALID_ARGUMENT` if the value is neither.
+ */
+enum trunkline_result trunkline_json_get_count(struct trunkline_str json, struct trunkline_str pointer, size_t *count);
+
+/**
+ * Walks an array or an object, one element or member for each call, in linear time; `json` is the
+ * array or object itself, such as a value of `trunkline_json_get`. `cursor` is 0 at first.
+ * `key` is the name of a member as it is written between its quotes, empty in an array; it may be
+ * NULL. `value` is JSON. Both are slices of `json`. `TRUNKLINE_NOT_FOUND` at the end,
+ * `TRUNKLINE_INVALID_ARGUMENT` if `json` is neither an array nor an object, or invalid so far.
+ */
+enum trunkline_result trunkline_json_next(struct trunkline_str json,
+                                          size_t *cursor,
+                                          struct trunkline_str *key,
+                                          struct trunkline_str *value);
+
+/**
  * The truth value at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
  * false.
  */
@@ -986,6 +1029,30 @@ void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
  * NULL.
  */
 struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call);
+
+/**
+ * The text of the string at a JSON pointer in the arguments, such as "/city": without quotes and
+ * escapes, borrowed for as long as the call. `otherwise` if there is no string at that place.
+ */
+struct trunkline_str trunkline_call_text(const struct trunkline_call *call,
+                                         struct trunkline_str pointer,
+                                         struct trunkline_str otherwise);
+
+/**
+ * The number at a JSON pointer in the arguments. `otherwise` if there is no number at that place.
+ */
+double trunkline_call_number(const struct trunkline_call *call, struct trunkline_str pointer, double otherwise);
+
+/**
+ * The whole number at a JSON pointer in the arguments. `otherwise` if there is no whole number of
+ * 64 bits at that place.
+ */
+int64_t trunkline_call_int64(const struct trunkline_call *call, struct trunkline_str pointer, int64_t otherwise);
+
+/**
+ * The truth value at a JSON pointer in the arguments. `otherwise` if there is none at that place.
+ */
+bool trunkline_call_bool(const struct trunkline_call *call, struct trunkline_str pointer, bool otherwise);
 
 /**
  * Information about the call as JSON: `method`, `name`, `revision`, `clientInfo`,
@@ -3240,3 +3307,37 @@ enum trunkline_result trunkline_client_options_on_transport_close(struct trunkli
 #endif  // __cplusplus
 
 #endif  /* TRUNKLINE_H */
+
+
+#ifndef TRUNKLINE_H_FORMATTED
+#define TRUNKLINE_H_FORMATTED
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+__attribute__((format(printf, 2, 3)))
+#endif
+/** Answers with text as printf makes it of `format` and what follows. */
+static inline trunkline_result trunkline_call_return_textf(trunkline_call *call, const char *format, ...) {
+  trunkline_result result = TRUNKLINE_INTERNAL;
+  va_list arguments;
+  char *text = NULL;
+  int length;
+  va_start(arguments, format);
+  length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  if (length >= 0) text = (char *)malloc((size_t)length + 1);
+  if (text != NULL) {
+    trunkline_str answer = {text, (size_t)length};
+    va_start(arguments, format);
+    (void)vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    result = trunkline_call_return_text(call, answer);
+    free(text);
+  }
+  return result;
+}
+
+#endif /* TRUNKLINE_H_FORMATTED */

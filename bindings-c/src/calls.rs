@@ -45,6 +45,8 @@ pub struct trunkline_call {
     pub(crate) port: Arc<Port>,
     pub(crate) ticket: u64,
     pub(crate) arguments: Text,
+    /// Texts that were lent for as long as the call.
+    lent: Mutex<Vec<Text>>,
     answered: AtomicBool,
     on_cancel: Mutex<OnCancel>,
     /// Keeps the `user_data` alive until the call is let go of.
@@ -98,6 +100,7 @@ impl trunkline_call {
             port: port.clone(),
             ticket,
             arguments: Text::copy(&event.body.into_bytes()),
+            lent: Mutex::default(),
             answered: AtomicBool::new(false),
             on_cancel: Mutex::default(),
             registered,
@@ -108,6 +111,19 @@ impl trunkline_call {
 
     pub(crate) fn as_raw(self: &Arc<Self>) -> *mut Self {
         Arc::as_ptr(self).cast_mut()
+    }
+
+    /// Lends a text for as long as the call.
+    pub(crate) fn lend(&self, text: Text) -> trunkline_str {
+        // The text stays where it is when the list moves.
+        let lent = text.lend();
+        self.lent.lock().push(text);
+        lent
+    }
+
+    /// The value of its arguments at a JSON pointer.
+    pub(crate) fn argument<'a, T: serde::Deserialize<'a>>(&'a self, pointer: &str) -> Result<T, Failure> {
+        json::typed(self.arguments.as_str()?, pointer, "of that type")
     }
 
     /// The server that was called.

@@ -8,17 +8,8 @@
   "\"type\": \"object\", \"properties\": {\"name\": {\"type\": \"string\"}}, \"required\": [\"name\"]}}"
 
 static void hello(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  trunkline_text *name = NULL;
-  char greeting[256];
-  int length;
-  (void)user_data;
-  trunkline_json_get_text(arguments, TRUNKLINE_STR("/name"), &name);
-  length = snprintf(greeting, sizeof greeting, "Hello, %s!", trunkline_text_str(name).data);
-  if (length > 0 && length < (int)sizeof greeting)
-    trunkline_call_return_text(call, trunkline_str_of(greeting));
-  else
-    trunkline_call_fail_tool(call, TRUNKLINE_STR("That name is too long."));
-  trunkline_text_free(name);
+  (void)arguments, (void)user_data;
+  trunkline_call_return_textf(call, "Hello, %s!", trunkline_call_text(call, TRUNKLINE_STR("/name"), TRUNKLINE_STR("")).data);
 }
 
 int main(void) {

@@ -1,5 +1,6 @@
 //! Calls: what is known about them, and their cancellation.
 
+use std::borrow::Cow;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -11,6 +12,52 @@ use crate::edge::prelude::*;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_arguments(call: *const trunkline_call) -> trunkline_str {
     value_or(trunkline_str::empty(), || Ok(handle!(call).arguments.lend()))
+}
+
+/// The text of the string at a JSON pointer in the arguments, such as "/city": without quotes and
+/// escapes, borrowed for as long as the call. `otherwise` if there is no string at that place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_text(
+    call: *const trunkline_call,
+    pointer: trunkline_str,
+    otherwise: trunkline_str,
+) -> trunkline_str {
+    value_or(otherwise, || {
+        let (call, pointer) = (handle!(call), text!(pointer));
+        let text: Cow<'_, str> = call.argument(pointer)?;
+        Ok(call.lend(Text::copy(text.as_bytes())))
+    })
+}
+
+/// The number at a JSON pointer in the arguments. `otherwise` if there is no number at that place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_number(
+    call: *const trunkline_call,
+    pointer: trunkline_str,
+    otherwise: f64,
+) -> f64 {
+    value_or(otherwise, || handle!(call).argument(text!(pointer)))
+}
+
+/// The whole number at a JSON pointer in the arguments. `otherwise` if there is no whole number of
+/// 64 bits at that place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_int64(
+    call: *const trunkline_call,
+    pointer: trunkline_str,
+    otherwise: i64,
+) -> i64 {
+    value_or(otherwise, || handle!(call).argument(text!(pointer)))
+}
+
+/// The truth value at a JSON pointer in the arguments. `otherwise` if there is none at that place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_bool(
+    call: *const trunkline_call,
+    pointer: trunkline_str,
+    otherwise: bool,
+) -> bool {
+    value_or(otherwise, || handle!(call).argument(text!(pointer)))
 }
 
 /// Information about the call as JSON: `method`, `name`, `revision`, `clientInfo`,

@@ -6,8 +6,21 @@ use std::ffi::c_void;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::edge::ffi::borrow_mut;
 use crate::edge::prelude::*;
-use crate::json::{find, typed};
+use crate::json::{find, next, typed};
+
+/// The kinds of JSON values.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub enum trunkline_json_kind {
+    TRUNKLINE_JSON_NULL = 0,
+    TRUNKLINE_JSON_BOOL = 1,
+    TRUNKLINE_JSON_NUMBER = 2,
+    TRUNKLINE_JSON_STRING = 3,
+    TRUNKLINE_JSON_ARRAY = 4,
+    TRUNKLINE_JSON_OBJECT = 5,
+}
 
 /// Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
 /// is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
@@ -49,6 +62,81 @@ pub unsafe extern "C" fn trunkline_json_get_number(
     guard_result(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
         value.finish(typed(json, pointer, "a number")?)
+    })
+}
+
+/// The whole number at a JSON pointer, exactly: a double has only 53 bits.
+/// `TRUNKLINE_NOT_FOUND` also if the value is not a whole number, or beyond 64 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_int64(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    value: *mut i64,
+) -> trunkline_result {
+    guard_result(|| {
+        let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
+        value.finish(typed(json, pointer, "a whole number of 64 bits")?)
+    })
+}
+
+/// The kind of the value at a JSON pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_kind(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    kind: *mut trunkline_json_kind,
+) -> trunkline_result {
+    guard_result(|| {
+        let (json, pointer, kind) = (text!(json), text!(pointer), out!(kind));
+        kind.finish(match find(json, pointer)?.as_bytes().first() {
+            Some(b'{') => trunkline_json_kind::TRUNKLINE_JSON_OBJECT,
+            Some(b'[') => trunkline_json_kind::TRUNKLINE_JSON_ARRAY,
+            Some(b'"') => trunkline_json_kind::TRUNKLINE_JSON_STRING,
+            Some(b't' | b'f') => trunkline_json_kind::TRUNKLINE_JSON_BOOL,
+            Some(b'n') => trunkline_json_kind::TRUNKLINE_JSON_NULL,
+            _ => trunkline_json_kind::TRUNKLINE_JSON_NUMBER,
+        })
+    })
+}
+
+/// The number of elements of the array, or of members of the object, at a JSON pointer.
+/// `TRUNKLINE_INVALID_ARGUMENT` if the value is neither.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_count(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    count: *mut usize,
+) -> trunkline_result {
+    guard_result(|| {
+        let (json, pointer, count) = (text!(json), text!(pointer), out!(count));
+        let (value, mut cursor, mut number) = (find(json, pointer)?, 0, 0);
+        while next(value, &mut cursor)?.is_some() {
+            number += 1;
+        }
+        count.finish(number)
+    })
+}
+
+/// Walks an array or an object, one element or member for each call, in linear time; `json` is the
+/// array or object itself, such as a value of `trunkline_json_get`. `cursor` is 0 at first.
+/// `key` is the name of a member as it is written between its quotes, empty in an array; it may be
+/// NULL. `value` is JSON. Both are slices of `json`. `TRUNKLINE_NOT_FOUND` at the end,
+/// `TRUNKLINE_INVALID_ARGUMENT` if `json` is neither an array nor an object, or invalid so far.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_next(
+    json: trunkline_str,
+    cursor: *mut usize,
+    key: *mut trunkline_str,
+    value: *mut trunkline_str,
+) -> trunkline_result {
+    guard_result(|| {
+        let (json, value, key) = (text!(json), out!(value), out_or_null!(key));
+        // SAFETY: the conventions of the header: NULL, or a number of the caller's.
+        let cursor = unsafe { borrow_mut(cursor, "cursor") }?;
+        let (name, found) =
+            next(json, cursor)?.ok_or_else(|| Failure::not_found("that was the last one".to_owned()))?;
+        key(trunkline_str::slice(name));
+        value.finish(trunkline_str::slice(found))
     })
 }
 

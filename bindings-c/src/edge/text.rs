@@ -72,6 +72,11 @@ impl Text {
         Self::new(copy)
     }
 
+    pub(crate) fn as_str(&self) -> Result<&str, Failure> {
+        let text = std::str::from_utf8(&self.0[..self.0.len() - 1]);
+        text.map_err(|reason| Failure::internal(reason.to_string()))
+    }
+
     /// Lends the text; valid as long as `self` is alive and not moved out.
     pub(crate) fn lend(&self) -> trunkline_str {
         trunkline_str { data: self.0.as_ptr().cast(), len: self.0.len() - 1 }

@@ -45,6 +45,51 @@ static void names_and_version(void) {
   CHECK(trunkline_text_copy(S("x"), NULL) == TRUNKLINE_NULL && trunkline_text_copy(S("\xff"), &copy) == TRUNKLINE_INVALID_ARGUMENT);
 }
 
+/* Walking is linear: all of a long array takes no longer than a few looks into it. */
+static void walk_json(void) {
+  enum { LENGTH = 20000 };
+  trunkline_str key, value, json = S(" { \"a\" : [1, {\"x\": \",]\"}] ,\"b\\\"\":null } ");
+  trunkline_json_kind kind;
+  size_t cursor = 0, count = 0;
+  int64_t whole = 0;
+  char *list = (char *)malloc(LENGTH * 2 + 3), *end = list;
+  CHECK(trunkline_json_next(json, &cursor, &key, &value) == TRUNKLINE_OK && same(key, "a") && same(value, "[1, {\"x\": \",]\"}]"));
+  CHECK(trunkline_json_next(json, &cursor, &key, &value) == TRUNKLINE_OK && same(key, "b\\\"") && same(value, "null"));
+  CHECK(trunkline_json_next(json, &cursor, &key, &value) == TRUNKLINE_NOT_FOUND);
+  CHECK(trunkline_json_next(json, &cursor, &key, &value) == TRUNKLINE_NOT_FOUND);
+  for (cursor = 0; trunkline_json_next(S("[]"), &cursor, NULL, &value) == TRUNKLINE_OK;) CHECK(false);
+  cursor = 0;
+  CHECK(trunkline_json_next(S("3"), &cursor, NULL, &value) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_next(S("[1 2]"), &cursor, NULL, &value) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_next(S("[1,]"), &cursor, NULL, &value) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_next(S("{1: 2}"), &cursor, NULL, &value) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_next(S("[1"), &cursor, NULL, &value) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_next(S("[1]"), NULL, NULL, &value) == TRUNKLINE_NULL);
+  cursor = 1000;
+  CHECK(trunkline_json_next(S("[1]"), &cursor, NULL, &value) == TRUNKLINE_INVALID_ARGUMENT);
+
+  for (*end++ = '[', count = 0; count < LENGTH; ++count) *end++ = '7', *end++ = ',';
+  end[-1] = ']', *end = 0;
+  json = trunkline_str_of(list);
+  for (cursor = count = 0; trunkline_json_next(json, &cursor, NULL, &value) == TRUNKLINE_OK; ++count) CHECK(same(value, "7"));
+  CHECK(count == LENGTH && cursor < json.len);
+  CHECK(trunkline_json_get_count(json, NOTHING, &count) == TRUNKLINE_OK && count == LENGTH);
+  free(list);
+
+  json = S("{\"n\": 9007199254740993, \"f\": 1.5, \"o\": {\"a\": 1, \"b\": 2}, \"s\": \"\", \"t\": true, \"z\": null, \"l\": []}");
+  CHECK(trunkline_json_get_int64(json, S("/n"), &whole) == TRUNKLINE_OK && whole == 9007199254740993);
+  CHECK(trunkline_json_get_int64(json, S("/f"), &whole) == TRUNKLINE_NOT_FOUND);
+  CHECK(trunkline_json_get_count(json, S("/o"), &count) == TRUNKLINE_OK && count == 2);
+  CHECK(trunkline_json_get_count(json, S("/n"), &count) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_get_kind(json, S("/n"), &kind) == TRUNKLINE_OK && kind == TRUNKLINE_JSON_NUMBER);
+  CHECK(trunkline_json_get_kind(json, S("/o"), &kind) == TRUNKLINE_OK && kind == TRUNKLINE_JSON_OBJECT);
+  CHECK(trunkline_json_get_kind(json, S("/s"), &kind) == TRUNKLINE_OK && kind == TRUNKLINE_JSON_STRING);
+  CHECK(trunkline_json_get_kind(json, S("/t"), &kind) == TRUNKLINE_OK && kind == TRUNKLINE_JSON_BOOL);
+  CHECK(trunkline_json_get_kind(json, S("/z"), &kind) == TRUNKLINE_OK && kind == TRUNKLINE_JSON_NULL);
+  CHECK(trunkline_json_get_kind(json, S("/l"), &kind) == TRUNKLINE_OK && kind == TRUNKLINE_JSON_ARRAY);
+  CHECK(trunkline_json_get_kind(json, S("/x"), &kind) == TRUNKLINE_NOT_FOUND);
+}
+
 static void json_helpers(void) {
   trunkline_str json = S("{\"a\":{\"b/c\":[1,2.5,\"x\\ny\"],\"t~\":true},\"n\":null}");
   trunkline_str slice = NOTHING;
@@ -73,6 +118,7 @@ static void json_helpers(void) {
   CHECK(trunkline_json_get(S(" [1]\n"), NOTHING, &slice) == TRUNKLINE_OK && slice.len == 3);
   CHECK(trunkline_json_get(S("[1,2,oops"), S("/0"), &slice) == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(trunkline_json_get(S("{\"a\\\"\\u0062\":1}"), S("/a\"b"), &slice) == TRUNKLINE_OK && same(slice, "1"));
+  walk_json();
   OK(trunkline_json_string(S("a \"b\"\n"), &text, &error));
   CHECK(same(trunkline_text_str(text), "\"a \\\"b\\\"\\n\""));
   trunkline_text_free(text);
@@ -204,6 +250,33 @@ static void wrong_arguments(void) {
 }
 
 /* ---- calls in memory ---- */
+
+static void read_values(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_str text = trunkline_call_text(call, S("/text"), S("none")), missing = trunkline_call_text(call, S("/missing"), S("none"));
+  (void)arguments, (void)user_data;
+  CHECK(trunkline_call_return_textf(call, "%s %s %g %g %lld %lld %d %d %500d", text.data, missing.data,
+                                    trunkline_call_number(call, S("/number"), -1), trunkline_call_number(call, S("/text"), -1),
+                                    (long long)trunkline_call_int64(call, S("/whole"), -1),
+                                    (long long)trunkline_call_int64(call, S("/number"), -1), trunkline_call_bool(call, S("/truth"), false),
+                                    trunkline_call_bool(call, S("/number"), true), 7) == TRUNKLINE_OK);
+}
+
+static void values_of_a_call(void) {
+  trunkline_server *server = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  OK(trunkline_server_new(S("values"), S("1"), &server, &error));
+  OK(trunkline_server_add_tool(server, S(TRUNKLINE_JSON({"name": "read", "inputSchema": {"type": "object"}})), read_values, NULL, NULL, &error));
+  OK(trunkline_client_connect_memory(server, NULL, &client, &error));
+  OK(trunkline_client_call_tool(client, S("read"), S("{\"text\": \"a \\\"b\\\" \\u00e9\", \"number\": 2.5, \"whole\": 9007199254740993, \"truth\": true}"), NULL,
+                                &result, &error));
+  CHECK(contains(trunkline_text_str(result), "a \\\"b\\\" \xc3\xa9 none 2.5 -1 9007199254740993 -1 1 1  "));
+  CHECK(trunkline_text_str(result).len > 500);
+  CHECK(trunkline_call_int64(NULL, S("/x"), 5) == 5);
+  trunkline_text_free(result);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+}
 
 static void memory_call(void) {
   static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"};
@@ -1438,6 +1511,7 @@ static const struct {
     {"json_helpers", json_helpers},
     {"null_arguments", null_arguments},
     {"wrong_arguments", wrong_arguments},
+    {"values_of_a_call", values_of_a_call},
     {"memory_call", memory_call},
     {"shapes_and_failures", shapes_and_failures},
     {"answered_later", answered_later},
