@@ -1,50 +1,108 @@
-//! `trunkline-c-install --prefix DIR`: puts the libraries that lie beside this program, the header,
+//! `trunkline-c-install --prefix DIR`: puts the libraries that lie beside this program, the headers,
 //! the pkg-config file and the CMake configuration under a prefix.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::{env, fs, io};
 
-const USAGE: &str = "usage: trunkline-c-install --prefix DIR\n\
-    First build the libraries: cargo build --release -p trunkline-c (or without --release).";
+const USAGE: &str = "usage: trunkline-c-install --prefix DIR [--libdir DIR] [--includedir DIR]
+
+  --prefix DIR      the root of the installation, such as /usr/local
+  --libdir DIR      the folder of the libraries, absolute or under the prefix (lib)
+  --includedir DIR  the folder of the headers, absolute or under the prefix (include)
+
+The environment variable DESTDIR is put before all of them, but not written into any file: for packages.
+First build the libraries: cargo build --release -p trunkline-c (or without --release).";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [flag, prefix] = arguments.as_slice() else { fail(USAGE) };
-    if flag != "--prefix" {
-        fail(USAGE)
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        println!("{USAGE}");
+        return;
     }
-    if let Err(reason) = install(Path::new(prefix)) {
-        fail(&format!("trunkline-c-install: {reason}"))
+    let destdir = env::var_os("DESTDIR").filter(|destdir| !destdir.is_empty()).map(PathBuf::from);
+    let done = Places::given(&arguments, destdir).and_then(|places| install(&places));
+    if let Err(reason) = done {
+        eprintln!("trunkline-c-install: {reason}");
+        std::process::exit(2)
     }
 }
 
-fn fail(message: &str) -> ! {
-    eprintln!("{message}");
-    std::process::exit(2)
+/// The folders of the installation: as programs will see them, and where they are written.
+struct Places {
+    prefix: PathBuf,
+    libdir: PathBuf,
+    includedir: PathBuf,
+    destdir: Option<PathBuf>,
 }
 
-fn install(prefix: &Path) -> Result<(), Box<dyn Error>> {
-    fs::create_dir_all(prefix.join("lib/pkgconfig"))?;
-    let prefix = without_verbatim(prefix.canonicalize()?);
+impl Places {
+    fn given(arguments: &[String], destdir: Option<PathBuf>) -> Result<Self, Box<dyn Error>> {
+        let (mut prefix, mut libdir, mut includedir) = (None, None, None);
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let (name, value) = match argument.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (argument.as_str(), None),
+            };
+            let place = match name {
+                "--prefix" => &mut prefix,
+                "--libdir" => &mut libdir,
+                "--includedir" => &mut includedir,
+                _ => return Err(format!("unknown argument {argument:?}\n{USAGE}").into()),
+            };
+            let value = value.or_else(|| rest.next().cloned()).filter(|value| !value.is_empty());
+            *place = Some(PathBuf::from(value.ok_or_else(|| format!("{name} needs a folder\n{USAGE}"))?));
+        }
+        let prefix = prefix.ok_or_else(|| format!("--prefix is missing\n{USAGE}"))?;
+        // Where nothing stands yet, a package is staged: the prefix is that of another machine.
+        let prefix = match destdir {
+            Some(_) if prefix.is_absolute() => prefix,
+            Some(_) => return Err("with DESTDIR, the prefix must be absolute".into()),
+            None => {
+                make_folder(&prefix)?;
+                without_verbatim(prefix.canonicalize()?)
+            }
+        };
+        let under = |given: Option<PathBuf>, usual: &str| prefix.join(given.unwrap_or_else(|| usual.into()));
+        Ok(Self { libdir: under(libdir, "lib"), includedir: under(includedir, "include"), prefix, destdir })
+    }
+
+    /// The folder that is written for one of the installation.
+    fn written(&self, folder: &Path) -> PathBuf {
+        let Some(destdir) = &self.destdir else { return folder.to_owned() };
+        let parts = folder.components().filter(|part| matches!(part, Component::Normal(_)));
+        destdir.join(parts.collect::<PathBuf>())
+    }
+}
+
+fn install(places: &Places) -> Result<(), Box<dyn Error>> {
     let platform = Platform::here();
     let here = env::current_exe()?.parent().ok_or("this program is in no folder")?.to_owned();
+    let (libdir, includedir) = (places.written(&places.libdir), places.written(&places.includedir));
     for (built, installed) in &platform.files {
-        copy(&here.join(built), &prefix.join(installed))?;
+        let to = match installed.strip_prefix("lib/") {
+            Some(library) => libdir.join(library),
+            None => places.written(&places.prefix).join(installed),
+        };
+        copy(&here.join(built), &to)?;
     }
     if let Some((name, target)) = &platform.link {
-        link(&prefix.join("lib").join(name), target)?;
+        link(&libdir.join(name), target)?;
     }
     for (path, text) in [
-        ("include/trunkline.h", include_str!("../include/trunkline.h")),
-        ("lib/pkgconfig/trunkline.pc", include_str!("trunkline.pc.in")),
-        ("lib/cmake/trunkline/trunklineConfig.cmake", include_str!("trunklineConfig.cmake.in")),
-        ("lib/cmake/trunkline/trunklineConfigVersion.cmake", include_str!("trunklineConfigVersion.cmake.in")),
+        (includedir.join("trunkline.h"), include_str!("../include/trunkline.h")),
+        (includedir.join("trunkline.hpp"), include_str!("../include/trunkline.hpp")),
+        (libdir.join("pkgconfig/trunkline.pc"), include_str!("trunkline.pc.in")),
+        (libdir.join("cmake/trunkline/trunklineConfig.cmake"), include_str!("trunklineConfig.cmake.in")),
+        (libdir.join("cmake/trunkline/trunklineConfigVersion.cmake"), include_str!("trunklineConfigVersion.cmake.in")),
     ] {
-        write(&prefix.join(path), &platform.fill(text, &prefix))?;
+        write(&path, &platform.fill(text, places))?;
     }
-    Ok(())
+    let licences = places.written(&places.prefix).join("share/licenses/trunkline");
+    write(&licences.join("LICENSE-MIT"), include_str!("../../LICENSE-MIT"))?;
+    write(&licences.join("LICENSE-APACHE"), include_str!("../../LICENSE-APACHE"))
 }
 
 /// The libraries of the build on this platform, and their names when installed.
@@ -108,16 +166,39 @@ impl Platform {
         }
     }
 
-    fn fill(&self, template: &str, prefix: &Path) -> String {
+    fn fill(&self, template: &str, places: &Places) -> String {
         // Plain names, which CMake writes as the linker at hand wants them: that of MSVC knows no
         // `-l`.
         let cmake_libs = self.native_libs.replace(" -", ";-").replace("-l", "");
+        let Places { prefix, libdir, includedir, .. } = places;
+        let shown = |path: &Path| path.display().to_string().replace('\\', "/");
+        // Relative to the prefix where they are under it, so that it can be moved.
+        let under = |folder: &Path, root: &str| match folder.strip_prefix(prefix) {
+            Ok(inside) => format!("{root}/{}", shown(inside)),
+            Err(_) => shown(folder),
+        };
+        let library = |file: &str| match file.strip_prefix("lib/") {
+            Some(library) => format!("{}/{library}", under(libdir, "${_trunkline_prefix}")),
+            None => format!("${{_trunkline_prefix}}/{file}"),
+        };
+        let depth = libdir.join("cmake/trunkline");
+        let depth = depth.strip_prefix(prefix).map(|inside| "../".repeat(inside.components().count()));
         template
-            .replace("@PREFIX@", &prefix.display().to_string().replace('\\', "/"))
+            .replace("@PREFIX@", &shown(prefix))
+            .replace("@LIBDIR@", &under(libdir, "${prefix}"))
+            .replace("@INCLUDEDIR@", &under(includedir, "${prefix}"))
+            .replace(
+                "@PREFIX_FROM_CMAKE@",
+                &depth.map_or_else(
+                    |_| shown(prefix),
+                    |up| format!("${{CMAKE_CURRENT_LIST_DIR}}/{}", up.trim_end_matches('/')),
+                ),
+            )
+            .replace("@INCLUDEDIR_CMAKE@", &under(includedir, "${_trunkline_prefix}"))
             .replace("@VERSION@", VERSION)
-            .replace("@SHARED_LIBRARY@", &self.shared)
-            .replace("@IMPORT_LIBRARY@", self.import)
-            .replace("@STATIC_LIBRARY@", self.fixed)
+            .replace("@SHARED_LIBRARY@", &library(&self.shared))
+            .replace("@IMPORT_LIBRARY@", &library(self.import))
+            .replace("@STATIC_LIBRARY@", &library(self.fixed))
             .replace("@SONAME@", &self.soname)
             .replace("@NATIVE_LIBS_CMAKE@", &cmake_libs)
             .replace("@NATIVE_LIBS@", self.native_libs)
@@ -140,12 +221,47 @@ fn replace(file: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Resul
     let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a file in no folder"));
     };
-    fs::create_dir_all(folder)?;
+    make_folder(folder)?;
     let new = folder.join(format!(".{}.{}.new", name.display(), std::process::id()));
-    make(&new).and_then(|()| fs::rename(&new, file)).inspect_err(|_| {
+    make(&new).and_then(|()| readable(&new)).and_then(|()| fs::rename(&new, file)).inspect_err(|_| {
         // Absent if not even that could be made.
         let _ = fs::remove_file(&new);
     })
+}
+
+/// Makes a folder that all users can enter, whatever the mask of this process.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.as_os_str().is_empty() || folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = folder.parent() {
+        make_folder(parent)?;
+    }
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.and_then(|()| set_mode(folder, 0o755)),
+    }
+}
+
+/// Makes a file readable for all users; a link has no mode of its own.
+fn readable(file: &Path) -> io::Result<()> {
+    if file.is_symlink() {
+        return Ok(());
+    }
+    let runs = file.extension().is_some_and(|extension| extension == "so" || extension == "dylib")
+        || file.file_name().is_some_and(|name| name.to_string_lossy().contains(".so."));
+    set_mode(file, if runs { 0o755 } else { 0o644 })
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(unix)]

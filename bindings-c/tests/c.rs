@@ -82,6 +82,23 @@ fn examples_talk_to_each_other() {
 }
 
 #[test]
+fn the_program_in_cpp_of_the_readme_runs() {
+    let readme = fs::read_to_string(Path::new(HERE).join("README.md")).expect("the README is readable");
+    let program = readme.split_once("```cpp\n").and_then(|(_, rest)| rest.split("```").next());
+    let source = Path::new(TMP).join("readme.cpp");
+    fs::write(&source, program.expect("the README has a program in C++")).expect("the program can be written");
+    let output = finish(&mut command(compile(Language::Cxx17, &source, "readme_cpp", Library::Shared)));
+    assert!(output.status.success(), "{}", told(&output));
+}
+
+#[test]
+fn the_header_for_cpp_works() {
+    let program = compile(Language::Cxx17, &Path::new(HERE).join("tests/c/wrapper.cpp"), "wrapper", Library::Shared);
+    let output = finish(&mut command(program));
+    assert!(output.status.success(), "{}", told(&output));
+}
+
+#[test]
 fn readme_compiles() {
     let readme = fs::read_to_string(Path::new(HERE).join("README.md")).expect("the README is readable");
     let blocks: Vec<&str> = readme.split("```c\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
@@ -157,6 +174,61 @@ fn pkg_config_finds_the_library() {
     assert_eq!(String::from_utf8_lossy(&finish(&mut command(&program)).stdout).trim(), env!("CARGO_PKG_VERSION"));
 }
 
+/// A package is staged: everything is under DESTDIR, readable for all, and its files name the prefix
+/// without it.
+#[cfg(unix)]
+#[test]
+fn packages_are_staged() {
+    use std::os::unix::fs::PermissionsExt;
+    let _ = &*PREFIX;
+    let stage = Path::new(TMP).join("stage");
+    let _ = fs::remove_dir_all(&stage);
+    let install = "umask 077; exec \"$0\" --prefix=/usr --libdir lib/x86_64-linux-gnu --includedir /opt/include";
+    let program = env!("CARGO_BIN_EXE_trunkline-c-install");
+    succeed(Command::new("sh").args(["-c", install, program]).env("DESTDIR", &stage));
+    let libdir = stage.join("usr/lib/x86_64-linux-gnu");
+    for (file, mode) in [
+        (stage.join("opt/include/trunkline.h"), 0o644),
+        (stage.join("opt/include/trunkline.hpp"), 0o644),
+        (stage.join("opt/include"), 0o755),
+        (libdir.join("libtrunkline.a"), 0o644),
+        (libdir.join("pkgconfig"), 0o755),
+        (libdir.join("cmake/trunkline/trunklineConfig.cmake"), 0o644),
+        (stage.join("usr/share/licenses/trunkline/LICENSE-MIT"), 0o644),
+    ] {
+        let found = fs::metadata(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert_eq!(found.permissions().mode() & 0o777, mode, "{}", file.display());
+    }
+    let description = fs::read_to_string(libdir.join("pkgconfig/trunkline.pc")).expect("the description is there");
+    assert!(
+        description.starts_with("prefix=/usr\nlibdir=${prefix}/lib/x86_64-linux-gnu\nincludedir=/opt/include\n"),
+        "{description}"
+    );
+    let cmake = fs::read_to_string(libdir.join("cmake/trunkline/trunklineConfig.cmake")).expect("it is there");
+    assert!(
+        cmake.contains("\"${CMAKE_CURRENT_LIST_DIR}/../../../..\"") && cmake.contains("\"/opt/include\""),
+        "{cmake}"
+    );
+    for file in [description, cmake] {
+        assert!(!file.contains(&stage.display().to_string()), "{file}");
+    }
+}
+
+#[test]
+fn the_installer_says_how_it_is_used() {
+    let installer = || Command::new(env!("CARGO_BIN_EXE_trunkline-c-install"));
+    let help = finish(installer().arg("--help"));
+    assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).contains("--libdir"), "{}", told(&help));
+    for (arguments, part) in
+        [(&["--prefix"][..], "needs a folder"), (&[], "--prefix is missing"), (&["--bindir", "x"], "--bindir")]
+    {
+        let refused = finish(installer().args(arguments));
+        assert!(!refused.status.success() && told(&refused).contains(part), "{}", told(&refused));
+    }
+    let relative = finish(installer().arg("--prefix=here").env("DESTDIR", TMP));
+    assert!(!relative.status.success() && told(&relative).contains("absolute"), "{}", told(&relative));
+}
+
 #[test]
 fn cmake_finds_the_library() {
     let folder = PREFIX.join("lib/cmake/trunkline");
@@ -177,7 +249,9 @@ fn cmake_finds_the_library() {
          # The expression keeps generators of several configurations from adding a folder of their own.\n\
          set(CMAKE_RUNTIME_OUTPUT_DIRECTORY \"$<1:${{CMAKE_BINARY_DIR}}>\")\nfind_package(trunkline {} REQUIRED CONFIG)\n\
          add_executable(shared \"{source}\")\ntarget_link_libraries(shared trunkline::trunkline)\n\
-         add_executable(fixed \"{source}\")\ntarget_link_libraries(fixed trunkline::trunkline_static)\n",
+         add_executable(fixed \"{source}\")\ntarget_link_libraries(fixed trunkline::trunkline_static)\n\
+         find_package(trunkline CONFIG QUIET COMPONENTS nonsense)\nif(trunkline_FOUND)\n  message(FATAL_ERROR \"nonsense was found\")\nendif()\n\
+         find_package(trunkline REQUIRED CONFIG COMPONENTS cpp trunkline)\n",
         env!("CARGO_PKG_VERSION"),
         source = version_program().display().to_string().replace('\\', "/"),
     );

@@ -1,0 +1,155 @@
+// The C++ header: servers, clients, exceptions, lambdas, moves between threads.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <trunkline.hpp>
+
+#define CHECK(condition)                                                        \
+  do {                                                                          \
+    if (!(condition)) {                                                         \
+      std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
+      std::exit(1);                                                             \
+    }                                                                           \
+  } while (0)
+
+using namespace trunkline;
+
+namespace {
+
+constexpr const char *any_object = R"("inputSchema": {"type": "object"})";
+
+std::string named(const char *name) { return std::string(R"({"name": ")") + name + "\", " + any_object + "}"; }
+
+template <class Function>
+Error thrown(Function function) {
+  try {
+    function();
+  } catch (const Error &error) {
+    return error;
+  }
+  CHECK(!"an exception was expected");
+  std::abort();
+}
+
+// Counts its copies that live: handlers are destroyed exactly once.
+struct Counted {
+  explicit Counted(int *living) : living_(living) { ++*living_; }
+  Counted(const Counted &other) : living_(other.living_) { ++*living_; }
+  Counted &operator=(const Counted &) = delete;
+  ~Counted() { --*living_; }
+  void operator()(Call &call) const { call.return_text("counted"); }
+
+ private:
+  int *living_;
+};
+
+void answers_and_exceptions() {
+  int living = 0;
+  {
+    Server server("wrapped", "1.0.0");
+    server.tool(named("greet"), [](Call &call) { call.return_text("Hello, " + std::string(call.text("/name", "you")) + "!"); });
+    const char *sum = R"({"name": "sum", "inputSchema": {"type": "object"},
+                          "outputSchema": {"type": "object", "properties": {"sum": {"type": "integer"}}}})";
+    server.tool(sum, [](Call &call) {
+      std::int64_t sum = 0;
+      const Json numbers = *call.arguments().at("/numbers");
+      for (const auto &item : numbers) sum += item.value().int64().value_or(0);
+      call.return_json(TRUNKLINE_SHAPE_OBJECT, "{\"sum\": " + std::to_string(sum) + "}");
+    });
+    server.tool(named("wrong"), [](Call &) { throw ToolError("ask for something else"); });
+    server.tool(named("broken"), [](Call &) { throw std::runtime_error("secret"); });
+    server.tool(named("strange"), [](Call &) { throw 5; });
+    server.tool(named("later"), [](Call &call) {
+      std::thread([call = std::move(call)] { call.return_text("from another thread"); }).detach();
+    });
+    server.tool(named("lost"), [](Call &call) {
+      const Call lost = std::move(call);
+      throw ToolError("after the move");
+    });
+    const auto counted = server.tool(named("counted"), Counted(&living));
+    CHECK(thrown([&] { server.tool("{\"name\": 5}", Counted(&living)); }).kind() == TRUNKLINE_INVALID_ARGUMENT);
+    CHECK(living == 1);
+    server.resource(R"({"uri": "notes://today", "name": "today"})", [](Call &call) { call.return_text("tea"); });
+
+    const Client client = Client::memory(server);
+    CHECK(client.call_tool("greet", R"({"name": "Ada"})").text("/content/0/text") == "Hello, Ada!");
+    CHECK(client.call_tool("greet").text("/content/0/text") == "Hello, you!");
+    CHECK(client.call_tool("sum", R"({"numbers": [1, 2, 39]})").int64("/structuredContent/sum") == 42);
+    const Json wrong = client.call_tool("wrong");
+    CHECK(wrong.boolean("/isError") == true && wrong.text("/content/0/text") == "ask for something else");
+    CHECK(client.call_tool("broken").dump().find("secret") == std::string::npos);
+    CHECK(client.call_tool("strange").boolean("/isError") == true);
+    CHECK(client.call_tool("later").text("/content/0/text") == "from another thread");
+    CHECK(client.call_tool("lost").text("/content/0/text") == "after the move");
+    CHECK(client.call(trunkline_client_read_resource, {}, "notes://today").text("/contents/0/text") == "tea");
+    CHECK(client.request("ping").kind() == TRUNKLINE_JSON_OBJECT);
+
+    const Error unknown = thrown([&] { client.call_tool("nothing"); });
+    CHECK(unknown.kind() == TRUNKLINE_PROTOCOL && unknown.code() == -32602 && !unknown.json().empty());
+
+    std::future<Json> future = client.start_call_tool("counted");
+    while (future.wait_for(std::chrono::seconds(0)) != std::future_status::ready) dispatch(client.port(), 1000);
+    CHECK(future.get().text("/content/0/text") == "counted");
+    std::future<Json> failing = client.start_call_tool("nothing");
+    while (failing.wait_for(std::chrono::seconds(0)) != std::future_status::ready) dispatch(client.port(), 1000);
+    CHECK(thrown([&] { failing.get(); }).kind() == TRUNKLINE_PROTOCOL);
+    server.remove(counted);
+    CHECK(living == 0);
+  }
+  CHECK(living == 0);
+}
+
+void input_of_the_client() {
+  for (const char *revision : {"2025-11-25", "2026-07-28"}) {
+    Server server("asking", "1.0.0", ServerOptions().set(trunkline_server_options_set_instructions, "Ask."));
+    server.tool(named("greet"), [](Call &call) {
+      call.elicit(R"({"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}})",
+                  [](const Call &asked, const Json &answer) { asked.return_text(answer.text("/content/name").value_or("nobody")); });
+    });
+    ClientOptions options;
+    options.set(trunkline_client_options_set_revision, revision);
+    const trunkline_call_callback answer = [](trunkline_call *call, trunkline_str, void *) {
+      Call(call).return_json(TRUNKLINE_SHAPE_RESULT, R"({"action": "accept", "content": {"name": "Ada"}})");
+    };
+    detail::check_last(trunkline_client_options_on_elicit(options.get(), answer, nullptr, nullptr));
+    const Client client = Client::memory(server, options);
+    CHECK(client.call_tool("greet").text("/content/0/text") == "Ada");
+  }
+}
+
+void over_http() {
+  Server server("wrapped", "1.0.0");
+  server.tool(named("greet"), [](Call &call) { call.return_text("over HTTP"); });
+  const Listener listener = server.listen_http();
+  ClientOptions options;
+  options.set(trunkline_client_options_set_port, server.port());
+  const Client client = Client::http(listener.url(), options);
+  CHECK(client.call_tool("greet").text("/content/0/text") == "over HTTP");
+  CHECK(thrown([] { Client::child({"/no/such/program"}); }).kind() == TRUNKLINE_TRANSPORT);
+  CHECK(thrown([] { HttpOptions().set(trunkline_http_options_set_host, std::string("\xff")); }).kind() == TRUNKLINE_INVALID_ARGUMENT);
+  client.close();
+  listener.close();
+}
+
+void json() {
+  const Json value(R"({"a": [1, "x", null], "b\"": {}})");
+  std::string keys;
+  for (const auto &[key, text] : value) keys += std::string(key) + "=" + std::string(text) + ";";
+  CHECK(keys == R"(a=[1, "x", null];b\"={};)");
+  CHECK(value.text("/a/1") == "x" && !value.text("/a/0") && value.number("/a/0") == 1 && !value.at("/c"));
+  CHECK(thrown([] { Json("3").begin(); }).kind() == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(quoted("a \"b\"") == R"("a \"b\"")");
+}
+
+}  // namespace
+
+int main() {
+  answers_and_exceptions();
+  input_of_the_client();
+  over_http();
+  json();
+}
