@@ -1,12 +1,14 @@
 // Trunkline for C++17: a thin layer over trunkline.h, in this header alone.
 //
-// - Objects free themselves. Each has `get()` for the functions of trunkline.h that have no method here.
+// - Objects free themselves. Each has `get()` for the functions of trunkline.h that have no method
+//   here.
 // - Failures are exceptions: trunkline::Error, with the kind of trunkline_result. An exception of a
-//   handler fails its call and nothing else: ToolError with its text for the model, any other one as
-//   an internal error, whose text goes to the log only.
-// - Handlers are any callables. They run where trunkline.h runs callbacks: inside blocking functions
-//   and trunkline_dispatch of their port.
-// - JSON goes in as text (a raw string literal, or any JSON library's dump) and out as trunkline::Json.
+//   handler fails its call and nothing else: ToolError with its text for the model, any other one
+// as an internal error, whose text goes to the log only.
+// - Handlers are any callables. They run where trunkline.h runs callbacks: inside blocking
+//   functions and trunkline_dispatch of their port.
+// - JSON goes in as text (a raw string literal, or any JSON library's dump) and out as
+//   trunkline::Json.
 #ifndef TRUNKLINE_HPP
 #define TRUNKLINE_HPP
 
@@ -96,7 +98,8 @@ class Handle {
   std::unique_ptr<Object, Free> object_;
 };
 
-/// `user_data` that holds a callable: it is freed by `destroy`, also if the function that takes it fails.
+/// `user_data` that holds a callable: it is freed by `destroy`, also if the function that takes it
+/// fails.
 template <class Callable>
 void *keep(Callable &&callable) {
   return new std::decay_t<Callable>(std::forward<Callable>(callable));
@@ -109,7 +112,8 @@ void destroy(void *callable) noexcept {
 
 }  // namespace detail
 
-/// JSON that was received: its own text, looked into by JSON pointers (RFC 6901) such as "/content/0/text".
+/// JSON that was received: its own text, looked into by JSON pointers (RFC 6901) such as
+/// "/content/0/text".
 class Json {
  public:
   explicit Json(std::string text = "null") : text_(std::move(text)) {}
@@ -125,7 +129,7 @@ class Json {
     if (!found(trunkline_json_get(str(text_), str(pointer), &value))) return std::nullopt;
     return Json(view(value));
   }
-  /// The text of a string, without quotes and escapes; nothing if it is none.
+  /// The text of a string, without quotes and escapes; nothing if it is not one.
   std::optional<std::string> text(std::string_view pointer = {}) const {
     trunkline_text *value = nullptr;
     if (!found(trunkline_json_get_text(str(text_), str(pointer), &value))) return std::nullopt;
@@ -177,7 +181,8 @@ class Json {
     bool more_ = false;
   };
 
-  /// Walks an array or an object, in linear time; views into this JSON: keep it in a variable meanwhile.
+  /// Walks an array or an object, in linear time; views into this JSON: keep it in a variable
+  /// meanwhile.
   iterator begin() const { return iterator(str(text_)); }
   iterator end() const { return iterator(); }
 
@@ -225,7 +230,7 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   bool boolean(std::string_view pointer, bool otherwise = false) const {
     return trunkline_call_bool(get(), str(pointer), otherwise);
   }
-  /// What is known of the call: "/auth/principal", "/clientInfo/name".
+  /// A fact of the call: "/auth/principal", "/clientInfo/name".
   std::optional<Json> fact(std::string_view pointer) const {
     trunkline_text *value = nullptr;
     const trunkline_result result = trunkline_call_fact(get(), str(pointer), &value);
@@ -263,8 +268,8 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
     }
   }
 
-  /// Asks the user of the client by a form; `then` gets the call and the ElicitResult. A failure, and
-  /// the first run on 2026-07-28, end the call without it.
+  /// Asks the user of the client by a form; `then` gets the call and the ElicitResult. A failure,
+  /// and the first run on 2026-07-28, end the call without it.
   template <class Then>
   void elicit(std::string_view params, Then then, std::string_view key = {}) const {
     ask(trunkline_call_elicit, params, key, std::move(then));
@@ -298,7 +303,8 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   }
 };
 
-/// Options of any kind: `options.set(trunkline_server_options_set_instructions, "Be brief.")` for each setter.
+/// Options of any kind: `options.set(trunkline_server_options_set_instructions, "Be brief.")` for
+/// each setter.
 template <class Object, trunkline_result (*make)(Object **, trunkline_error **), void (*free)(Object *)>
 class Options : public detail::Handle<Object, free> {
  public:
@@ -438,7 +444,8 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
   Json request(std::string_view method, std::string_view params = {}, const RequestOptions &options = {}) const {
     return call(trunkline_client_request, options, method, params);
   }
-  /// Any other blocking function of a client: client.call(trunkline_client_read_resource, {}, "notes://today").
+  /// Any other blocking function of a client: client.call(trunkline_client_read_resource, {},
+  /// "notes://today").
   template <class Function, class... Texts>
   Json call(Function function, const RequestOptions &options, const Texts &...texts) const {
     trunkline_text *result = nullptr;
@@ -477,7 +484,8 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
   }
 };
 
-/// Runs the callbacks of a port that are due, waiting for the first at most so long; gives their number.
+/// Runs the callbacks of a port that are due, waiting for the first at most so long; gives their
+/// number.
 inline std::size_t dispatch(trunkline_port *port, std::uint64_t timeout_ms = 0) {
   std::size_t count = 0;
   detail::check(trunkline_dispatch, port, timeout_ms, &count);

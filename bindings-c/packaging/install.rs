@@ -1,5 +1,5 @@
-//! `trunkline-c-install --prefix DIR`: puts the libraries that lie beside this program, the headers,
-//! the pkg-config file and the CMake configuration under a prefix.
+//! `trunkline-c-install --prefix DIR`: puts the libraries that lie beside this program, the
+//! headers, the pkg-config file and the CMake configuration under a prefix.
 
 use std::error::Error;
 use std::path::{Component, Path, PathBuf};

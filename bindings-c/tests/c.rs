@@ -174,8 +174,8 @@ fn pkg_config_finds_the_library() {
     assert_eq!(String::from_utf8_lossy(&finish(&mut command(&program)).stdout).trim(), env!("CARGO_PKG_VERSION"));
 }
 
-/// A package is staged: everything is under DESTDIR, readable for all, and its files name the prefix
-/// without it.
+/// A package is staged: everything is under DESTDIR, readable for all, and its files name the
+/// prefix without it.
 #[cfg(unix)]
 #[test]
 fn packages_are_staged() {
