@@ -7,7 +7,7 @@ import type { Callable } from "./features/feature.js";
 import { log } from "./log.js";
 import type { NativePort } from "./native.js";
 import type { Requests } from "./requests.js";
-import { inputOf, type Answer } from "./returns.js";
+import { inputOf, InvalidReturn, UnfitValue, valueOf, type Answer } from "./returns.js";
 import { isPromise } from "./schema/validate.js";
 
 export class Calls {
@@ -46,6 +46,12 @@ export class Calls {
     }
   }
 
+  /** Throws what a schema library says of arguments that the core has refused. */
+  explain(ticket: number, callable: Callable | undefined, body: string): void {
+    const explained: Callable = { run: (args) => callable?.explain?.(args), answer: () => valueOf(null) };
+    this.start(ticket, explained, body);
+  }
+
   /** Aborts the signal of a call. */
   cancel(ticket: number, reason: string): void {
     this.#finish(ticket, reason);
@@ -64,7 +70,7 @@ export class Calls {
           });
       } else this.#send(ticket, answer);
     } catch (error) {
-      this.#fail(ticket, error);
+      this.#fail(ticket, error instanceof UnfitValue ? new InvalidReturn(`${callable.where ?? "a handler"} returned a value that cannot be sent: ${error.message}`) : error);
     }
   }
 

@@ -69,6 +69,14 @@ export function stringify(value: object, what: string): string {
   }
 }
 
+/** File and line of the program that called the package: ` (server.mjs:12)`; empty if unknown. */
+export function callerPlace(): string {
+  const [, ...frames] = (new Error().stack ?? "").split("\n");
+  const outside = frames.find((frame) => !frame.includes(__dirname));
+  const place = outside && /([^/\\(]+:\d+):\d+\)?$/.exec(outside)?.[1];
+  return place === undefined ? "" : ` (${place})`;
+}
+
 /** The error for an invalid argument that this package finds before the core. */
 export function invalid(message: string, cause?: unknown): InvalidArgumentError {
   return new InvalidArgumentError(message, cause === undefined ? {} : { cause });

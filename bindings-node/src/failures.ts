@@ -4,6 +4,7 @@ import { inspect, types } from "node:util";
 import { TokenError } from "./auth.js";
 import { ToolError } from "./errors.js";
 import { ProtocolError } from "./generated/errors.js";
+import { InvalidReturn } from "./returns.js";
 import { InvalidArguments } from "./schema/validate.js";
 
 /** The argument of `fail`. */
@@ -19,6 +20,7 @@ export function failureOf(error: unknown): Failure {
     const { message, scopes } = error;
     return scopes ? { kind: "protocol", message, data: { error: "insufficient_scope", scopes } } : { kind: "invalid", message, path: "" };
   }
+  if (error instanceof InvalidReturn) return { kind: "internal", message: error.message };
   if (error instanceof InvalidArguments) return { kind: "invalid", message: error.message, path: error.path };
   return { kind: "internal", message: describe(error) };
 }

@@ -2,9 +2,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { Calls } from "./calls.js";
-import { attempt, errorOf, stringify, thrownBy } from "./errors.js";
+import { attempt, callerPlace, errorOf, stringify, thrownBy } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
-import { EventKind } from "./generated/waist.js";
+import { EventKind, waistMethod } from "./generated/waist.js";
 import type { Callable, Feature } from "./features/feature.js";
 import { Handoffs, hostReads } from "./handoff.js";
 import { Exchanges } from "./http-mount/exchanges.js";
@@ -68,11 +68,11 @@ export class Port {
   }
 
   /** Registers a feature of a server, or puts it in the place of another; returns its handle. */
-  register(server: number, { kind, description, callable, visible: hook }: Feature, replaces?: number): number {
+  register(server: number, { kind, name = kind, description, callable, visible: hook }: Feature, replaces?: number): number {
     const visible = hook && this.register(server, { kind: "visibility", description: {}, callable: hook });
     try {
       const handle = this.#register(kind, { server, ...description, replaces, visible });
-      if (callable) this.#callables.set(handle, callable);
+      if (callable) this.#callables.set(handle, { ...callable, where: `${name}${callerPlace()}` });
       return handle;
     } finally {
       // The feature keeps it.
@@ -185,7 +185,8 @@ export class Port {
     }
     switch (kind) {
       case EventKind.Call:
-        this.#calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#owners.get(handle)?.callable(name), body);
+        if (name === waistMethod.explain) this.#calls.explain(ticket, this.#callables.get(handle), body);
+        else this.#calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#owners.get(handle)?.callable(name), body);
         break;
       case EventKind.Cancel:
         this.#calls.cancel(ticket, body);

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { Blob } from "node:buffer";
 import { test } from "node:test";
 
 import { audio, image, link, resource, text } from "../dist/content.js";
 import { toolParts } from "../dist/features/tool.js";
 import { Shape } from "../dist/generated/waist.js";
-import { answerOf } from "../dist/returns.js";
+import { answerOf, UnfitValue } from "../dist/returns.js";
 
 const block = { type: "text", text: "x" };
 const rows = [
@@ -18,10 +19,17 @@ const rows = [
   ["a boolean", false, Shape.Value, "false"],
   ["null", null, Shape.Value, "null"],
   ["nothing", undefined, Shape.Value, "null"],
+  ["a content block among texts", ["a", block, "b"], Shape.Content, JSON.stringify([text("a"), block, text("b")])],
+  ["a set", new Set([1, "a"]), Shape.Value, '[1,"a"]'],
+  ["a map and a set inside", { m: new Map([["a", null]]), s: [new Set([1])] }, Shape.Object, '{"m":{"a":null},"s":[[1]]}'],
+  ["an object without members", {}, Shape.Object, "{}"],
+  ["objects of classes", [new (class A { a = null; })(), new (class B {})()], Shape.Value, '[{"a":null},{}]'],
+  ["text with what is suspicious", { a: '{} null "0": "Buffer"', b: new Date(0), c: undefined }, Shape.Object, JSON.stringify({ a: '{} null "0": "Buffer"', b: new Date(0) })],
+  ["a result of texts and blocks", { content: ["a", block] }, Shape.Result, JSON.stringify({ content: [text("a"), block] })],
   ["an array", [1, "a"], Shape.Value, '[1,"a"]'],
   ["the empty array", [], Shape.Value, "[]"],
   ["an array that is only partly content", [block, 1], Shape.Value, JSON.stringify([block, 1])],
-  ["a map", new Map([["a", 1]]), Shape.Value, '{"a":1}'],
+  ["a map", new Map([["a", 1]]), Shape.Object, '{"a":1}'],
   ["a result", { content: [block], isError: true }, Shape.Result, JSON.stringify({ content: [block], isError: true })],
   ["an empty result", { content: [] }, Shape.Result, '{"content":[]}'],
   ["a result with everything", { content: [block], structuredContent: { a: 1 }, isError: false, _meta: {}, resultType: "complete" }, Shape.Result, JSON.stringify({ content: [block], structuredContent: { a: 1 }, isError: false, _meta: {}, resultType: "complete" })],
@@ -40,14 +48,34 @@ test("an object under a wrapped output schema is a value", () => {
   assert.deepEqual(answerOf({ a: 1 }, toolParts, true), [Shape.Value, '{"a":1}']);
 });
 
-test("what has no JSON form is refused with a reason", () => {
-  assert.throws(() => answerOf(() => {}, toolParts), /returned a function/);
-  assert.throws(() => answerOf(Symbol("s"), toolParts), /returned a symbol/);
-  assert.throws(() => answerOf(1n, toolParts), TypeError);
-  const circle = {};
-  circle.self = circle;
-  assert.throws(() => answerOf(circle, toolParts), /circular/);
-});
+const circle = { a: [] };
+circle.a.push(circle);
+const unfit = [
+  ["a function", () => {}, "$: a function has no JSON form: return data"],
+  ["a symbol", Symbol("s"), "$: a symbol has no JSON form: return data"],
+  ["a bigint", { a: [1n] }, "$.a[0]: a bigint has no JSON form: return a number or a string"],
+  ["a circle", circle, "$.a[0]: a circular reference has no JSON form"],
+  ["NaN", { a: { b: Number.NaN } }, "$.a.b: NaN has no JSON form: return null or a string"],
+  ["Infinity", [-Infinity], "$[0]: -Infinity has no JSON form"],
+  ["bytes", new Uint8Array([1]), "$: bytes has no JSON form: image(bytes, type)"],
+  ["a Buffer", { a: Buffer.from("x") }, "$.a: bytes has no JSON form: image(bytes, type)"],
+  ["numbers", [new Float64Array(2)], "$[0]: Float64Array has no JSON form"],
+  ["a buffer", new ArrayBuffer(1), "$: ArrayBuffer has no JSON form"],
+  ["an error", Object.assign(new RangeError("x"), { code: "E" }), "$: an RangeError has no JSON form: throw it"],
+  ["a Blob", new Blob(["x"]), "$: a Blob has no JSON form: return what is in it"],
+  ["a Response", [new Response("x")], "$[0]: a Response has no JSON form"],
+  ["a promise inside", [Promise.resolve(1)], "$[0]: a Promise has no JSON form: await it"],
+  ["a generator", (function* () {})(), "$: a Generator has no JSON form: return an array"],
+  ["an async generator", (async function* () {})(), "$: a AsyncGenerator has no JSON form: return an array"],
+];
+for (const [name, value, message] of unfit) {
+  test(`${name} is refused, with the place and the fix`, () => {
+    assert.throws(
+      () => answerOf(value, toolParts),
+      (error) => error instanceof UnfitValue && error.message.startsWith(message),
+    );
+  });
+}
 
 test("content helpers", () => {
   const bytes = new Uint8Array([0, 1, 2, 3]).subarray(1);

@@ -66,7 +66,10 @@ test("what a handler returns becomes the result", async () => {
     ["number", 1.5, [text("1.5")]],
     ["boolean", true, [text("true")]],
     ["list", [1, "a"], [text('[1,"a"]')]],
-    ["null", null, [text("null")]],
+    ["null", null, []],
+    ["nothing", undefined, []],
+    ["mixed", ["caption", image("AQID", "image/png")], [text("caption"), image("AQID", "image/png")]],
+    ["set", new Set([1]), [text("[1]")]],
     ["result", whole, whole.content],
   ];
   await connected(
@@ -84,6 +87,60 @@ test("what a handler returns becomes the result", async () => {
           assert.equal(result.isError ?? false, name === "result", name);
           assert.equal(result.structuredContent, undefined, name);
         }
+      }
+    },
+  );
+});
+
+test("a value that cannot be sent is named with the tool, the file, the line and the place", async (t) => {
+  const records = [];
+  setLogger((record) => records.push(record.message));
+  t.after(() => setLogger());
+  await connected(
+    (server) => server.registerTool("odd", {}, () => [1, { deep: 1n }]),
+    async (client) => {
+      assert.equal((await client.callTool("odd")).isError, true);
+    },
+  );
+  const [message] = records.filter((message) => message.includes("odd"));
+  assert.match(message, /tool "odd" \(tools\.test\.mjs:\d+\) returned a value that cannot be sent: \$\[1\]\.deep: a bigint/);
+  assert.doesNotMatch(message, /\n/);
+});
+
+test("a map is structured content, and an output schema of an object takes it", async () => {
+  await connected(
+    (server) => server.registerTool("map", { outputSchema: { type: "object" } }, () => new Map([["a", 1]])),
+    async (client) => {
+      assert.deepEqual((await client.callTool("map")).structuredContent, { a: 1 });
+    },
+  );
+});
+
+test("the author's own words win over those of the core, unless the library has none", async () => {
+  const shape = z.discriminatedUnion("kind", [z.object({ kind: z.literal("circle"), r: z.number() }), z.object({ kind: z.literal("square"), side: z.number() })]);
+  const either = z.union([z.object({ kind: z.literal("circle"), r: z.number() }), z.object({ kind: z.literal("square") })]);
+  const schema = z.object({
+    a: z.string().min(3, "Name needs three letters"),
+    s: shape.optional(),
+    u: either.optional(),
+    when: z.iso.datetime().optional(),
+  });
+  const rows = [
+    [{ a: "ab" }, "/a: Name needs three letters"],
+    [{ a: "abc", s: { kind: "circle" } }, "/s/r: Invalid input: expected number, received undefined"],
+    [{ a: "abc", u: { kind: "circle" } }, '/u: property "r" is missing'],
+    [{ a: "abc", when: "soon" }, "/when: Invalid ISO datetime"],
+    [{ a: "ab", when: "soon" }, "/a: Name needs three letters; /when: Invalid ISO datetime"],
+    [{}, "/a: Invalid input: expected string, received undefined"],
+  ];
+  await connected(
+    (server) => server.registerTool("words", { inputSchema: schema }, ({ a }) => a),
+    async (client) => {
+      assert.equal((await client.callTool("words", { a: "abc" })).content[0].text, "abc");
+      for (const [args, message] of rows) {
+        const result = await client.callTool("words", args);
+        assert.equal(result.isError, true);
+        assert.equal(result.content[0].text, `Invalid arguments for tool words: ${message}`);
       }
     },
   );

@@ -1,8 +1,9 @@
 //! Python objects to JSON text, by a walk over the built-in types.
 //!
 //! Models, dataclasses, enums and dates are turned into built-in types in Python before; anything
-//! else is an error that names the path.
+//! else is an error that names the path. Lone surrogates, which have no UTF-8 form, become U+FFFD.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -14,8 +15,8 @@ use crate::decode::MAX_DEPTH;
 /// The JSON text of `value`.
 ///
 /// # Errors
-/// `TypeError` for a type that JSON does not have, `ValueError` for NaN, infinities, lone
-/// surrogates and too deep nesting.
+/// `TypeError` for a type that JSON does not have, `ValueError` for NaN, infinities and too deep
+/// nesting.
 pub(crate) fn encode(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let mut out = Vec::with_capacity(128);
     write(&mut out, value, 0).map_err(Wrong::into_exception)?;
@@ -95,9 +96,20 @@ fn write_array<'py>(
 }
 
 fn write_text(out: &mut Vec<u8>, text: &Bound<'_, PyString>) -> Result<(), Wrong> {
-    let text =
-        text.to_str().map_err(|_| PyValueError::new_err("text with a lone surrogate cannot be written as UTF-8"))?;
-    serde_json::to_writer(out, text).map_err(|error| PyValueError::new_err(error.to_string()).into())
+    serde_json::to_writer(out, &*utf8(text)?).map_err(|error| PyValueError::new_err(error.to_string()).into())
+}
+
+/// The text as UTF-8, each lone surrogate as U+FFFD.
+///
+/// # Errors
+/// If the interpreter has no memory for it.
+pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
+    if let Ok(text) = text.to_str() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let units: Vec<u8> = text.call_method1("encode", ("utf-16-le", "surrogatepass"))?.extract()?;
+    let units = units.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    Ok(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
 fn write_integer(out: &mut Vec<u8>, integer: &Bound<'_, PyInt>) -> Result<(), Wrong> {
@@ -116,7 +128,7 @@ fn write_integer(out: &mut Vec<u8>, integer: &Bound<'_, PyInt>) -> Result<(), Wr
 
 fn write_float(out: &mut Vec<u8>, float: f64) -> Result<(), Wrong> {
     if !float.is_finite() {
-        return Err(PyValueError::new_err(format!("{float} has no JSON form")).into());
+        return Err(PyValueError::new_err(format!("{float} has no JSON form: give None or text")).into());
     }
     serde_json::to_writer(out, &float).map_err(|error| PyValueError::new_err(error.to_string()).into())
 }

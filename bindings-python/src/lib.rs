@@ -6,9 +6,12 @@
 
 mod bell;
 mod decode;
+mod docstring;
+mod duration;
 mod encode;
 mod error;
 mod port;
+mod schema;
 
 use pyo3::prelude::*;
 
@@ -18,5 +21,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NativeError", module.py().get_type::<error::NativeError>())?;
     module.add_function(wrap_pyfunction!(port::to_json, module)?)?;
     module.add_function(wrap_pyfunction!(port::from_json, module)?)?;
+    module.add_function(wrap_pyfunction!(docstring::read_docstring, module)?)?;
+    module.add_function(wrap_pyfunction!(duration::read_duration, module)?)?;
+    module.add_function(wrap_pyfunction!(duration::write_duration, module)?)?;
+    module.add_class::<schema::SchemaObject>()?;
+    module.add_class::<schema::AlternativesObject>()?;
     module.add_class::<port::Port>()
 }

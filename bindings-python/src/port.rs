@@ -10,7 +10,7 @@ use trunkline_bridge::{self as bridge, Body, Event, EventKind, Lane, Shape};
 
 use crate::bell::SocketBell;
 use crate::decode::decode;
-use crate::encode::encode;
+use crate::encode::{encode, utf8};
 use crate::error::{contained, from_bridge, raise};
 
 /// Longest wait without looking for signals (Ctrl-C).
@@ -78,7 +78,7 @@ impl Port {
             let shape = Shape::from_number(shape)
                 .ok_or_else(|| raise("invalidArgument", format!("there is no shape with the number {shape}")))?;
             let body = match (shape, value.cast::<PyString>()) {
-                (Shape::Text, Ok(text)) => Bytes::copy_from_slice(text.to_str()?.as_bytes()),
+                (Shape::Text, Ok(text)) => Bytes::copy_from_slice(utf8(text)?.as_bytes()),
                 _ => Bytes::from(encode(value)?),
             };
             self.port.complete(ticket, shape, body).map_err(|error| from_bridge(py, error))

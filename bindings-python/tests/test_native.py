@@ -79,7 +79,6 @@ def test_tuples_are_arrays_and_subclasses_are_their_base() -> None:
         ({"a": {"b": object()}}, TypeError, "$.a.b: a value of type object"),
         ({"a": {1: 2}}, TypeError, "$.a: keys must be str, not int"),
         ([b"bytes"], TypeError, "$[0]: a value of type bytes"),
-        ({"a": "\ud800"}, ValueError, "$.a: text with a lone surrogate"),
         ({1, 2}, TypeError, "$: a value of type set"),
     ],
 )

@@ -104,13 +104,13 @@ def test_arguments_are_what_results_may_be_too() -> None:
     expected = {"colour": "red", "point": {"x": 1, "seen": "2026-01-02"}, "days": ["2026-01-02"], "tuple": [1, 2]}
     with SyncClient(server) as client:
         result = client.call_tool("echo", UserDict(value=value), meta=UserDict({"example.com/day": day}))
-        assert result.structured_content == {"result": expected}
+        assert result.structured_content == expected
         with pytest.raises(TypeError, match=r"params\.arguments\.value\.odd"):
             client.call_tool("echo", {"value": {"odd": object()}})
 
     async def check() -> None:
         async with Client(server) as client:
-            assert (await client.call_tool("echo", {"value": value})).structured_content == {"result": expected}
+            assert (await client.call_tool("echo", {"value": value})).structured_content == expected
 
     run(check())
 

@@ -236,7 +236,7 @@ def test_lists_have_all_pages_and_pages_have_their_cursor(ask: Operations) -> No
 
 def test_tools_are_called(ask: Operations) -> None:
     result = ask("call_tool", "add", {"second": 1, "first": 2}, timeout=20, max_timeout=20, meta={"example.com/k": 1})
-    assert not result.is_error and result.structured_content == {"result": {"z": 3, "a": 2}}
+    assert not result.is_error and result.structured_content == {"z": 3, "a": 2}
     assert ask("call_tool", "fail").is_error
     with pytest.raises(ProtocolError):
         ask("call_tool", "nothing")
@@ -287,7 +287,7 @@ def test_members_keep_the_order_of_their_author(ask: Operations) -> None:
     assert [*add.meta] == ["example.com/z", "example.com/a"]
     assert [*add.input_schema["properties"]] == ["second", "first"]
     result = ask("call_tool", "add", {"second": 1, "first": 2})
-    assert [*result.structured_content["result"]] == ["z", "a"]
+    assert [*result.structured_content] == ["z", "a"]
 
 
 def test_both_colours_have_the_same_methods() -> None:

@@ -37,6 +37,16 @@ def test_resources_prompts_and_what_the_user_says(tmp_path: Path) -> None:
             assert peer.call("delete", name="today") == "deleted"
 
 
+def test_types_and_descriptions(tmp_path: Path) -> None:
+    with Peer(script(tmp_path, section("Types and descriptions") + "\nserver.run()\n"), MODERN) as peer:
+        assert peer.call("lend", title="Emma", period="P7D") == '{"Emma":7}'
+        [tool] = peer.request("tools/list")["tools"]
+        assert tool["description"] == "Lend a book."
+        assert tool["inputSchema"]["properties"]["period"]["description"] == "How long, such as P14D."
+        [contents] = peer.request("resources/read", uri="books://novel?page=2")["contents"]
+        assert contents["text"] == "novel, page 2"
+
+
 def test_tasks_skills_and_user_interfaces(tmp_path: Path) -> None:
     program = section("Tasks, skills, and user interfaces").replace("sleep(60)", "sleep(0)") + "\nserver.run()\n"
     with Peer(

@@ -15,7 +15,7 @@ import pytest
 
 from raw import MODERN, Peer, Refused
 from support import REVISIONS, run, script
-from trunkline import Client, Context, Field, InvalidArgumentError, ProtocolError, Server, SyncContext
+from trunkline import Client, Context, InvalidArgumentError, ProtocolError, Server, SyncContext
 
 OFFER = """
 import datetime as dt, enum
@@ -182,9 +182,9 @@ def test_variables_of_a_template_become_parameters(offer: list[str], revision: s
         [quiet] = peer.request("resources/read", uri="notes://2024-02-29/7/blue")["contents"]
         assert '"loud":false' in quiet["text"]
         for uri, problem in [
-            ("notes://2024-02-30/7/red", "'2024-02-30' is not a date"),
+            ("notes://2024-02-30/7/red", "/day: day"),
             ("notes://2024-02-29/seven/red", "'seven' is not an integer"),
-            ("notes://2024-02-29/7/green", "'green' is not one of red, blue"),
+            ("notes://2024-02-29/7/green", '"green" is not one of "red" or "blue"'),
             ("notes://2024-02-29/7/red?loud=maybe", "'maybe' is not true or false"),
         ]:
             with pytest.raises(Refused) as refused:
@@ -260,7 +260,7 @@ def test_prm_04_prm_05_what_a_prompt_refuses(offer: list[str], revision: str) ->
             ({}, "code"),
             ({"code": "x", "more": "y"}, "more"),
             ({"code": "x", "depth": "deep"}, "'deep' is not an integer"),
-            ({"code": "x", "tone": "rude"}, "'rude' is not one of kind, harsh"),
+            ({"code": "x", "tone": "rude"}, '"rude" is not one of "kind" or "harsh"'),
         ]:
             with pytest.raises(Refused) as refused:
                 peer.request("prompts/get", name="review", arguments=arguments)
@@ -335,7 +335,7 @@ def test_texts_become_what_the_annotation_says() -> None:
     }
     assert type(bound["number"]) is float and type(bound["day"]) is Weekday
     for name, text in [("number", "NaN"), ("number", "true"), ("maybe", "1.5"), ("when", "soon"), ("one", "2")]:
-        with pytest.raises(ValueError, match=f"/{name}: '{text}' is not"):
+        with pytest.raises(ValueError, match=f"^/{name}: .*['\"]{text}['\"]"):
             signature.bind({**texts, name: text})
 
 
@@ -365,7 +365,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("add_resource", ("notes://x{/a}", one), {}, "parameter 'a' needs a default"),
     ("add_resource", ("notes://x{/a*}", one), {}, "its type is list"),
     ("add_resource", ("notes://{a*}", one), {}, "its type is list"),
-    ("add_resource", ("notes://{a}", several), {}, "the type array cannot be checked"),
+    ("add_resource", ("notes://{a}", several), {}, "text, which cannot be an array"),
     ("add_resource", ("not a uri", nothing), {}, "Resource not a uri: uri"),
     ("add_resource", ("notes://{a}", one), {"size": 3}, "no one size"),
     ("add_resource", ("notes://x", 3), {}, "a resource must be a function, not int"),
@@ -393,12 +393,6 @@ def test_what_does_not_fit_is_refused_when_it_is_added(
 def test_parameters_that_text_cannot_fill_are_refused() -> None:
     server = Server("test", version="1")
 
-    def many(names: list[str]) -> str:
-        return ""
-
-    def bounded(count: Annotated[int, Field(ge=1)]) -> str:
-        return ""
-
     async def mixed(ctx: SyncContext) -> str:
         return ""
 
@@ -406,8 +400,6 @@ def test_parameters_that_text_cannot_fill_are_refused() -> None:
         return ""
 
     for function, problem in [
-        (many, "filled with text, for which the type array cannot be checked"),
-        (bounded, "minimum cannot be checked"),
         (mixed, "SyncContext is for functions made with def"),
         (twice, "Context is for functions made with async def"),
     ]:

@@ -7,6 +7,7 @@ import decimal
 import enum
 import pathlib
 import sys
+import types
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,8 @@ from typing_extensions import NotRequired, Required, TypeAliasType
 
 from trunkline import Context, Field, InvalidArgumentError, Server, SyncContext
 from trunkline.returns import Returns
-from trunkline.schema.builder import Builder, UnsupportedType
+from trunkline.schema.builder import Builder
+from trunkline.schema.unsupported import UnsupportedType
 from trunkline.signature import parameters
 from trunkline.signature.tool_signature import Signature
 
@@ -317,8 +319,7 @@ def test_pydantic_validators_apply() -> None:
 
 
 WITHOUT_JSON: list[tuple[Any, str]] = [
-    (complex, "complex has no JSON form"),
-    (dict[int, str], "keys of a JSON object are text"),
+    (types.ModuleType, "module has no JSON form"),
     (Literal[b"x"], "has no JSON form"),
     (type(sys.stdout), "has no JSON form"),
     (Annotated[int, Field(min_length=1)], "min_length needs a type that can be counted"),
@@ -331,6 +332,12 @@ WITHOUT_JSON: list[tuple[Any, str]] = [
 def test_types_without_json_are_refused(tp: Any, text: str) -> None:
     with pytest.raises(UnsupportedType, match=text):
         schema_of(tp)
+
+
+def test_without_pydantic_keys_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "pydantic")
+    with pytest.raises(UnsupportedType, match="keys of a JSON object are text"):
+        schema_of(dict[int, str])
 
 
 def test_a_function_is_read() -> None:
@@ -346,6 +353,7 @@ def test_a_function_is_read() -> None:
             "at": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}], "default": None},
         },
         "required": ["city"],
+        "additionalProperties": False,
     }
     assert signature.parameters.context_name == "ctx"
     assert not signature.parameters.is_async
@@ -402,8 +410,8 @@ def test_a_value_that_fits_the_schema_but_not_the_type_names_its_path() -> None:
         Signature(on).bind({"day": "2024-02-31"})
 
 
-def _bad_parameter(value: complex) -> None: ...
-def _bad_return() -> complex: ...
+def _bad_parameter(value: types.ModuleType) -> None: ...
+def _bad_return() -> types.ModuleType: ...
 def _positional(value: int, /) -> None: ...
 def _starred(*values: int) -> None: ...
 def _unknown(value: DoesNotExist) -> None: ...  # type: ignore[name-defined] # noqa: F821
@@ -417,8 +425,8 @@ async def _wrong_async_context(ctx: SyncContext) -> None: ...
 
 
 BAD_FUNCTIONS: list[tuple[Any, str]] = [
-    (_bad_parameter, "_bad_parameter: parameter 'value': complex has no JSON form"),
-    (_bad_return, "_bad_return: return annotation: complex has no JSON form"),
+    (_bad_parameter, "_bad_parameter: parameter 'value': module has no JSON form"),
+    (_bad_return, "_bad_return: return annotation: module has no JSON form"),
     (_positional, "_positional: parameter 'value' is positional-only"),
     (_starred, r"_starred: parameter '\*values'"),
     (_unknown, "_unknown: parameter 'value': 'DoesNotExist' cannot be resolved"),

@@ -105,15 +105,14 @@ RETURNED: list[tuple[Any, Any, str, Any]] = [
     (3, int, "3", {"result": 3}),
     (2.5, float, "2.5", {"result": 2.5}),
     (True, bool, "true", {"result": True}),
-    (None, None, "null", None),
     (None, int | None, "null", {"result": None}),
     ([1, 2], list[int], "[1,2]", {"result": [1, 2]}),
     ([], list[str], "[]", {"result": []}),
     ((1, "a"), tuple[int, str], '[1,"a"]', {"result": [1, "a"]}),
-    ({"a": 1}, dict[str, int], '{"a":1}', {"result": {"a": 1}}),
+    ({"a": 1}, dict[str, int], '{"a":1}', {"a": 1}),
     ({"a": 1}, Any, '{"a":1}', None),
     ([Point(1, 2)], list[Point], '[{"x":1,"y":2}]', {"result": [{"x": 1, "y": 2}]}),
-    ({"p": Point(1, 2)}, dict[str, Point], '{"p":{"x":1,"y":2}}', {"result": {"p": {"x": 1, "y": 2}}}),
+    ({"p": Point(1, 2)}, dict[str, Point], '{"p":{"x":1,"y":2}}', {"p": {"x": 1, "y": 2}}),
     (Point(1, 2), Point | None, '{"x":1,"y":2}', {"result": {"x": 1, "y": 2}}),
     (Point(1, 2), Annotated[Point, "where"], '{"x":1,"y":2}', {"x": 1, "y": 2}),
     ("a", Literal["a", "b"], "a", {"result": "a"}),
@@ -192,9 +191,7 @@ def test_an_output_schema_of_the_user() -> None:
     assert given("t", str, output_schema=text).structured_content == {"result": "t"}
 
 
-@pytest.mark.parametrize(
-    "value", [object(), [object()], {1: 2}, float("nan"), "\ud800", [TextContent("a"), "b"]], ids=repr
-)
+@pytest.mark.parametrize("value", [object(), [object()], {1: 2}, float("nan"), [TextContent("a"), 1]], ids=repr)
 def test_what_has_no_json_form_is_a_failure_of_the_tool(value: Any) -> None:
     for sync in (False, True):
         result = given(value, sync=sync)
@@ -238,6 +235,7 @@ def test_descriptors_reach_the_client() -> None:
                     },
                 },
                 "required": ["count"],
+                "additionalProperties": False,
             }
             assert tool.output_schema is not None
             assert tool.output_schema["required"] == ["x", "y"]
@@ -301,7 +299,6 @@ def test_arguments_are_built_as_annotated() -> None:
         "when": "2024-01-02T03:04:05Z",
         "model": {"when": "2024-01-02", "name": "n"},
         "names": ["b", "a"],
-        "unknown": "is ignored",
     }
     assert run(call(server, "take", arguments)).text == "Point(x=1, y=2) Colour.RED 03:04 02 ['a', 'b'] 7"
 
@@ -548,7 +545,7 @@ def test_context_knows_the_call() -> None:
     async def check() -> None:
         async with Client(server) as client:
             result = await client.call_tool("facts", meta={"example.com/a": 1})
-            facts = result.structured_content["result"]
+            facts = result.structured_content
             assert facts["meta"]["example.com/a"] == 1
             assert facts["progress"] is False and facts["capabilities"] == {}
 

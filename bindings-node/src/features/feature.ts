@@ -10,11 +10,17 @@ export interface Callable {
   run(body: never, context: Context): unknown;
   /** Maps the return value of the handler to an answer. */
   answer(returned: unknown): Answer | Promise<Answer>;
+  /** Throws the words of a schema library for arguments that the core has refused. */
+  explain?(args: unknown): unknown;
+  /** The feature and the place of its registration, for errors. */
+  where?: string;
 }
 
 /** A feature to register. */
 export interface Feature {
   kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "completion" | "provider" | "middleware" | "visibility" | "verifier";
+  /** The name in errors. Default: the kind. */
+  name?: string;
   /** The rest of the message of `register`. */
   description: object;
   /** Absent for a skill, whose files the core serves. */

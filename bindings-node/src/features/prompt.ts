@@ -46,10 +46,11 @@ export function promptFeature(name: string, config: PromptOptions<StandardSchema
   const access = accessOf({ scopes, timeout, visible });
   return {
     kind: "prompt",
+    name: `prompt ${quoted}`,
     description: { prompt: { name, ...rest, arguments: args ? argumentsOf(args.json) : given }, ...access.beside },
     visible: access.visible,
     callable: {
-      run: (values, context) => validated(args?.validate, values, (values) => handler(values, context)),
+      run: (values, context) => validated(args?.validate, values, (values) => handler(values, context), `Invalid arguments for prompt ${quoted}: `),
       answer: (returned) => answerOf(returned, promptParts),
     },
   };

@@ -59,17 +59,18 @@ export const resourceParts: Parts = { part: contentsOf, member: "contents", besi
 export function resourceFeature(name: string, uri: string, config: ResourceOptions, handler: (uri: string, ...rest: never[]) => unknown): Feature {
   const { ttl, cacheScope, unsafePaths, scopes, timeout, visible, ...rest } = config;
   const access = accessOf({ scopes, timeout, visible });
-  checkHandler(handler, `resource ${JSON.stringify(name)}`);
+  const noun = `resource ${JSON.stringify(name)}`;
+  checkHandler(handler, noun);
   const call = handler as (uri: string, ...rest: unknown[]) => unknown;
   const answer: Callable["answer"] = (returned) => answerOf(returned, resourceParts);
   const beside = { ttlMs: milliseconds(ttl, "ttl"), cacheScope, unsafePaths, ...access.beside };
   if (!uri.includes("{")) {
-    if (unsafePaths !== undefined) throw invalid(`resource ${JSON.stringify(name)}: unsafePaths is an option of templates: ${uri} has no variables`);
+    if (unsafePaths !== undefined) throw invalid(`${noun}: unsafePaths is an option of templates: ${uri} has no variables`);
     const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);
-    return { kind: "resource", description: { resource: { uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible };
+    return { kind: "resource", name: noun, description: { resource: { uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible };
   }
   const run = ({ uri, variables }: { uri: string; variables: unknown }, context: Context): unknown => call(uri, variables, context);
-  return { kind: "resourceTemplate", description: { resourceTemplate: { uriTemplate: uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible };
+  return { kind: "resourceTemplate", name: noun, description: { resourceTemplate: { uriTemplate: uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible };
 }
 
 const members = new Set(["uri", "mimeType", "text", "blob", "_meta"]);

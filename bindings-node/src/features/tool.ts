@@ -1,12 +1,12 @@
 // Tools.
-import { isContentBlock } from "../content.js";
+import { isContentBlock, text } from "../content.js";
 import type { Context } from "../context.js";
 import type { InputRequired } from "../client-requests.js";
 import type { CallToolResult, JsonObject, TaskSupport, Tool } from "../generated/model.js";
 import { answerOf, resultMembers, wholeOf, type Parts } from "../returns.js";
 import { convert, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
-import { isPromise, validated } from "../schema/validate.js";
+import { explain, isPromise, validated } from "../schema/validate.js";
 import { accessOf, checkHandler, type AccessOptions, type Feature } from "./feature.js";
 
 /** The definition of a tool. */
@@ -27,9 +27,10 @@ export interface ToolOptions<I extends Schema | undefined = undefined, O extends
 }
 
 /**
- * Handles calls of a tool. Its return value becomes the result: a string is text; content blocks
- * are the content; an object, number, boolean, array or null is JSON; `{ content: [...] }` with
- * content blocks, and only members of a result, is the whole result; an {@link InputRequired}
+ * Handles calls of a tool. Its return value becomes the result: a string is text; content blocks,
+ * and strings among them, are the content; an object, number, boolean or array is JSON, as are a
+ * Map and a Set; `undefined` and null leave it empty; `{ content: [...] }` with content blocks, and
+ * only members of a result, is the whole result; an {@link InputRequired}
  * requests input of the client first. A {@link ToolError} is a failure that the caller sees, a
  * {@link ProtocolError} a JSON-RPC error. Any other error is logged, and the caller gets a generic
  * text.
@@ -41,6 +42,7 @@ type Returned<O> = O extends StandardSchemaV1 ? OutputInput<O> | CallToolResult 
 /** Content blocks, in `content`. */
 export const toolParts: Parts = {
   part: (value) => (isContentBlock(value) ? value : undefined),
+  text,
   member: "content",
   beside: new Set(["structuredContent", "isError", ...resultMembers]),
 };
@@ -57,9 +59,11 @@ export function toolFeature(name: string, config: ToolOptions<Schema | undefined
   const access = accessOf({ scopes, timeout, visible });
   return {
     kind: "tool",
-    description: { tool, wrapOutput: wrapped, requires, deferTask, ...access.beside },
+    name: `tool ${quoted}`,
+    description: { tool, wrapOutput: wrapped, requires, deferTask, explains: input?.validate && true, ...access.beside },
     visible: access.visible,
     callable: {
+      ...(input?.validate && { explain: explain.bind(undefined, input.validate) }),
       run: (args, context) => validated(input?.validate, args, (args) => handler(args, context)),
       answer: (returned) => {
         // A whole result has its structured content apart.

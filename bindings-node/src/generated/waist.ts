@@ -27,9 +27,10 @@ export const Shape = {
   Input: 5,
 } as const;
 
-/** Methods of requests to the core itself. */
+/** Methods of requests to the core itself, and names of its calls. */
 export const waistMethod = {
   next: "next",
+  explain: "explain",
 } as const;
 
 /** JSON-RPC code of an invalid request. */

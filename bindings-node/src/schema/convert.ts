@@ -54,12 +54,18 @@ export function wrap(json: JsonObject): JsonObject {
   return { ...($schema === undefined ? {} : { $schema }), type: "object", properties: { result: inner }, required: ["result"] };
 }
 
-/** The first issue of a validation, as a JSON pointer and a message. */
+/** Issues that are reported at once. */
+const mostIssues = 3;
+
+/** An issue of a validation, as a JSON pointer and a message, which names the places of several. */
 export function issueOf(issues: readonly StandardSchemaV1.Issue[]): { path: string; message: string } {
-  const [issue] = issues;
-  const keys = (issue?.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment));
-  const path = keys.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-  return { path, message: issue?.message ?? "the value does not fit its schema" };
+  const [first, ...others] = issues.slice(0, mostIssues).map(({ path = [], message }) => {
+    const keys = path.map((segment) => (typeof segment === "object" ? segment.key : segment));
+    return { path: keys.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join(""), message };
+  });
+  if (!first) return { path: "", message: "the value does not fit its schema" };
+  if (others.length === 0) return first;
+  return { path: "", message: [first, ...others].map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ") };
 }
 
 function isStandard(value: unknown): value is StandardSchemaV1 {

@@ -3,26 +3,38 @@
 import { issueOf, type Validate } from "./convert.js";
 import type { StandardSchemaV1 } from "./standard-schema.js";
 
-/** Arguments that are valid against the JSON Schema but not against the library's own checks. */
+/** Arguments that a library's own checks refuse. */
 export class InvalidArguments extends Error {
+  /** A JSON pointer; empty if the message names the place. */
   readonly path: string;
 
-  constructor(issues: readonly StandardSchemaV1.Issue[]) {
+  constructor(issues: readonly StandardSchemaV1.Issue[], start = "") {
     const { path, message } = issueOf(issues);
-    super(message);
-    this.path = path;
+    super(start === "" ? message : `${start}${path === "" ? "" : `${path}: `}${message}`);
+    this.path = start === "" ? path : "";
   }
 }
 
-/** Passes the validated value to `next`. Invalid values throw {@link InvalidArguments}. */
-export function validated<T>(validate: Validate | undefined, value: unknown, next: (value: never) => T): T | Promise<T> {
+/**
+ * Passes the validated value to `next`. Invalid values throw {@link InvalidArguments}, whose
+ * message begins with `start`.
+ */
+export function validated<T>(validate: Validate | undefined, value: unknown, next: (value: never) => T, start?: string): T | Promise<T> {
   if (!validate) return next(value as never);
   const take = (result: StandardSchemaV1.Result<unknown>): T => {
-    if (result.issues) throw new InvalidArguments(result.issues);
+    if (result.issues) throw new InvalidArguments(result.issues, start);
     return next(result.value as never);
   };
   const result = validate(value);
   return isPromise(result) ? result.then(take) : take(result);
+}
+
+/** Throws the words of a library about arguments that the core refuses, where they tell more. */
+export async function explain(validate: Validate, value: unknown): Promise<void> {
+  const { issues = [] } = await validate(value);
+  // All that zod tells of a union; the core explains the member that was meant.
+  const telling = issues.filter(({ message }) => message !== "Invalid input");
+  if (telling.length > 0) throw new InvalidArguments(telling);
 }
 
 export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {

@@ -23,6 +23,13 @@ class InvalidArguments(ValueError):
         self.reason = reason
 
 
+class InvalidReturn(TypeError):
+    """A returned value that cannot be sent. Only the text is of use: the frames are those of this package."""
+
+    def __init__(self, where: str, reason: Exception) -> None:
+        super().__init__(f"{where} returned a value that cannot be sent: {reason}")
+
+
 def failure_of(error: BaseException) -> dict[str, Any]:
     from asyncio import CancelledError
 
@@ -47,6 +54,8 @@ def is_suspension(error: BaseException) -> bool:
 
 
 def detail(error: BaseException) -> str:
+    if isinstance(error, InvalidReturn):
+        return str(error)
     import traceback
 
     return "".join(traceback.format_exception(type(error), error, _outside(error.__traceback__))).rstrip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import UnionType
-from typing import Annotated, Any, TypeAlias, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, cast, get_args, get_origin
 
 from ._generated.models import CallToolResult, ReadResourceResult
 from ._generated.waist import CONTENT, INPUT, OBJECT, RESULT, TEXT, VALUE
@@ -12,8 +12,13 @@ from .client_requests.input_request import InputRequired
 from .messages import GetPromptResult, Message
 from .model.base import Block
 from .model.resource_contents import ResourceContents
-from .schema.builder import MISSING, Builder, Schema, is_pydantic, is_typed_dict
+from .schema.builder import MAPPINGS, MISSING, Builder, is_typed_dict
+from .schema.foreign import is_msgspec, is_pydantic
 from .schema.jsonable import jsonable
+from .schema.node import Schema
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 # A shape of docs/bridge.md and the JSON value in it.
 Answer: TypeAlias = tuple[int, Any]
@@ -41,7 +46,7 @@ class Returns:
         if output_schema is not None:
             return cls(dict(output_schema), None)
         annotation = _without_input(annotation)
-        if annotation in _UNDECLARED or _is_content(annotation):
+        if _is_undeclared(annotation) or _is_content(annotation):
             return cls(None, None)
         builder = Builder("output")
         node = builder.node(annotation)
@@ -67,27 +72,43 @@ class Returns:
             return self._shape, value
         shape = self._shape_of(value) if self._shape is None else self._shape
         if shape == CONTENT:
-            blocks = [value] if isinstance(value, Block) else value
-            return CONTENT, [jsonable(block) for block in blocks]
+            return CONTENT, _blocks(value) if _is_list(value) else jsonable(value)
+        if shape == VALUE and self.schema is None and isinstance(value, (bytes, bytearray, memoryview)):
+            raise TypeError("bytes say nothing about their type: ImageContent, AudioContent and EmbeddedResource do")
         json = jsonable(value)
         return (TEXT if type(json) is str and shape == VALUE else shape), json
 
     def _shape_of(self, value: Any) -> int:
         if isinstance(value, Block):
             return CONTENT
-        if isinstance(value, (list, tuple)):
-            items = cast("list[Any]", value)
-            blocks = sum(isinstance(item, Block) for item in items)
-            if blocks and blocks != len(items):
-                raise TypeError("a list of content blocks holds something else too: wrap text in TextContent")
-            return CONTENT if blocks else VALUE
+        if _is_list(value):
+            return CONTENT if any(isinstance(item, Block) for item in value) else VALUE
         if isinstance(value, dict) and self.schema is not None:
             return OBJECT
         cls: Any = type(cast("object", value))
-        return OBJECT if hasattr(cls, "__dataclass_fields__") or is_pydantic(cls) else VALUE
+        return OBJECT if is_object(cls) and not isinstance(value, dict) else VALUE
 
 
 _UNDECLARED: list[Any] = [MISSING, Any, object, None, type(None), str]
+
+
+def _is_undeclared(annotation: Any) -> bool:
+    """True if each value is judged by itself, such as those of a list of anything."""
+    arguments = get_args(annotation)
+    return annotation in _UNDECLARED or (
+        (get_origin(annotation) or annotation) in (list, tuple) and all(one in (Any, object, ...) for one in arguments)
+    )
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, (list, tuple))
+
+
+def _blocks(items: list[Any]) -> list[Any]:
+    for index, item in enumerate(items):
+        if not isinstance(item, (str, Block)):
+            raise TypeError(f"$[{index}]: beside content blocks there may be text, not {type(item).__qualname__}")
+    return [{"type": "text", "text": item} if isinstance(item, str) else jsonable(item) for item in items]
 
 
 def _without_input(annotation: Any) -> Any:
@@ -117,7 +138,14 @@ def is_object(annotation: Any) -> bool:
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     cls = get_origin(annotation) or annotation
-    return hasattr(cls, "__dataclass_fields__") or is_typed_dict(cls) or is_pydantic(cls)
+    return (
+        cls in MAPPINGS
+        or hasattr(cls, "__dataclass_fields__")
+        or hasattr(cls, "__attrs_attrs__")
+        or is_typed_dict(cls)
+        or is_pydantic(cls)
+        or is_msgspec(cls)
+    )
 
 
 def render_messages(value: Any) -> Answer:

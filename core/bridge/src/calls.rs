@@ -14,8 +14,21 @@ use trunkline::server::{Call, Handler, Outcome};
 
 /// The handler that the server keeps for a [`HostTarget`].
 pub(super) struct HostHandler {
-    pub(super) state: Weak<PortState>,
-    pub(super) target: Arc<HostTarget>,
+    state: Weak<PortState>,
+    target: Arc<HostTarget>,
+    /// The name of the calls, if the target has several kinds of them.
+    name: &'static str,
+}
+
+impl HostHandler {
+    pub(super) fn new(state: &Arc<PortState>, target: Arc<HostTarget>) -> Self {
+        Self { state: Arc::downgrade(state), target, name: "" }
+    }
+
+    /// The same with another name of the calls.
+    pub(super) fn named(&self, name: &'static str) -> Self {
+        Self { state: Weak::clone(&self.state), target: Arc::clone(&self.target), name }
+    }
 }
 
 impl Handler for HostHandler {
@@ -26,7 +39,8 @@ impl Handler for HostHandler {
         let call = HostCall { call, info: info.clone(), _target: Arc::clone(&self.target) };
         let Some(ticket) = state.tables.lock().calls.insert(call) else { return };
         let lane = self.target.lane;
-        state.queue.push(lane, Event { kind: EventKind::Call, ticket, handle, body: body.into(), ..Event::default() });
+        let name = self.name.to_owned();
+        state.queue.push(lane, Event { kind: EventKind::Call, ticket, handle, name, body: body.into() });
         let state = Weak::clone(&self.state);
         info.on_cancel(move |reason| {
             let Some(state) = state.upgrade() else { return };

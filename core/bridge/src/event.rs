@@ -138,7 +138,8 @@ shapes! {
     /// output schema is known, as structured content.
     Object = 2,
     /// Any JSON value: its JSON as text and, where a tool's output schema is known,
-    /// `{"result": value}` as structured content.
+    /// `{"result": value}` as structured content. `null` of a tool without one leaves the content
+    /// empty.
     Value = 3,
     /// A full result as JSON, such as a CallToolResult.
     Result = 4,

@@ -57,3 +57,4 @@ pub use event::{Bell, Event, EventKind, Lane, Shape};
 pub use given::Given;
 pub use port::Port;
 pub use slot::Fetched;
+pub use trunkline::protocol::schema::{Alternatives, Schema};

@@ -113,7 +113,9 @@ message! {
 }
 
 message! {
-    /// A tool: registered as `tool`. Its `Call` has the arguments object as body.
+    /// A tool: registered as `tool`. Its `Call` has the arguments object as body. A `Call` of the
+    /// name `explain` has arguments that the input schema refuses: it is failed with the kind
+    /// `invalid` and better words, or else completed with anything.
     pub struct RegisterTool {
         /// The server.
         server: u64 = "server",
@@ -141,6 +143,8 @@ message! {
         /// The handle of a feature of this kind whose place and name this one takes: it is changed.
         /// Its handle is stale then; its calls that run go on.
         replaces: Option<u64> = "replaces",
+        /// The host has a validation of its own, whose words explain refused arguments.
+        explains: bool = "explains",
     }
 }
 
@@ -517,6 +521,8 @@ impl SharedConnection {
 /// The method by which middleware runs the rest of the request, and by which a subscription gives
 /// its next change, and a task its next state.
 pub const NEXT: &str = "next";
+/// The name of the calls of a tool that explain refused arguments.
+pub const EXPLAIN: &str = "explain";
 /// The method that opens a subscription.
 pub const SUBSCRIBE: &str = "subscribe";
 /// The method that starts a task, or takes one up again; the params are a [`StartTask`].

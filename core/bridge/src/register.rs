@@ -6,7 +6,7 @@ use super::{
     entries::{HostTarget, RegisteredFeature},
     error::{BridgeError, ErrorKind},
     event::Lane,
-    message::{self, RegisterServer, RegisterSkill, Registration, Time, hints},
+    message::{self, EXPLAIN, RegisterServer, RegisterSkill, Registration, Time, hints},
     state::{PortState, full},
     table::HandleKind,
     verifications,
@@ -83,11 +83,15 @@ macro_rules! put {
 fn addition(given: Registration) -> Result<PendingAddition, BridgeError> {
     Ok(match given {
         Registration::Tool(given) => Box::new(move |server, parts| {
+            let explainer = given.explains.then(|| parts.handler.named(EXPLAIN));
             let mut entry = ToolDefinition::new(given.tool, parts.handler)
                 .wrap_output(given.wrap_output)
                 .defer_task(given.defer_task);
             if let Some(requires) = given.requires {
                 entry = entry.requires(requires);
+            }
+            if let Some(explainer) = explainer {
+                entry = entry.explained_by(explainer);
             }
             put!(server, parts, given, ToolDefinition, add_tool, entry)
         }),
@@ -188,7 +192,7 @@ fn register_feature(
         _ => (None, None),
     };
     let replaced = replaces.map(|handle| registered_id(state, &server, handle)).transpose()?;
-    let handler = |target| HostHandler { state: Arc::downgrade(state), target };
+    let handler = |target| HostHandler::new(state, target);
     let visible = visible.map(|handle| decision(state, &server, handle)).transpose()?.map(handler);
     let add = addition(given)?;
     let target = HostTarget::new(&state.queue, lane);

@@ -459,7 +459,7 @@ const OBJECTS: [Object; 5] = [
         sources: &[Source {
             record: "RegisterTool",
             place: "given",
-            except: &["server", "tool", "lane", "replaces"],
+            except: &["server", "tool", "lane", "replaces", "explains"],
             limits: false,
             note: "",
         }],

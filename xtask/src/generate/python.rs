@@ -485,7 +485,17 @@ fn options(surface: &Surface) -> (String, String) {
         let Some(registration) = surface.messages.iter().find(|record| record.name == registration) else { continue };
         let mut fields: Vec<Field> =
             descriptor.fields.iter().filter(|field| !without.contains(&field.name.as_str())).cloned().collect();
-        let internal = ["server", "lane", "wrap_output", "tool", "resource", "resource_template", "prompt", "replaces"];
+        let internal = [
+            "server",
+            "lane",
+            "wrap_output",
+            "explains",
+            "tool",
+            "resource",
+            "resource_template",
+            "prompt",
+            "replaces",
+        ];
         // Resources and templates are added by one method.
         let template = surface.messages.iter().find(|record| record.name == "RegisterResourceTemplate");
         let of_template = template.into_iter().filter(|_| name == "ResourceOptions").flat_map(|record| &record.fields);

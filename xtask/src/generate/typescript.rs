@@ -186,7 +186,7 @@ export const EventKind = {{\n{events}}} as const;
 /** Shapes of answers. */
 export const Shape = {{\n{shapes}}} as const;
 
-/** Methods of requests to the core itself. */
+/** Methods of requests to the core itself, and names of its calls. */
 export const waistMethod = {{\n{methods}}} as const;
 
 /** JSON-RPC code of an invalid request. */

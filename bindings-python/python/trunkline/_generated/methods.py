@@ -38,3 +38,4 @@ TASK_STATUS: Final = "notifications/tasks/status"
 
 # Requests to the core itself.
 NEXT: Final = "next"
+EXPLAIN: Final = "explain"

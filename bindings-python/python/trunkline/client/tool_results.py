@@ -11,7 +11,9 @@ from .._generated.models import CallToolResult
 from ..errors import InvalidArgumentError, ToolError, TransportError
 from ..requests import read_answer
 from ..returns import is_object
-from ..schema.builder import Builder, Schema, UnsupportedType
+from ..schema.builder import Builder
+from ..schema.node import Schema
+from ..schema.unsupported import UnsupportedType
 
 
 def expect(json: dict[str, Any], result: Any) -> dict[str, Any]:

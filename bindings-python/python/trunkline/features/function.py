@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from .._generated.waist import VALUE
 from ..context._generated.sync_context import SyncContext
 from ..context.context import Context
 from ..errors import InvalidArgumentError
+from ..failures import InvalidReturn
 from ..returns import Answer
 from ..signature.dependencies import AsyncScope, Scope
 from .handler import Handler
@@ -44,19 +46,34 @@ class FunctionHandler(Handler):
     async def run(self, port: Port, ticket: int, body: Any) -> Answer:
         arguments = self.bind(body)
         if self._dependencies:
-            return self.render(await self._run_with_dependencies(Context(port, ticket), arguments))
+            return self._rendered(await self._run_with_dependencies(Context(port, ticket), arguments))
         if self._context_name is not None:
             arguments[self._context_name] = Context(port, ticket)
-        return self.render(await self.function(**arguments))
+        return self._rendered(await self.function(**arguments))
 
     def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:
         arguments = self.bind(body)
         if self._dependencies:
             value = context.run(self._run_in_thread_with_dependencies, SyncContext(port, ticket), arguments)
-            return self.render(value)
+            return self._rendered(value)
         if self._context_name is not None:
             arguments[self._context_name] = SyncContext(port, ticket)
-        return self.render(context.run(self.function, **arguments))
+        return self._rendered(context.run(self.function, **arguments))
+
+    @property
+    def where(self) -> str:
+        from pathlib import Path
+
+        function = inspect.unwrap(self.function)
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        place = "" if code is None else f" ({Path(code.co_filename).name}:{code.co_firstlineno})"
+        return super().where + place
+
+    def _rendered(self, value: Any) -> Answer:
+        try:
+            return self.render(value)
+        except (TypeError, ValueError) as error:
+            raise InvalidReturn(self.where, error) from None
 
     async def _run_with_dependencies(self, context: Context, arguments: dict[str, Any]) -> Any:
         async with AsyncScope(context) as scope:

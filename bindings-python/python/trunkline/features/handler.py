@@ -7,7 +7,7 @@ from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import _native
-from ..failures import detail, failure_of, is_suspension, send_failure
+from ..failures import InvalidReturn, detail, failure_of, is_suspension, send_failure
 from ..returns import Answer
 from ..schema.jsonable import jsonable
 
@@ -49,7 +49,7 @@ class Handler:
     async def answer(self, port: Port, ticket: int, body: Any) -> None:
         """Answers a call on the event loop."""
         try:
-            _complete(port.native, ticket, await self.run(port, ticket, body))
+            self._complete(port.native, ticket, await self.run(port, ticket, body))
         except BaseException as error:
             self._fail(port.native, ticket, error)
             if not isinstance(error, Exception) and not is_suspension(error):
@@ -58,9 +58,30 @@ class Handler:
     def answer_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> None:
         """Answers a call on a thread of the pool."""
         try:
-            _complete(port.native, ticket, self.run_in_thread(port, ticket, body, context))
+            self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, context))
         except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end a thread of the pool
             self._fail(port.native, ticket, error)
+
+    @property
+    def explainer(self) -> Handler:
+        """The handler of calls for the words about refused arguments."""
+        return self
+
+    @property
+    def where(self) -> str:
+        """The name of this feature in errors."""
+        return f"the {self.kind} {self.key!r}"
+
+    def _complete(self, native: _native.Port, ticket: int, answer: Answer) -> None:
+        shape, json = answer
+        try:
+            try:
+                native.complete(ticket, shape, json)
+            except TypeError:
+                # It was not what the annotation promises; it may still have a JSON form.
+                native.complete(ticket, shape, jsonable(json))
+        except (TypeError, ValueError) as error:
+            raise InvalidReturn(self.where, error) from None
 
     def _fail(self, native: _native.Port, ticket: int, error: BaseException) -> None:
         try:
@@ -79,12 +100,3 @@ def key_of(function: Any) -> Hashable:
     except TypeError:
         return id(function)
     return function
-
-
-def _complete(native: _native.Port, ticket: int, answer: Answer) -> None:
-    shape, json = answer
-    try:
-        native.complete(ticket, shape, json)
-    except TypeError:
-        # It was not what the annotation promises; it may still have a JSON form.
-        native.complete(ticket, shape, jsonable(json))

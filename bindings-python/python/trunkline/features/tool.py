@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .._generated.option_names import TOOL_OPTIONS
+from .._generated.waist import VALUE
 from ..errors import InvalidArgumentError
 from ..options import camel_case, encoded
 from ..returns import Answer
 from ..signature.tool_signature import Signature
 from .function import FunctionHandler
+from .handler import Handler
 from .registry import Registration, Registry, described, taken
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._generated.options import ToolOptions
+    from ..port.port import Port
 
 
 class ToolHandler(FunctionHandler):
@@ -37,6 +41,28 @@ class ToolHandler(FunctionHandler):
 
     def render(self, value: Any) -> Answer:
         return self._signature.returns.render(value)
+
+    @property
+    def explainer(self) -> Handler:
+        return Explainer(self.key, self._signature, in_thread=self.in_thread)
+
+
+class Explainer(Handler):
+    """Called with arguments that the core has refused; fails with the words of the library that has the types."""
+
+    __slots__ = ("_signature",)
+
+    kind = "tool"
+
+    def __init__(self, key: Hashable, signature: Signature, *, in_thread: bool) -> None:
+        super().__init__(key, {}, in_thread=in_thread)
+        self._signature = signature
+
+    async def run(self, port: Port, ticket: int, body: Any) -> Answer:  # noqa: ARG002
+        return VALUE, self._signature.explain(body)
+
+    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:  # noqa: ARG002
+        return VALUE, context.run(self._signature.explain, body)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -105,7 +131,8 @@ def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[Too
         output_schema=signature.returns.schema,
         execution=camel_case(task_support=task),
     )
-    registration |= camel_case(tool=tool, wrap_output=signature.returns.wrap or None)
+    wraps, explains = signature.returns.wrap or None, signature.explains or None
+    registration |= camel_case(tool=tool, wrap_output=wraps, explains=explains)
     name = tool["name"]
     return ToolHandler(name, function, signature, registration), f"a tool named {name!r}"
 

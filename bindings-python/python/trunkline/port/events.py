@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from .. import _native
 from .._generated import waist
+from .._generated.methods import EXPLAIN
 from .handoff import ReadHandoff
 from .log import write_logs
 
@@ -32,6 +33,11 @@ class Handler(Protocol):
     @property
     def in_thread(self) -> bool:
         """True if its calls go to the pool."""
+        ...
+
+    @property
+    def explainer(self) -> Handler:
+        """The handler of calls for the words about refused arguments."""
         ...
 
     async def answer(self, port: Any, ticket: int, body: Any) -> None:
@@ -196,9 +202,10 @@ class Events:
 
     def handler(self, handle: int, name: str) -> Handler | None:
         """The receiver of calls of `handle`; of a connection, of the operation `name`."""
-        if name:
+        if name and name != EXPLAIN:
             return (self._known(self.hosts, handle) or {}).get(name)
-        return self._known(self.handlers, handle)
+        found = self._known(self.handlers, handle)
+        return found.explainer if found is not None and name else found
 
     def _known(self, table: dict[int, _T], number: int) -> _T | None:
         found = table.get(number)

@@ -5,48 +5,21 @@ The core validates against the schema before a handler runs, so the converters h
 
 from __future__ import annotations
 
-import os
 import sys
 import types
 import typing
 from collections import abc
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
+from .. import _native
 from .fields import keywords
+from .foreign import ForeignType, Mode, belongs_to_pydantic, is_msgspec, is_pydantic, of_msgspec, of_pydantic
 from .jsonable import jsonable
-
-Schema: TypeAlias = dict[str, Any]
-Mode: TypeAlias = Literal["input", "output"]
-
-
-class UnsupportedType(TypeError):
-    """An annotation that has no JSON Schema."""
-
-
-class Node:
-    """One type: its schema, how its values are built, and whether they are JSON already."""
-
-    __slots__ = ("accepts", "convert", "plain", "schema")
-
-    def __init__(
-        self,
-        schema: Schema,
-        accepts: Callable[[Any], bool],
-        convert: Callable[[Any], Any] | None = None,
-        *,
-        plain: bool | None = None,
-    ) -> None:
-        self.schema = schema
-        # The test of a JSON value for this type, all the way down: only unions use it.
-        self.accepts = accepts
-        # From the JSON value to the Python value; None if they are the same.
-        self.convert = convert
-        # True if a Python value of this type can be written as JSON as it is.
-        self.plain = convert is None if plain is None else plain
-
-    def build(self, value: Any) -> Any:
-        return value if self.convert is None else self.convert(value)
+from .node import Node, Schema
+from .refusals import REFUSALS
+from .scalars import enumeration, is_enum, literal, scalar
+from .unsupported import UnsupportedType
 
 
 class Builder:
@@ -73,7 +46,7 @@ class Builder:
         if origin is Annotated:
             return self._annotated(args[0], args[1:])
         if origin is Literal:
-            return _literal(args)
+            return literal(args)
         if origin is Union or origin is types.UnionType:
             return self._union(args)
         if _name_of(origin) in ("Required", "NotRequired", "ReadOnly", "Final"):
@@ -85,11 +58,11 @@ class Builder:
         if hasattr(tp, "__value__") and type(tp).__name__ == "TypeAliasType":
             return self._alias(tp)
         if tp is None or tp is type(None):
-            return Node({"type": "null"}, lambda value: value is None)
+            return Node(_NULL)
         if tp is Any or tp is object:
-            return Node({}, _anything)
-        if (scalar := _scalar(tp)) is not None:
-            return scalar
+            return Node({})
+        if (found := scalar(tp)) is not None:
+            return found
         if (container := self._container(tp, origin or tp, args)) is not None:
             return container
         return self._class(tp, origin or tp, args)
@@ -112,60 +85,60 @@ class Builder:
             schema = {**self.defs[schema["$ref"].removeprefix("#/$defs/")], **beside}
         return schema
 
-    def object_node(self, fields: Mapping[str, tuple[Node, bool, Any]], extra: Schema | None = None) -> Node:
-        """An object: name -> (type, required, default or MISSING)."""
+    def object_schema(self, fields: Mapping[str, ObjectField], extra: Schema | None = None) -> Schema:
+        """The schema of an object with these fields."""
         properties: Schema = {}
         for name, (node, _, default) in fields.items():
             properties[name] = with_default(node.schema, default)
         schema: Schema = {"type": "object", **(extra or {}), "properties": properties}
         if required := [name for name, (_, is_required, _) in fields.items() if is_required]:
             schema["required"] = required
-        needed = frozenset(required)
-        accepts = {name: node.accepts for name, (node, _, _) in fields.items()}
-
-        def accept(value: Any) -> bool:
-            return (
-                isinstance(value, dict)
-                and needed <= cast("dict[str, Any]", value).keys()
-                and all(accepts[name](value[name]) for name in accepts.keys() & value.keys())
-            )
-
-        return Node(schema, accept)
+        return schema
 
     def _annotated(self, tp: Any, metadata: tuple[Any, ...]) -> Node:
-        if any(_belongs_to_pydantic(item) for item in metadata):
-            return self._pydantic(Annotated[(tp, *metadata)])
+        if any(belongs_to_pydantic(item) or getattr(item, "discriminator", None) for item in metadata):
+            return self._foreign(of_pydantic(Annotated[(tp, *metadata)], self.mode))
         node = self.node(tp)
         try:
             found = keywords(metadata, self.resolve(node.schema))
         except TypeError as error:
             raise UnsupportedType(str(error)) from None
-        return Node({**node.schema, **found}, node.accepts, node.convert, plain=node.plain) if found else node
+        return node.with_schema({**node.schema, **found})
 
     def _union(self, members: tuple[Any, ...]) -> Node:
+        if any(map(_belongs_to_pydantic, members)):
+            try:
+                return self._foreign(of_pydantic(Union[members], self.mode))  # noqa: UP007 - known only now
+            except UnsupportedType:
+                pass  # a member that pydantic does not know
         nodes = [self.node(member) for member in members]
         schema = {"anyOf": [node.schema for node in nodes]}
         plain = all(node.plain for node in nodes)
-
-        def accept(value: Any) -> bool:
-            return any(node.accepts(value) for node in nodes)
-
         if all(node.convert is None for node in nodes):
-            return Node(schema, accept, plain=plain)
+            return Node(schema, plain=plain)
+        others = [node for node in nodes if node.schema != _NULL]
+        if len(others) == 1:
+            build = others[0].build
+            return Node(schema, lambda value: None if value is None else build(value), plain=plain)
+        return Node(schema, self._chosen(schema, nodes), plain=plain)
 
-        def convert(value: Any) -> Any:
-            for node in nodes:
-                if node.accepts(value):
-                    return node.build(value)
-            # An integral float where only an integer fits: valid for the schema, so take the first that can be built.
-            for node in nodes:
+    def _chosen(self, schema: Schema, nodes: list[Node]) -> Callable[[Any], Any]:
+        """The builder of the member that fits a value best, and does not refuse it."""
+        # Made when first needed, for the definitions may be incomplete now.
+        alternatives: list[_native.Alternatives] = []
+
+        def choose(value: Any) -> Any:
+            if not alternatives:
+                alternatives.append(_native.Alternatives(self.finish(schema)))
+            refusal: Exception | None = None
+            for index in alternatives[0].fitting(value):
                 try:
-                    return node.build(value)
-                except (TypeError, ValueError, KeyError):
-                    continue
-            return value
+                    return nodes[index].build(value)
+                except REFUSALS as error:
+                    refusal = refusal or error
+            raise refusal or ValueError("no member of the union accepts it")
 
-        return Node(schema, accept, convert, plain=plain)
+        return choose
 
     def _type_variable(self, tp: TypeVar) -> Node:
         if tp.__constraints__:
@@ -178,7 +151,7 @@ class Builder:
             holder = types.SimpleNamespace(__annotations__={"value": tp.__value__})
             names = vars(sys.modules[tp.__module__]) if tp.__module__ in sys.modules else {}
             target = self.node(typing.get_type_hints(holder, names, include_extras=True)["value"])
-            node.accepts, node.convert, node.plain = target.accepts, target.convert, target.plain
+            node.convert, node.plain = target.convert, target.plain
             self.defs[_ref_name(node)] = target.schema
 
         return self._defined(tp, tp.__name__, fill)
@@ -190,8 +163,8 @@ class Builder:
             return self._array(args, list, {})
         if origin in _SETS:
             return self._array(args, frozenset if origin is frozenset else set, {"uniqueItems": True})
-        if origin in _MAPPINGS:
-            return self._mapping(args)
+        if origin in MAPPINGS:
+            return self._mapping(tp, args)
         if _name_of(origin) == "deque":
             return self._array(args, origin, {})
         return None
@@ -201,14 +174,10 @@ class Builder:
         schema: Schema = {"type": "array", **({"items": item.schema} if item and item.schema else {}), **extra}
         build = item.convert if item else None
 
-        def accept(value: Any) -> bool:
-            return isinstance(value, list) and (item is None or all(map(item.accepts, cast("list[Any]", value))))
-
+        plain = make is list and (item is None or item.plain)
         if build is None:
-            return Node(schema, accept, None if make is list else make, plain=make is list and _is_plain(item))
-        return Node(
-            schema, accept, lambda value: make([build(one) for one in value]), plain=make is list and _is_plain(item)
-        )
+            return Node(schema, None if make is list else make, plain=plain)
+        return Node(schema, lambda value: make([build(one) for one in value]), plain=plain)
 
     def _tuple(self, args: tuple[Any, ...]) -> Node:
         if len(args) == 2 and args[1] is Ellipsis:
@@ -218,60 +187,64 @@ class Builder:
         if nodes:
             schema["prefixItems"] = [node.schema for node in nodes]
 
-        def accept(value: Any) -> bool:
-            return (
-                isinstance(value, list)
-                and len(cast("list[Any]", value)) == len(nodes)
-                and all(node.accepts(one) for node, one in zip(nodes, cast("list[Any]", value), strict=True))
-            )
-
         def convert(value: Any) -> tuple[Any, ...]:
             return tuple(node.build(one) for node, one in zip(nodes, value, strict=True))
 
-        return Node(schema, accept, convert, plain=all(node.plain for node in nodes))
+        return Node(schema, convert, plain=all(node.plain for node in nodes))
 
-    def _mapping(self, args: tuple[Any, ...]) -> Node:
+    def _mapping(self, tp: Any, args: tuple[Any, ...]) -> Node:
         if not args:
-            return Node({"type": "object"}, lambda value: isinstance(value, dict))
+            return Node({"type": "object"})
         key, item = self.node(args[0]), self.node(args[1])
         values = key.schema.get("enum")
         if key.schema.get("type") != "string" and not (values and all(isinstance(one, str) for one in values)):
-            raise UnsupportedType("keys of a JSON object are text: use dict[str, ...]")
+            return self._offered(tp, "keys of a JSON object are text: use dict[str, ...]")
         schema: Schema = {"type": "object", **({"additionalProperties": item.schema} if item.schema else {})}
         if names := {name: value for name, value in key.schema.items() if name not in ("type", "description")}:
             schema["propertyNames"] = names
 
-        def accept(value: Any) -> bool:
-            return isinstance(value, dict) and all(map(item.accepts, cast("dict[str, Any]", value).values()))
-
+        plain = key.plain and item.plain
         if key.convert is None and item.convert is None:
-            return Node(schema, accept, plain=key.plain and item.plain)
+            return Node(schema, plain=plain)
         return Node(
-            schema,
-            accept,
-            lambda value: {key.build(name): item.build(one) for name, one in value.items()},
-            plain=key.plain and item.plain,
+            schema, lambda value: {key.build(name): item.build(one) for name, one in value.items()}, plain=plain
         )
 
     def _class(self, tp: Any, origin: Any, args: tuple[Any, ...]) -> Node:
         if is_pydantic(origin):
-            return self._pydantic(tp)
+            return self._foreign(of_pydantic(tp, self.mode))
+        if is_msgspec(origin):
+            return self._foreign(of_msgspec(tp))
         if hasattr(origin, "__mro__"):
+            name = _def_name(origin, args)
             if hasattr(origin, "__dataclass_fields__"):
-                return self._defined(tp, _def_name(origin, args), lambda node: self._fill_dataclass(node, origin, args))
+                return self._defined(tp, name, lambda node: self._fill_class(node, origin, args, _of_dataclass(origin)))
+            if hasattr(origin, "__attrs_attrs__"):
+                return self._defined(tp, name, lambda node: self._fill_class(node, origin, args, _of_attrs(origin)))
             if is_typed_dict(origin):
-                return self._defined(
-                    tp, _def_name(origin, args), lambda node: self._fill_typed_dict(node, origin, args)
-                )
+                return self._defined(tp, name, lambda node: self._fill_typed_dict(node, origin, args))
             if tuple in origin.__mro__ and hasattr(origin, "_fields"):
                 return self._named_tuple(origin)
-            if _enum_class(origin):
-                return _enum(origin)
-            if str in origin.__mro__:
-                return Node({"type": "string"}, lambda value: isinstance(value, str), origin, plain=True)
-        raise UnsupportedType(
-            f"{_shown(tp)} has no JSON form: use a standard type, a dataclass, a TypedDict or a pydantic model"
+            if is_enum(origin):
+                return enumeration(origin, _description(origin))
+            if str in origin.__mro__ and not belongs_to_pydantic(origin):
+                return Node({"type": "string"}, origin, plain=True)
+        return self._offered(
+            tp, f"{_shown(tp)} has no JSON form: use a standard type, a dataclass, a TypedDict or a pydantic model"
         )
+
+    def _offered(self, tp: Any, refusal: str) -> Node:
+        """The node of a type that only pydantic may know, if the program has loaded it."""
+        if "pydantic" in sys.modules:
+            try:
+                return self._foreign(of_pydantic(tp, self.mode))
+            except UnsupportedType:
+                pass
+        raise UnsupportedType(refusal)
+
+    def _foreign(self, found: ForeignType) -> Node:
+        schema = self._adopt(found.definitions, found.schema)
+        return Node(schema, found.build, plain=False, is_foreign=True)
 
     def _defined(self, key: Any, name: str, fill: Callable[[Node], None]) -> Node:
         """A named type: its schema goes to `$defs`; a reference is known before its fields, for they may contain it."""
@@ -282,35 +255,23 @@ class Builder:
             count += 1
             unique = f"{name}{count}"
         self.defs[unique] = {}
-        filled = Node({"$ref": f"#/$defs/{unique}"}, _anything)
+        filled = Node({"$ref": f"#/$defs/{unique}"})
         # While the fields are unknown, whoever contains this type goes through a node that looks later.
-        self._named[key] = Node(
-            filled.schema,
-            lambda value: filled.accepts(value),  # noqa: PLW0108 - not known yet
-            filled.build,
-            plain=False,
-        )
+        self._named[key] = Node(filled.schema, filled.build, plain=False)
         fill(filled)
         self._named[key] = filled
         return filled
 
-    def _fill_dataclass(self, node: Node, cls: Any, args: tuple[Any, ...]) -> None:
-        import dataclasses
-
+    def _fill_class(self, node: Node, cls: Any, args: tuple[Any, ...], members: Iterator[ClassField]) -> None:
         hints = self._hints(cls, args)
-        fields: dict[str, tuple[Node, bool, Any]] = {}
-        for field in dataclasses.fields(cls):
-            if self.mode == "input" and not field.init:
+        fields: dict[str, ObjectField] = {}
+        for member in members:
+            if self.mode == "input" and not member.is_given:
                 continue
-            inner = self._member(cls, field.name, hints[field.name])
-            if isinstance(description := field.metadata.get("description"), str):
-                inner = Node(
-                    {**inner.schema, "description": description}, inner.accepts, inner.convert, plain=inner.plain
-                )
-            has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-            default = MISSING if field.default is dataclasses.MISSING else field.default
-            fields[field.name] = (inner, self.mode == "output" or not has_default, default)
-        described = self.object_node(fields, _description(cls))
+            inner = self._member(cls, member.name, hints.get(member.name, Any))
+            if isinstance(member.description, str):
+                inner = inner.with_schema({**inner.schema, "description": member.description})
+            fields[member.key] = ObjectField(inner, self.mode == "output" or not member.has_default, member.default)
         converters = {name: inner.convert for name, (inner, _, _) in fields.items()}
 
         def convert(value: dict[str, Any]) -> Any:
@@ -322,18 +283,16 @@ class Builder:
                 }
             )
 
-        node.accepts, node.convert, node.plain = described.accepts, convert, False
-        self.defs[_ref_name(node)] = described.schema
+        node.convert, node.plain = convert, False
+        self.defs[_ref_name(node)] = self.object_schema(fields, _description(cls))
 
     def _fill_typed_dict(self, node: Node, cls: Any, args: tuple[Any, ...]) -> None:
-        fields: dict[str, tuple[Node, bool, Any]] = {}
+        fields: dict[str, ObjectField] = {}
         for name, hint in self._hints(cls, args).items():
-            fields[name] = (self._member(cls, name, hint), _is_required(cls, name, hint), MISSING)
-        described = self.object_node(fields, _description(cls))
+            fields[name] = ObjectField(self._member(cls, name, hint), _is_required(cls, name, hint), MISSING)
         converters = {name: inner.convert for name, (inner, _, _) in fields.items() if inner.convert is not None}
-        node.accepts, node.convert = described.accepts, None
-        node.plain = all(inner.plain for inner, _, _ in fields.values())
-        self.defs[_ref_name(node)] = described.schema
+        node.convert, node.plain = None, all(field.node.plain for field in fields.values())
+        self.defs[_ref_name(node)] = self.object_schema(fields, _description(cls))
 
         def convert(value: dict[str, Any]) -> dict[str, Any]:
             return {name: converters[name](one) if name in converters else one for name, one in value.items()}
@@ -344,8 +303,8 @@ class Builder:
     def _named_tuple(self, cls: Any) -> Node:
         hints = self._hints(cls, ())
         node = self._tuple(tuple(hints.get(name, Any) for name in cls._fields))
-        convert = node.build
-        return Node(node.schema, node.accepts, lambda value: cls(*convert(value)), plain=node.plain)
+        build = node.build
+        return Node(node.schema, lambda value: cls(*build(value)), plain=node.plain)
 
     def _member(self, cls: Any, name: str, hint: Any) -> Node:
         try:
@@ -364,23 +323,6 @@ class Builder:
             return hints
         known = dict(zip(cls.__parameters__, args, strict=False))
         return {name: _substitute(hint, known) for name, hint in hints.items()}
-
-    def _pydantic(self, tp: Any) -> Node:
-        from pydantic import TypeAdapter
-
-        adapter: Any = TypeAdapter(tp)
-        mode = "validation" if self.mode == "input" else "serialization"
-        schema: Schema = adapter.json_schema(mode=mode, by_alias=True, ref_template="#/$defs/{model}")
-        schema = self._adopt(schema.pop("$defs", {}), schema)
-
-        def accept(value: Any) -> bool:
-            try:
-                adapter.validate_python(value)
-            except ValueError:
-                return False
-            return True
-
-        return Node(schema, accept, adapter.validate_python, plain=False)
 
     def _adopt(self, defs: dict[str, Schema], schema: Schema) -> Schema:
         """Takes over definitions that were made elsewhere; a name that means something else here is changed."""
@@ -402,14 +344,54 @@ class Builder:
 
 MISSING: Any = object()
 
+_NULL: Schema = {"type": "null"}
 
-def _anything(_value: Any) -> bool:
-    return True
+
+class ObjectField(NamedTuple):
+    """A member of an object: its type, and its default or MISSING."""
+
+    node: Node
+    is_required: bool
+    default: Any
+
+
+class ClassField(NamedTuple):
+    """A field of a class: its key in JSON, and its default or MISSING."""
+
+    name: str
+    key: str
+    is_given: bool
+    has_default: bool
+    default: Any
+    description: Any
+
+
+def _of_dataclass(cls: Any) -> Iterator[ClassField]:
+    import dataclasses
+
+    for field in dataclasses.fields(cls):
+        has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+        default = MISSING if field.default is dataclasses.MISSING else field.default
+        yield ClassField(field.name, field.name, field.init, has_default, default, field.metadata.get("description"))
+
+
+def _of_attrs(cls: Any) -> Iterator[ClassField]:
+    nothing = sys.modules["attr"].NOTHING
+    for field in cls.__attrs_attrs__:
+        default = MISSING if field.default is nothing or hasattr(field.default, "factory") else field.default
+        about = field.metadata.get("description")
+        yield ClassField(field.name, field.alias, field.init, field.default is not nothing, default, about)
+
+
+def _belongs_to_pydantic(tp: Any) -> bool:
+    return belongs_to_pydantic(get_origin(tp) or tp) or (
+        get_origin(tp) is Annotated and any(map(_belongs_to_pydantic, get_args(tp)))
+    )
 
 
 _LISTS = frozenset({list, abc.Sequence, abc.MutableSequence, abc.Iterable, abc.Collection})
 _SETS = frozenset({set, frozenset, abc.Set, abc.MutableSet})
-_MAPPINGS = frozenset({dict, abc.Mapping, abc.MutableMapping})
+MAPPINGS = frozenset({dict, abc.Mapping, abc.MutableMapping})
 
 
 def with_default(schema: Schema, default: Any) -> Schema:
@@ -422,140 +404,9 @@ def with_default(schema: Schema, default: Any) -> Schema:
         return schema
 
 
-def is_pydantic(tp: Any) -> bool:
-    """True if pydantic can build the class; pydantic is only looked at if the program has loaded it."""
-    return "pydantic" in sys.modules and isinstance(tp, type) and hasattr(tp, "__pydantic_validator__")
-
-
 def is_typed_dict(tp: Any) -> bool:
     """True if the class is a TypedDict (of typing or of typing_extensions)."""
     return dict in getattr(tp, "__mro__", ()) and hasattr(tp, "__required_keys__")
-
-
-def _scalar(tp: Any) -> Node | None:
-    """The types whose values are one JSON scalar."""
-    if tp is str:
-        return Node({"type": "string"}, lambda value: isinstance(value, str))
-    if tp is bool:
-        return Node({"type": "boolean"}, lambda value: isinstance(value, bool))
-    if tp is int:
-        return Node({"type": "integer"}, lambda value: type(value) is int, _integer, plain=True)
-    if tp is float:
-        return Node({"type": "number"}, lambda value: type(value) in (int, float), float, plain=True)
-    if tp is bytes:
-        return Node({"type": "string", "contentEncoding": "base64"}, lambda value: isinstance(value, str), _bytes)
-    match getattr(tp, "__module__", None), getattr(tp, "__qualname__", None):
-        case "datetime", "datetime":
-            return _text("date-time", lambda text: tp.fromisoformat(_zulu(text)))
-        case "datetime", "date":
-            return _text("date", tp.fromisoformat)
-        case "datetime", "time":
-            return _text("time", lambda text: tp.fromisoformat(_zulu(text)))
-        case "uuid", "UUID":
-            return _text("uuid", tp)
-        case "decimal" | "_decimal" | "_pydecimal", "Decimal":
-            schema = {"type": ["string", "number"], "pattern": r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"}
-            return Node(schema, lambda value: isinstance(value, (str, int, float)), lambda value: tp(str(value)))
-        case _:
-            pass
-    if _is_path(tp):
-        return _text("path", _path)
-    return None
-
-
-def _text(form: str, convert: Callable[[str], Any]) -> Node:
-    def accept(value: Any) -> bool:
-        if not isinstance(value, str):
-            return False
-        try:
-            convert(value)
-        except ValueError:
-            return False
-        return True
-
-    return Node({"type": "string", "format": form}, accept, convert)
-
-
-def _is_path(tp: Any) -> bool:
-    return tp is os.PathLike or (isinstance(tp, type) and hasattr(cast("Any", tp), "__fspath__"))
-
-
-def _path(text: str) -> Any:
-    from pathlib import Path
-
-    return Path(text)
-
-
-def _integer(value: Any) -> int:
-    if type(value) is int:
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    raise ValueError(f"{value!r} is not an integer")
-
-
-def _bytes(text: str) -> bytes:
-    from base64 import b64decode
-
-    return b64decode(text, validate=True)
-
-
-def _zulu(text: str) -> str:
-    # Python 3.10 does not know that Z means UTC.
-    return f"{text[:-1]}+00:00" if text[-1:] in ("Z", "z") else text
-
-
-def _literal(values: tuple[Any, ...]) -> Node:
-    from enum import Enum
-
-    members: dict[tuple[Any, Any], Any] = {}
-    for value in values:
-        json: Any = value.value if isinstance(value, Enum) else value
-        if json is not None and not isinstance(json, (str, int, bool)):
-            raise UnsupportedType(f"{value!r} in a Literal has no JSON form")
-        # With the type, because 1 == True.
-        members[type(json), json] = value
-    schema = _enumerated([json for _, json in members])
-
-    def accept(value: Any) -> bool:
-        return (cast("Any", type(value)), value) in members
-
-    if all(not isinstance(value, Enum) for value in values):
-        return Node(schema, accept)
-    return Node(schema, accept, lambda value: members.get((cast("Any", type(value)), value), value))
-
-
-def _enum_class(tp: type) -> bool:
-    enum = sys.modules.get("enum")
-    return enum is not None and issubclass(tp, enum.Enum)
-
-
-def _enum(cls: Any) -> Node:
-    values: list[Any] = [member.value for member in cls]
-    for value in values:
-        if value is not None and not isinstance(value, (str, int, float, bool)):
-            raise UnsupportedType(f"{cls.__qualname__} has the value {value!r}, which has no JSON form")
-
-    def accept(value: Any) -> bool:
-        return any(value.__class__ is known.__class__ and value == known for known in values)
-
-    return Node({**_enumerated(values), **_description(cls)}, accept, cls)
-
-
-def _enumerated(values: list[Any]) -> Schema:
-    kinds = {_JSON_TYPES[type(value)] for value in values if type(value) in _JSON_TYPES}
-    if len(values) == 1 and len(kinds) == 1:
-        return {"type": kinds.pop(), "const": values[0]}
-    return {"type": kinds.pop(), "enum": values} if len(kinds) == 1 else {"enum": values}
-
-
-_JSON_TYPES: dict[type, str] = {
-    str: "string",
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    type(None): "null",
-}
 
 
 def _is_required(cls: Any, name: str, hint: Any) -> bool:
@@ -611,11 +462,6 @@ def _with_references(schema: Any, renamed: Mapping[str, str]) -> Any:
     return schema
 
 
-def _belongs_to_pydantic(item: Any) -> bool:
-    """Validators, serializers and the like, which only pydantic itself can apply."""
-    return type(item).__module__.startswith("pydantic") and hasattr(item, "__get_pydantic_core_schema__")
-
-
 def _description(cls: Any) -> Schema:
     import inspect
 
@@ -632,10 +478,6 @@ def _def_name(cls: Any, args: tuple[Any, ...]) -> str:
 
 def _ref_name(node: Node) -> str:
     return node.schema["$ref"].removeprefix("#/$defs/")
-
-
-def _is_plain(node: Node | None) -> bool:
-    return node is None or node.plain
 
 
 def _name_of(tp: Any) -> str:

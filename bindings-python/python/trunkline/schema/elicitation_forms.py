@@ -7,7 +7,9 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 from ..errors import InvalidArgumentError
-from .builder import Builder, Schema, UnsupportedType
+from .builder import Builder
+from .node import Schema
+from .unsupported import UnsupportedType
 
 _ABOUT: Final = ("type", "title", "description", "default")
 # The keywords of a field's schema, by its type.

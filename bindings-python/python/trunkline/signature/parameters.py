@@ -9,9 +9,11 @@ from collections.abc import Callable
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, cast, get_args, get_origin
 
+from .. import _native
 from ..errors import InvalidArgumentError
 from ..schema.builder import MISSING
 from ..schema.fields import Field
+from ..schema.node import Schema
 from .dependencies import Dependency, Depends
 
 ContextKind: TypeAlias = Literal["async", "sync"]
@@ -20,7 +22,7 @@ ContextKind: TypeAlias = Literal["async", "sync"]
 class Parameters:
     """The parameters that callers fill, and those that the package fills: the context and dependencies."""
 
-    __slots__ = ("context_name", "dependencies", "hints", "is_async", "named", "takes_all", "where")
+    __slots__ = ("_described", "context_name", "dependencies", "hints", "is_async", "named", "takes_all", "where")
 
     def __init__(self, function: Callable[..., Any], noun: str = "a handler") -> None:
         self.where = where = name_of(function)
@@ -31,6 +33,12 @@ class Parameters:
         self.dependencies = _take_dependencies(given, self.hints, is_async=self.is_async, within=(where,))
         self.takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in given)
         self.named = [parameter for parameter in given if parameter.kind is not parameter.VAR_KEYWORD]
+        self._described = dict(_native.read_docstring(_docstring(function))[1])
+
+    def about(self, parameter: inspect.Parameter, schema: Schema) -> Schema:
+        """The schema of the parameter, with the description in the docstring if it has none of its own."""
+        described = self._described.get(parameter.name)
+        return {**schema, "description": described} if described and "description" not in schema else schema
 
     def read(self, parameter: inspect.Parameter) -> Given:
         """The annotation of the parameter and its default."""
@@ -72,9 +80,13 @@ def name_of(function: Any) -> str:
 
 
 def describe(function: Callable[..., Any]) -> str | None:
-    """The docstring of a function as a description."""
-    text = inspect.getdoc(function)
-    return text.strip() or None if text else None
+    """The docstring of a function as a description: without the sections about parameters, results and exceptions."""
+    return _native.read_docstring(_docstring(function))[0] or None
+
+
+def _docstring(function: Callable[..., Any]) -> str:
+    # Lone surrogates have no UTF-8 form.
+    return (inspect.getdoc(function) or "").encode("utf-8", "replace").decode("utf-8")
 
 
 def _take_context(

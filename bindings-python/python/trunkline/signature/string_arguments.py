@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from .. import _native
 from ..errors import InvalidArgumentError
 from ..failures import InvalidArguments
-from ..schema.builder import Builder, Node, UnsupportedType
-from .parameters import Parameters
-
-# The keywords of a schema here: others would not be checked, for callers send texts.
-_SAID = frozenset({"type", "enum", "const", "format", "title", "description", "examples", "anyOf"})
+from ..schema.builder import Builder
+from ..schema.node import Node, Schema, expected
+from ..schema.refusals import REFUSALS, refusal
+from ..schema.unsupported import UnsupportedType
+from .parameters import Given, Parameters
 
 
 class TextArgument:
     """One parameter that is filled with a text, or with a list of them."""
 
-    __slots__ = ("_is_list", "_make", "_node", "_types", "description", "is_required", "name", "title")
+    __slots__ = ("_checks", "_is_list", "_make", "_node", "_schema", "description", "is_required", "name", "title")
 
-    def __init__(
-        self, name: str, node: Node, *, is_required: bool, make: Callable[[], Any] | None, is_list: bool
-    ) -> None:
-        """`node`: of the value, or of each in the list."""
+    def __init__(self, name: str, node: Node, schema: Schema, given: Given, *, is_list: bool) -> None:
+        """`node` and `schema`, which is complete: of the value, or of each in the list."""
         self.name = name
         self._is_list = is_list
-        self.title: str | None = node.schema.get("title")
-        self.description: str | None = node.schema.get("description")
-        self.is_required = is_required
-        self._make = make
+        self.title: str | None = schema.get("title")
+        self.description: str | None = schema.get("description")
+        if _types(schema) & _STRUCTURES:
+            form = _native.to_json({key: value for key, value in schema.items() if key not in _ABOUT}).decode()
+            self.description = f"{self.description or ''} As JSON: {form}".lstrip()
+        self.is_required = given.is_required
+        self._make = given.make
         self._node = node
-        self._types = _types(node.schema)
+        self._schema = schema
+        # The core has only seen texts.
+        self._checks = _native.Schema(schema)
 
     def fill(self, texts: dict[str, Any], arguments: dict[str, Any]) -> None:
         """Adds the value of this parameter.
@@ -48,21 +51,26 @@ class TextArgument:
             arguments[self.name] = self._make()
 
     def _read(self, text: str) -> Any:
-        for value in _values(text, self._types, self._node.schema):
-            if self._node.accepts(value):
+        found: tuple[str, str] | None = None
+        for value in _values(text, self._schema):
+            if (problem := self._checks.problem(value)) is None:
                 try:
                     return self._node.build(value)
-                except (TypeError, ValueError, KeyError, ArithmeticError) as error:
-                    raise InvalidArguments(f"/{self.name}", str(error).strip() or type(error).__name__) from error
-        raise InvalidArguments(f"/{self.name}", f"{text!r} is not {_expected(self._node.schema)}")
+                except REFUSALS as error:
+                    problem = refusal(error, value)
+            found = found or problem  # the one of the narrowest type
+        place, reason = found or ("", f"{text!r} is not {expected(self._schema)}")
+        raise InvalidArguments(f"/{self.name}{place}", reason)
 
 
 class TextSignature:
-    """The plan of a function that is called with texts; `lists` are the parameters that get several."""
+    """The plan of a function that is called with texts: of a prompt, or of a resource where `lists` are the parameters
+    that get several. The texts of a prompt may be JSON.
+    """
 
     __slots__ = ("_lists", "arguments", "parameters")
 
-    def __init__(self, function: Callable[..., Any], noun: str, lists: frozenset[str] = frozenset()) -> None:
+    def __init__(self, function: Callable[..., Any], noun: str, lists: frozenset[str] | None = None) -> None:
         self.parameters = Parameters(function, noun)
         self._lists = lists
         self.arguments = [self._argument(parameter) for parameter in self.parameters.named]
@@ -81,7 +89,7 @@ class TextSignature:
     def _argument(self, parameter: inspect.Parameter) -> TextArgument:
         given = self.parameters.read(parameter)
         where = f"{self.parameters.where}: parameter {parameter.name!r}"
-        annotation, is_list = given.annotation, parameter.name in self._lists
+        annotation, is_list = given.annotation, parameter.name in (self._lists or ())
         if is_list and (annotation := _item(annotation)) is None:
             raise InvalidArgumentError(f"{where}: it is filled with a list of texts, so its type is list[...]")
         try:
@@ -89,9 +97,10 @@ class TextSignature:
             node = builder.node(annotation)
         except UnsupportedType as error:
             raise InvalidArgumentError(f"{where}: {error}") from error
-        if unchecked := _unchecked(builder.resolve(node.schema)):
-            raise InvalidArgumentError(f"{where}: it is filled with text, for which {unchecked} cannot be checked")
-        return TextArgument(parameter.name, node, is_required=given.is_required, make=given.make, is_list=is_list)
+        schema = builder.finish(self.parameters.about(parameter, builder.resolve(node.schema)))
+        if self._lists is not None and (found := _types(schema) & _STRUCTURES):
+            raise InvalidArgumentError(f"{where}: it is filled with text, which cannot be an {found.pop()}")
+        return TextArgument(parameter.name, node, schema, given, is_list=is_list)
 
 
 def _item(annotation: Any) -> Any:
@@ -107,52 +116,42 @@ def _item(annotation: Any) -> Any:
     return args[0] if origin in (list, Sequence) else None
 
 
-def _unchecked(schema: dict[str, Any]) -> str:
-    if schema.get("type") in ("object", "array"):
-        return f"the type {schema['type']}"
-    for inner in schema.get("anyOf", ()):
-        if found := _unchecked(inner):
-            return found
-    if isinstance(schema.get("type"), list):
-        return ""  # Decimal checks itself
-    return ", ".join(key for key in schema if key not in _SAID)
+_STRUCTURES: Final = frozenset({"array", "object"})
+# The members of a schema that are shown apart from it.
+_ABOUT: Final = frozenset({"title", "description", "default"})
 
 
-def _types(schema: dict[str, Any]) -> set[str]:
-    if "anyOf" in schema:
-        return set[str]().union(*(_types(inner) for inner in schema["anyOf"]))
+def _types(schema: Schema, inherited: Mapping[str, Schema] | None = None) -> set[str]:
+    definitions: Mapping[str, Schema] = inherited or schema.get("$defs", {})
+    members = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    if "$ref" in schema:
+        members.append(definitions.get(schema["$ref"].removeprefix("#/$defs/"), {}))
+    if members:
+        return set[str]().union(*(_types(member, definitions) for member in members))
     kind = schema.get("type", "string")
     return {kind} if isinstance(kind, str) else set(kind)
 
 
-def _values(text: str, types: set[str], schema: dict[str, Any]) -> list[Any]:
+def _values(text: str, schema: Schema) -> list[Any]:
     """The values that the text may stand for, the narrowest type first."""
+    types = _types(schema)
     values: list[Any] = []
     if "enum" in schema:  # perhaps of several types
         values += [value for value in schema["enum"] if str(value) == text]
     if "boolean" in types and text.lower() in ("true", "false"):
         values.append(text.lower() == "true")
-    if types & {"integer", "number"}:
+    if types & {"integer", "number", *_STRUCTURES}:
         try:
-            number = _native.from_json(text.strip().encode())
+            json = _native.from_json(text.strip().encode())
         except (_native.NativeError, UnicodeEncodeError):
-            number = None
-        if isinstance(number, (int, float)) and not isinstance(number, bool):
-            values += [number, float(number)] if "number" in types else [number]
+            json = None
+        if isinstance(json, (list, dict)) and types & _STRUCTURES:
+            values.append(json)
+        elif isinstance(json, (int, float)) and not isinstance(json, bool):
+            if "number" in types:
+                values += [json, float(json)]
+            elif "integer" in types and json == int(json):
+                values.append(json)
     if "string" in types:
         values.append(text)
     return values
-
-
-def _expected(schema: dict[str, Any]) -> str:
-    if "anyOf" in schema:
-        return " or ".join(_expected(inner) for inner in schema["anyOf"] if inner.get("type") != "null")
-    if "enum" in schema:
-        return f"one of {', '.join(map(str, schema['enum']))}"
-    if "const" in schema:
-        return str(schema["const"])
-    if schema.get("type") == "boolean":
-        return "true or false"
-    if schema.get("type") == "integer":
-        return "an integer"
-    return f"a {schema['format']}" if "format" in schema else "a number"

@@ -8,14 +8,17 @@ from typing import Any
 from ..errors import InvalidArgumentError
 from ..failures import InvalidArguments
 from ..returns import Returns
-from ..schema.builder import MISSING, Builder, Node, Schema, UnsupportedType
+from ..schema.builder import MISSING, Builder, ObjectField
+from ..schema.node import Schema
+from ..schema.refusals import REFUSALS, refusal
+from ..schema.unsupported import UnsupportedType
 from .parameters import Parameters
 
 
 class Signature:
     """The plan of a tool, made once when it is registered."""
 
-    __slots__ = ("_all", "_converters", "_factories", "_names", "input_schema", "parameters", "returns")
+    __slots__ = ("_all", "_converters", "_factories", "_foreign", "_names", "input_schema", "parameters", "returns")
 
     def __init__(
         self,
@@ -28,6 +31,7 @@ class Signature:
         self._all = parameters.takes_all
         self._names = frozenset(parameter.name for parameter in parameters.named)
         self._converters: list[tuple[str, Callable[[Any], Any]]] = []
+        self._foreign: list[tuple[str, Callable[[Any], Any]]] = []
         self._factories: list[tuple[str, Callable[[], Any]]] = []
         if input_schema is None:
             # Without parameters there is nothing to say: the core then refuses any.
@@ -41,7 +45,7 @@ class Signature:
             raise InvalidArgumentError(f"{parameters.where}: return annotation: {error}") from error
 
     def bind(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Keyword arguments for the function. Names that it does not have are left out, for JSON Schema allows them.
+        """Keyword arguments for the function, without names that it does not have, which a schema of users may allow.
 
         Raises:
             InvalidArguments: if a value fits the schema but not the type, such as the date 2024-02-31.
@@ -50,18 +54,26 @@ class Signature:
             arguments = {name: value for name, value in arguments.items() if name in self._names}
         for name, convert in self._converters:
             if name in arguments:
-                try:
-                    arguments[name] = convert(arguments[name])
-                except (TypeError, ValueError, KeyError, ArithmeticError) as error:
-                    raise InvalidArguments(f"/{name}", str(error).strip() or type(error).__name__) from error
+                arguments[name] = _convert(name, convert, arguments[name])
         for name, make in self._factories:
             if name not in arguments:
                 arguments[name] = make()
         return arguments
 
+    @property
+    def explains(self) -> bool:
+        """True if a library has words of its own for arguments that the schema refuses."""
+        return bool(self._foreign)
+
+    def explain(self, arguments: dict[str, Any]) -> None:
+        """Raises InvalidArguments with those words, if the library refuses an argument."""
+        for name, convert in self._foreign:
+            if name in arguments:
+                _convert(name, convert, arguments[name])
+
     def _build(self) -> Schema:
         builder = Builder("input")
-        fields: dict[str, tuple[Node, bool, Any]] = {}
+        fields: dict[str, ObjectField] = {}
         for parameter in self.parameters.named:
             given = self.parameters.read(parameter)
             if given.make is not None:
@@ -70,7 +82,18 @@ class Signature:
                 node = builder.node(given.annotation)
             except UnsupportedType as error:
                 raise InvalidArgumentError(f"{self.parameters.where}: parameter {parameter.name!r}: {error}") from error
-            fields[parameter.name] = (node, given.is_required, given.default)
+            described = node.with_schema(self.parameters.about(parameter, node.schema))
+            fields[parameter.name] = ObjectField(described, given.is_required, given.default)
             if node.convert is not None:
                 self._converters.append((parameter.name, node.convert))
-        return builder.finish(builder.object_node(fields).schema)
+                if node.is_foreign:
+                    self._foreign.append((parameter.name, node.convert))
+        schema = builder.object_schema(fields)
+        return builder.finish(schema if self._all else {**schema, "additionalProperties": False})
+
+
+def _convert(name: str, convert: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return convert(value)
+    except REFUSALS as error:
+        raise InvalidArguments(*refusal(error, value, name)) from error

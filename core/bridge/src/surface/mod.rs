@@ -111,7 +111,7 @@ pub fn surface() -> Value {
         "messages": messages,
         "models": models.all,
         "operations": operations,
-        "waistMethods": [message::NEXT],
+        "waistMethods": [message::NEXT, message::EXPLAIN],
         "host": host,
         "channel": channel,
         "group": group,

@@ -14,7 +14,8 @@ pub enum Outcome {
     Content(RawJson),
     /// A JSON object: its text, and for tools the object as structured content.
     Object(RawJson),
-    /// Any JSON value: its text, and for tools `{"result": value}` as structured content.
+    /// Any JSON value: its text, and for tools `{"result": value}` as structured content. `null` of
+    /// a tool without an output schema leaves the content empty.
     Value(RawJson),
     /// A full result.
     Result(RawJson),
@@ -35,7 +36,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns whether a provider says that there is no such feature.
+    /// Returns whether this is nothing: for a provider, that there is no such feature.
     pub(in crate::server) fn is_null(&self) -> bool {
         match self {
             Self::NotFound => true,

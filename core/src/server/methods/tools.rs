@@ -52,18 +52,25 @@ fn call_registered(
         arguments.read().map_err(|problem| RpcError::invalid_params(invalid_arguments(&tool.name, &problem)))?;
     access::check_scopes(context, "tool", &tool.name, &tool.access.scopes)?;
     check_capabilities(tool, info)?;
-    match tool.input.validate(&value).map_err(|problem| invalid_arguments(&tool.name, &problem)) {
+    let problem = match tool.input.validate(&value) {
         Ok(()) => {
             let mapper = Arc::new(Calling(Arc::clone(tool)));
-            Ok(match mode(context, tool, raw)? {
+            return Ok(match mode(context, tool, raw)? {
                 Mode::Call => Routed::Run(mapper, arguments),
                 Mode::Task(ttl) => Routed::RunAsTask(mapper, arguments, ttl),
-            })
+            });
         }
-        Err(problem) if info.revision.supports(RevisionFeature::InputErrorsAsResults) => {
-            Ok(Routed::Answer(tool_error(context.results(), info.revision, &problem)))
-        }
-        Err(problem) => Err(RpcError::invalid_params(problem)),
+        Err(problem) => problem,
+    };
+    if let Some(explainer) = tool.explainer.clone() {
+        let explaining = ExplainedTool { tool: Arc::clone(tool), explainer, problem: problem.to_string() };
+        return Ok(Routed::Run(Arc::new(explaining), arguments));
+    }
+    let problem = invalid_arguments(&tool.name, &problem);
+    if info.revision.supports(RevisionFeature::InputErrorsAsResults) {
+        Ok(Routed::Answer(tool_error(context.results(), info.revision, &problem)))
+    } else {
+        Err(RpcError::invalid_params(problem))
     }
 }
 
@@ -112,6 +119,33 @@ impl ResultMapper for Calling {
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
         let tool = ToolOf { name: &self.0.name, output: self.0.output.as_ref() };
         render_tool(results, &tool, info.revision, outcome)
+    }
+}
+
+/// A tool whose arguments were refused, and whose explainer may have better words for it.
+struct ExplainedTool {
+    tool: Arc<RegisteredTool>,
+    explainer: Arc<dyn Handler>,
+    /// The words of the schema.
+    problem: String,
+}
+
+impl ResultMapper for ExplainedTool {
+    fn name(&self) -> &str {
+        &self.tool.name
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.explainer
+    }
+
+    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+        let refusal = match outcome {
+            Outcome::InvalidArguments(problem) => problem,
+            _ => self.problem.clone(),
+        };
+        let tool = ToolOf { name: &self.tool.name, output: None };
+        render_tool(results, &tool, info.revision, Outcome::InvalidArguments(refusal))
     }
 }
 

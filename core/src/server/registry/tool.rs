@@ -28,6 +28,7 @@ pub struct ToolDefinition {
     defers_task: bool,
     access: Access,
     handler: Arc<dyn Handler>,
+    explainer: Option<Arc<dyn Handler>>,
 }
 
 /// `true` if a tool may run as a task: `execution.taskSupport` of its descriptor, on every revision
@@ -80,6 +81,7 @@ impl ToolDefinition {
             defers_task: false,
             access: Access::default(),
             handler: Arc::new(handler),
+            explainer: None,
         }
     }
 
@@ -111,6 +113,15 @@ impl ToolDefinition {
 
     access_setters!();
 
+    /// Explains arguments that the input schema refuses, in the words of a validation of the
+    /// handler's own: the explainer is called with them, in place of the handler, and answers
+    /// [`crate::server::Outcome::InvalidArguments`]. With any other outcome, the caller gets the
+    /// words of the schema.
+    pub fn explained_by(mut self, explainer: impl Handler) -> Self {
+        self.explainer = Some(Arc::new(explainer));
+        self
+    }
+
     /// Adds or replaces a member of the descriptor, such as `title` or `annotations`.
     pub fn with(mut self, member: &str, value: Value) -> Self {
         self.descriptor[member] = value;
@@ -118,7 +129,7 @@ impl ToolDefinition {
     }
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredTool, RegisterError> {
-        let Self { mut descriptor, wrap_output, requires, defers_task, access, handler } = self;
+        let Self { mut descriptor, wrap_output, requires, defers_task, access, handler, explainer } = self;
         let Some(members) = descriptor.as_object_mut() else {
             return Err(RegisterError("A tool's descriptor must be an object".into()));
         };
@@ -165,6 +176,7 @@ impl ToolDefinition {
             interface,
             access,
             handler,
+            explainer,
         })
     }
 }
@@ -195,6 +207,8 @@ pub(crate) struct RegisteredTool {
     pub(in crate::server) interface: Option<String>,
     pub(in crate::server) access: Access,
     pub(in crate::server) handler: Arc<dyn Handler>,
+    /// Has words of its own for arguments that the input schema refuses.
+    pub(in crate::server) explainer: Option<Arc<dyn Handler>>,
 }
 
 impl RegisteredTool {
@@ -206,6 +220,7 @@ impl RegisteredTool {
             defers_task: self.defers_task,
             access: self.access.clone(),
             handler: Arc::clone(&self.handler),
+            explainer: self.explainer.clone(),
         }
     }
 }

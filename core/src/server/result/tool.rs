@@ -45,6 +45,9 @@ pub(in crate::server) fn render_tool(
         }
         Outcome::Content(raw) => content(results, tool, revision, &raw),
         Outcome::Object(raw) => value(results, tool, revision, &raw, false),
+        nothing @ Outcome::Value(_) if nothing.is_null() && tool.output.is_none() => {
+            finish(results, tool, revision, b"[]".to_vec(), None, false)
+        }
         Outcome::Value(raw) => {
             let wrap = tool.output.is_some_and(|output| output.wrap || output.takes_objects);
             value(results, tool, revision, &raw, wrap)

@@ -24,8 +24,9 @@ use std::borrow::Cow;
 /// | --- | --- | --- |
 /// | `String`, `&str`, `Cow<str>` | one text block | none |
 /// | [`ContentBlock`], its variants, and a `Vec` or array of them | as they are | none |
-/// | [`Json`] of a struct | its JSON as one text block | the object, with its schema as the output schema |
-/// | [`Json`] of anything else, numbers, `bool`, lists of them or of texts, [`Value`], `()` | its JSON as one text block | `{"result": value}` |
+/// | [`Json`] of a struct or map, [`JsonObject`] | its JSON as one text block | the object, with its schema as the output schema |
+/// | [`Json`] of anything else, numbers, `bool`, lists of them or of texts, [`Value`] | its JSON as one text block | `{"result": value}` |
+/// | `()` | none | none |
 /// | [`CallToolResult`] | as it is | as it is |
 /// | `Option<T>` | that of T, or `null` | that of T, or `{"result": null}` |
 /// | `Result<T, E>` where E converts into [`ToolError`] | that of T, or of the error | that of T |
@@ -340,10 +341,6 @@ macro_rules! text_items {
 text_items!(String, &str, Cow<'_, str>);
 
 impl IntoToolResult for () {
-    fn output_schema() -> Option<OutputSchema> {
-        Some(OutputSchema::of::<()>())
-    }
-
     fn into_tool_result(self) -> Outcome {
         raw(&self, Outcome::Value)
     }
@@ -355,7 +352,7 @@ impl IntoToolResult for JsonObject {
     }
 
     fn into_tool_result(self) -> Outcome {
-        raw(&self, Outcome::Value)
+        raw(&self, Outcome::Object)
     }
 }
 

@@ -35,12 +35,11 @@ pub struct OutputSchema {
 }
 
 impl OutputSchema {
-    /// The schema of a type. A struct is the structured content itself; any other value is its
-    /// member `result`.
+    /// The schema of a type. A struct or a map is the structured content itself; any other value is
+    /// its member `result`.
     pub fn of<T: JsonSchema>() -> Self {
         let schema = root_schema::<T>();
-        // A map has no fixed members: it is a value like a list is.
-        let is_object = schema.get("type").is_some_and(|kind| kind == "object") && schema.get("properties").is_some();
+        let is_object = schema.get("type").is_some_and(|kind| kind == "object");
         Self { schema, is_object }
     }
 

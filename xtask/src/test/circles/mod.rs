@@ -84,6 +84,7 @@ const CLUSTERS: &[Cluster] = &[
         crate_folder: "core/proto/src",
         modules: &[
             "protocol::schema",
+            "protocol::schema::alternatives",
             "protocol::schema::bounds",
             "protocol::schema::explain",
             "protocol::schema::unchecked",

@@ -12,18 +12,26 @@ use std::fmt::Write;
 const MAX_FAILURES: usize = 3;
 /// Characters of one failure.
 const MAX_TEXT: usize = 300;
+/// Characters of a pattern: longer ones say nothing to a reader.
+const MAX_PATTERN: usize = 60;
 
-/// The place of an error, and the problem there.
-pub(super) fn failure_of(error: &ValidationError<'_>) -> SchemaFailure {
+/// The place of an error, and the problem there. `schema` is the whole schema, if it has patterns.
+pub(super) fn failure_of(error: &ValidationError<'_>, schema: Option<&Value>) -> SchemaFailure {
     let error = innermost(error);
-    SchemaFailure { path: error.instance_path().to_string(), text: shortened(describe(error)) }
+    SchemaFailure { path: error.instance_path().to_string(), text: shortened(describe(error, schema), MAX_TEXT) }
 }
 
 /// Finds the first failures of a value that is not valid.
-pub(super) fn explain(validator: &jsonschema::Validator, bounds: &ValidationCost, value: &Value) -> Invalid {
+pub(super) fn explain(
+    validator: &jsonschema::Validator,
+    schema: Option<&Value>,
+    bounds: &ValidationCost,
+    value: &Value,
+) -> Invalid {
+    let failure = |error: &ValidationError<'_>| failure_of(error, schema);
     let mut failures: Vec<_> = match bounds.search(value) {
-        Search::All => validator.iter_errors(value).take(MAX_FAILURES + 1).map(|error| failure_of(&error)).collect(),
-        Search::First => validator.validate(value).err().iter().map(failure_of).collect(),
+        Search::All => validator.iter_errors(value).take(MAX_FAILURES + 1).map(|error| failure(&error)).collect(),
+        Search::First => validator.validate(value).err().iter().map(failure).collect(),
         Search::Nothing => Vec::new(),
     };
     if failures.is_empty() {
@@ -34,24 +42,43 @@ pub(super) fn explain(validator: &jsonschema::Validator, bounds: &ValidationCost
     Invalid { failures, more }
 }
 
-/// The error to tell: of a union, the one in the branch that came furthest into the value.
+/// The error to tell: of a union, the one in the branch that was meant or came furthest into the
+/// value.
 fn innermost<'a>(error: &'a ValidationError<'a>) -> &'a ValidationError<'a> {
     let (Kind::AnyOf { context } | Kind::OneOfNotValid { context }) = error.kind() else { return error };
     let depth = |error: &ValidationError<'_>| error.instance_path().segments().count();
-    // A wrong constant means that another branch was meant.
-    let other_branch = |error: &ValidationError<'_>| matches!(error.kind(), Kind::Constant { .. } | Kind::Enum { .. });
-    let meant = context
-        .iter()
-        .filter(|branch| !branch.iter().any(other_branch))
-        .filter_map(|branch| branch.iter().max_by_key(|error| depth(error)))
-        .max_by_key(|inner| depth(inner));
-    match meant {
-        Some(inner) if depth(inner) > depth(error) => innermost(inner),
+    let here = depth(error);
+    let is_member = |error: &&ValidationError<'static>| depth(error) == here + 1;
+    let rank = |branch: &Vec<ValidationError<'static>>| Rank {
+        // A wrong constant, and less so a wrong choice, means that another branch was meant.
+        constants: !branch.iter().filter(is_member).any(|error| matches!(error.kind(), Kind::Constant { .. })),
+        choices: !branch.iter().filter(is_member).any(|error| matches!(error.kind(), Kind::Enum { .. })),
+        depth: branch.iter().map(depth).max().unwrap_or(0),
+    };
+    let ranked = || context.iter().map(|branch| (rank(branch), branch));
+    // Of equals the first.
+    let Some((best, meant)) = ranked().rev().max_by_key(|(rank, _)| *rank) else { return error };
+    let is_meant = ranked()
+        .any(|(other, _)| (best.constants && !other.constants) || (best.constants && best.choices && !other.choices));
+    let first = meant.iter().rev().max_by_key(|error| depth(error));
+    match first {
+        Some(inner) if is_meant || (best.constants && best.depth > here) => innermost(inner),
         _ => error,
     }
 }
 
-fn describe(error: &ValidationError<'_>) -> String {
+/// The fit of a value and a branch of a union.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    /// The constants among its members match.
+    constants: bool,
+    /// The choices among its members match.
+    choices: bool,
+    /// The levels that it came into the value.
+    depth: usize,
+}
+
+fn describe(error: &ValidationError<'_>, schema: Option<&Value>) -> String {
     let found = brief(error.instance());
     match error.kind() {
         Kind::Required { property } => format!("property {property} is missing"),
@@ -67,9 +94,31 @@ fn describe(error: &ValidationError<'_>) -> String {
             Some(types) => format!("{found} is not of type {}", listed(types, " or ")),
             None => format!("{found} matches none of the {} forms that are allowed", context.len()),
         },
+        Kind::Pattern { pattern } => {
+            match schema.and_then(|schema| format_beside(schema, &error.schema_path().to_string())) {
+                Some(format) => format!("{found} is not a {format}"),
+                None => {
+                    let pattern = Value::from(shortened(pattern.clone(), MAX_PATTERN));
+                    format!("{found} does not match {pattern}")
+                }
+            }
+        }
         Kind::FalseSchema => format!("{found} is not allowed here"),
         _ => error.masked_with(found).to_string(),
     }
+}
+
+/// The format that stands beside the keyword at a place of a schema.
+fn format_beside<'a>(root: &'a Value, place: &str) -> Option<&'a str> {
+    let (parent, _) = place.rsplit_once('/')?;
+    let mut schema = root;
+    for step in parent.split('/').skip(1) {
+        schema = match (step, schema.get("$ref").and_then(Value::as_str)) {
+            ("$ref", Some(reference)) => root.pointer(reference.strip_prefix('#')?)?,
+            _ => schema.pointer(&format!("/{step}"))?,
+        };
+    }
+    schema.get("format")?.as_str()
 }
 
 /// The types that the branches of a union want, if a wrong type is all that each of them found.
@@ -104,8 +153,8 @@ fn listed(items: impl IntoIterator<Item = String>, separator: &str) -> String {
     text
 }
 
-fn shortened(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(MAX_TEXT) {
+fn shortened(mut text: String, most: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(most) {
         text.truncate(end);
         text.push('…');
     }

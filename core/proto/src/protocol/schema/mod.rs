@@ -4,6 +4,7 @@
 //! and draft-04. References are never fetched. `format` is an assertion up to draft-07 and an
 //! annotation after, as those dialects say.
 
+mod alternatives;
 #[cfg(feature = "schema-validation")]
 mod bounds;
 #[cfg(feature = "schema-validation")]
@@ -14,6 +15,7 @@ mod keywords;
 #[cfg(not(feature = "schema-validation"))]
 mod unchecked;
 
+pub use alternatives::Alternatives;
 pub use failure::{Invalid, SchemaFailure};
 pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
 
@@ -98,7 +100,11 @@ impl Schema {
             return Err(Invalid::too_deep());
         }
         let validator = self.validators.get(self.bounds.backtracking(value));
-        if validator.is_valid(value) { Ok(()) } else { Err(explain::explain(validator, &self.bounds, value)) }
+        if validator.is_valid(value) {
+            Ok(())
+        } else {
+            Err(explain::explain(validator, self.validators.patterned.as_ref(), &self.bounds, value))
+        }
     }
 }
 
@@ -141,7 +147,7 @@ impl SchemaError {
                 ReferencingError::NoSuchAnchor { anchor } => Self::UnresolvedReference(format!("#{anchor}")),
                 other => Self::Invalid(SchemaFailure { path: String::new(), text: other.to_string() }),
             },
-            _ => Self::Invalid(explain::failure_of(&error)),
+            _ => Self::Invalid(explain::failure_of(&error, None)),
         }
     }
 }
@@ -290,6 +296,55 @@ mod tests {
         assert_eq!(text, r#"/shape/radius: "x" is not of type "number""#);
         let text = invalid(schema, json!({"shape": 1}));
         assert!(text.starts_with("/shape: "), "{text}");
+    }
+
+    #[test]
+    fn tool_19_the_member_of_a_union_that_was_meant_is_explained() {
+        let shape = |kind: &str, member: &str| {
+            json!({
+                "type": "object",
+                "properties": {"kind": {"type": "string", "const": kind}, member: {"type": "number"}},
+                "required": ["kind", member],
+            })
+        };
+        for keyword in ["anyOf", "oneOf"] {
+            let schema = json!({"properties": {"s": {keyword: [shape("square", "side"), shape("circle", "r")]}}});
+            for (value, text) in [
+                (json!({"kind": "circle"}), r#"/s: property "r" is missing"#),
+                (json!({"kind": "circle", "r": "x"}), r#"/s/r: "x" is not of type "number""#),
+                (json!({"kind": "line"}), "/s: an object matches none of the 2 forms that are allowed"),
+                (json!({"r": 1}), "/s: an object matches none of the 2 forms that are allowed"),
+            ] {
+                assert_eq!(invalid(schema.clone(), json!({"s": value})), text);
+            }
+        }
+        // A choice that is wrong beside a constant that is right.
+        let mut styled = shape("circle", "r");
+        styled["properties"]["style"] = json!({"enum": ["thin", "thick"]});
+        let schema = json!({"properties": {"s": {"anyOf": [shape("square", "side"), styled]}}});
+        let text = invalid(schema, json!({"s": {"kind": "circle", "r": 1, "style": "red"}}));
+        assert_eq!(text, r#"/s/style: "red" is not one of "thin" or "thick""#);
+    }
+
+    #[test]
+    fn tool_19_a_format_says_more_than_the_pattern_beside_it_and_long_patterns_are_cut() {
+        let time = json!({"type": "string", "format": "date-time", "pattern": "^[0-9]{4}-"});
+        let schema = json!({
+            "$defs": {"time": time},
+            "properties": {
+                "a": time,
+                "b": {"items": {"$ref": "#/$defs/time"}},
+                "c": {"pattern": format!("^({})$", "x|".repeat(100))},
+                "d": {"anyOf": [{"type": "null"}, time]},
+            },
+        });
+        for (value, text) in [
+            (json!({"a": "soon"}), r#"/a: "soon" is not a date-time"#.to_owned()),
+            (json!({"b": ["soon"]}), r#"/b/0: "soon" is not a date-time"#.to_owned()),
+            (json!({"c": "y"}), format!(r#"/c: "y" does not match "^({}…""#, "x|".repeat(29))),
+        ] {
+            assert_eq!(invalid(schema.clone(), value), text);
+        }
     }
 
     #[test]

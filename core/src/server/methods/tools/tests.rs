@@ -2,14 +2,14 @@
 
 use crate::{
     engine::Mirror,
-    protocol::{RawJson, Revision},
+    protocol::{RawJson, Revision, model::JsonObject},
     server::{
-        Call, Context, MiddlewareDefinition, Next, Outcome, Server, ServerOptions, ToolDefinition,
+        Call, Context, Json, MiddlewareDefinition, Next, Outcome, Server, ServerOptions, ToolDefinition,
         tests::{Peer, modern, server, text_of},
     },
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 fn echo() -> ToolDefinition {
     let schema = json!({"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}});
@@ -132,6 +132,62 @@ async fn why_a_result_cannot_be_read_is_told_and_halves_of_characters_are_mended
     }
     let result = call(&gives(Outcome::Object(raw(r#"{"a": "\ud83dx"}"#)), false)).await;
     assert_eq!(result["structuredContent"], json!({"a": "\u{fffd}x"}));
+}
+
+/// TOOL-15: a map is structured content as it is.
+#[tokio::test(start_paused = true)]
+async fn tool_15_nothing_is_no_content_and_a_map_is_structured_content() {
+    let server = server()
+        .tool("nothing", "", async || ())
+        .tool("none", "", async || None::<u8>)
+        .tool("map", "", async || Json(BTreeMap::from([("a", 1)])))
+        .tool("object", "", async || JsonObject::from_iter([("a".to_owned(), json!(1))]))
+        .build();
+    let peer = Peer::of(&server).in_session(Revision::V2025_11_25, json!({})).await;
+    for (name, content, structured) in [
+        ("nothing", json!([]), Value::Null),
+        ("none", json!([{"type": "text", "text": "null"}]), json!({"result": null})),
+        ("map", json!([{"type": "text", "text": "{\"a\":1}"}]), json!({"a": 1})),
+        ("object", json!([{"type": "text", "text": "{\"a\":1}"}]), json!({"a": 1})),
+    ] {
+        let result = peer.ask("tools/call", json!({"name": name})).await["result"].take();
+        assert_eq!((&result["content"], &result["structuredContent"]), (&content, &structured), "{name}");
+        assert_eq!(result["isError"], Value::Null, "{name}");
+    }
+}
+
+/// TOOL-19: on the revisions where it is a result, and on those where it is an error.
+#[tokio::test(start_paused = true)]
+async fn tool_19_an_explainer_has_better_words_for_refused_arguments() {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let descriptor = json!({"name": "own", "inputSchema": schema});
+    let entry = ToolDefinition::new(descriptor, |call: Call| {
+        call.complete(Outcome::Text("called".into()));
+    });
+    let entry = entry.explained_by(|call: Call| {
+        let text = String::from_utf8_lossy(call.input().as_bytes()).into_owned();
+        call.complete(match text.as_str() {
+            "{}" => Outcome::Text("no words".into()),
+            _ => Outcome::InvalidArguments(format!("/n: give a whole number, not {text}")),
+        });
+    });
+    let server = server().add_tool(entry).build();
+    for (revision, is_result) in [(Revision::V2025_06_18, false), (Revision::V2025_11_25, true)] {
+        let peer = Peer::of(&server).in_session(revision, json!({})).await;
+        for (arguments, said) in [
+            (json!({"n": 1}), "called"),
+            (json!({"n": "x"}), "Invalid arguments for tool own: /n: give a whole number, not {\"n\":\"x\"}"),
+            (json!({}), "Invalid arguments for tool own: property \"n\" is missing"),
+        ] {
+            let answer = peer.ask("tools/call", json!({"name": "own", "arguments": arguments})).await;
+            if is_result || said == "called" {
+                assert_eq!(answer["result"]["content"][0]["text"], said);
+                assert_eq!(answer["result"]["isError"] == true, said != "called");
+            } else {
+                assert_eq!((&answer["error"]["code"], &answer["error"]["message"]), (&json!(-32602), &json!(said)));
+            }
+        }
+    }
 }
 
 /// MISC-10: of a tool and of its results.

@@ -1,0 +1,62 @@
+"""Nodes: one type each, with its schema and the way from a JSON value to its Python value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+Schema: TypeAlias = dict[str, Any]
+
+
+class Node:
+    """One type: its schema, how its values are built, and whether they are JSON already."""
+
+    __slots__ = ("convert", "is_foreign", "plain", "schema")
+
+    def __init__(
+        self,
+        schema: Schema,
+        convert: Callable[[Any], Any] | None = None,
+        *,
+        plain: bool | None = None,
+        is_foreign: bool = False,
+    ) -> None:
+        self.schema = schema
+        # From a JSON value that fits the schema to the Python value; None if they are the same.
+        self.convert = convert
+        # True if a Python value of this type can be written as JSON as it is.
+        self.plain = convert is None if plain is None else plain
+        # True if a library checks its values, in words of its own.
+        self.is_foreign = is_foreign
+
+    def build(self, value: Any) -> Any:
+        return value if self.convert is None else self.convert(value)
+
+    def with_schema(self, schema: Schema) -> Node:
+        """The same type with another schema."""
+        return Node(schema, self.convert, plain=self.plain, is_foreign=self.is_foreign)
+
+
+def expected(schema: Schema) -> str:
+    """The values of a schema, in a few words."""
+    if "anyOf" in schema:
+        return " or ".join(expected(inner) for inner in schema["anyOf"] if inner.get("type") != "null")
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    if "const" in schema:
+        return str(schema["const"])
+    if "format" in schema:
+        return f"a {schema['format']}"
+    kind = schema.get("type")
+    return _KINDS.get(kind, "of the type") if isinstance(kind, str) else "a number"
+
+
+_KINDS: Final = {
+    "boolean": "true or false",
+    "integer": "an integer",
+    "number": "a number",
+    "string": "text",
+    "null": "null",
+    "array": "a list",
+    "object": "an object",
+}

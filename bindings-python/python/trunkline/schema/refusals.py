@@ -1,0 +1,59 @@
+"""Refusals of values by the types of Python: the place in the value, and the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias, cast
+
+Path: TypeAlias = "tuple[str | int, ...]"
+
+# The exceptions of converters for a value that they refuse.
+REFUSALS: Final = (TypeError, ValueError, LookupError, ArithmeticError)
+
+# More faults than these are not reported.
+_MOST: Final = 3
+
+
+def refusal(error: Exception, value: Any, *start: str) -> tuple[str, str]:
+    """The place (a JSON pointer that begins with `start`) and the reason, for what the converter of a value raised. The
+    reason has the places of several faults.
+    """
+    issues: list[tuple[Path, str]] = [((), str(error).strip() or type(error).__name__)]
+    if type(error).__module__.startswith("pydantic") and hasattr(error, "errors"):
+        issues = _issues(cast("Any", error).errors(include_url=False), value)[:_MOST]
+    placed = [(_pointer((*start, *path)), reason) for path, reason in issues]
+    return placed[0] if len(placed) == 1 else ("", "; ".join(f"{place}: {reason}" for place, reason in placed))
+
+
+def _pointer(path: Path) -> str:
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _issues(errors: Sequence[Mapping[str, Any]], value: Any) -> list[tuple[Path, str]]:
+    """The errors of pydantic; of a union, those of the member that was meant or came furthest."""
+    members: dict[Any, list[tuple[Path, str]]] = {}
+    meant: dict[Any, bool] = {}
+    for error in errors:
+        path, member = _placed(error, value)
+        cause = error.get("ctx", {}).get("error")
+        # The words of the author are there without pydantic's.
+        reason = str(cause) if isinstance(cause, Exception) and str(cause) else error["msg"]
+        members.setdefault(member, []).append((path, reason))
+        meant[member] = meant.get(member, True) and error["type"] != "literal_error"
+    return members[max(members, key=lambda one: (meant[one], max(len(path) for path, _ in members[one])))]
+
+
+def _placed(error: Mapping[str, Any], value: Any) -> tuple[Path, Any]:
+    """The place of an error in the value, and the name of the first union's member on the way."""
+    path: Path = ()
+    member: Any = None
+    location: Path = error["loc"]
+    for index, step in enumerate(location):
+        try:
+            path, value = (*path, step), value[step]
+        except (LookupError, TypeError):
+            if index == len(location) - 1 and error["type"] == "missing":
+                path = (*path, step)
+            elif member is None:
+                member = step
+    return path, member

@@ -1,0 +1,127 @@
+"""Types whose values are one JSON scalar."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, cast
+
+from .. import _native
+from .node import Node, Schema
+from .unsupported import UnsupportedType
+
+
+def scalar(tp: Any) -> Node | None:
+    """The node of a scalar type; None for any other."""
+    if tp is str:
+        return Node({"type": "string"})
+    if tp is bool:
+        return Node({"type": "boolean"})
+    if tp is int:
+        return Node({"type": "integer"}, _integer, plain=True)
+    if tp is float:
+        return Node({"type": "number"}, float, plain=True)
+    if tp is bytes:
+        return Node({"type": "string", "contentEncoding": "base64"}, _bytes)
+    match getattr(tp, "__module__", None), getattr(tp, "__qualname__", None):
+        case "datetime", "datetime":
+            return _text("date-time", lambda text: tp.fromisoformat(_zulu(text)))
+        case "datetime", "date":
+            return _text("date", tp.fromisoformat)
+        case "datetime", "time":
+            return _text("time", lambda text: tp.fromisoformat(_zulu(text)))
+        case "datetime", "timedelta":
+            return _text("duration", lambda text: tp(microseconds=_native.read_duration(text)))
+        case "uuid", "UUID":
+            return _text("uuid", tp)
+        case "decimal" | "_decimal" | "_pydecimal", "Decimal":
+            schema = {"type": ["string", "number"], "pattern": r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"}
+            return Node(schema, lambda value: tp(str(value)))
+        case _:
+            pass
+    if _is_path(tp):
+        return _text("path", _path)
+    return None
+
+
+def literal(values: tuple[Any, ...]) -> Node:
+    """The node of a Literal."""
+    from enum import Enum
+
+    members: dict[tuple[Any, Any], Any] = {}
+    for value in values:
+        json: Any = value.value if isinstance(value, Enum) else value
+        if json is not None and not isinstance(json, (str, int, bool)):
+            raise UnsupportedType(f"{value!r} in a Literal has no JSON form")
+        # With the type, because 1 == True.
+        members[type(json), json] = value
+    schema = _enumerated([json for _, json in members])
+
+    if all(not isinstance(value, Enum) for value in values):
+        return Node(schema)
+    return Node(schema, lambda value: members.get((cast("Any", type(value)), value), value))
+
+
+def is_enum(tp: type) -> bool:
+    """True if the class is an enum."""
+    enum = sys.modules.get("enum")
+    return enum is not None and issubclass(tp, enum.Enum)
+
+
+def enumeration(cls: Any, about: Schema) -> Node:
+    """The node of an enum; `about` is what else its schema says."""
+    values: list[Any] = [member.value for member in cls]
+    for value in values:
+        if value is not None and not isinstance(value, (str, int, float, bool)):
+            raise UnsupportedType(f"{cls.__qualname__} has the value {value!r}, which has no JSON form")
+    return Node({**_enumerated(values), **about}, cls)
+
+
+def _integer(value: Any) -> int:
+    if type(value) is int:
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise ValueError(f"{value!r} is not an integer")
+
+
+def _text(form: str, convert: Callable[[str], Any]) -> Node:
+    return Node({"type": "string", "format": form}, convert)
+
+
+def _is_path(tp: Any) -> bool:
+    return tp is os.PathLike or (isinstance(tp, type) and hasattr(cast("Any", tp), "__fspath__"))
+
+
+def _path(text: str) -> Any:
+    from pathlib import Path
+
+    return Path(text)
+
+
+def _bytes(text: str) -> bytes:
+    from base64 import b64decode
+
+    return b64decode(text, validate=True)
+
+
+def _zulu(text: str) -> str:
+    # Python 3.10 does not know that Z means UTC.
+    return f"{text[:-1]}+00:00" if text[-1:] in ("Z", "z") else text
+
+
+def _enumerated(values: list[Any]) -> Schema:
+    kinds = {_JSON_TYPES[type(value)] for value in values if type(value) in _JSON_TYPES}
+    if len(values) == 1 and len(kinds) == 1:
+        return {"type": kinds.pop(), "const": values[0]}
+    return {"type": kinds.pop(), "enum": values} if len(kinds) == 1 else {"enum": values}
+
+
+_JSON_TYPES: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}

@@ -1,0 +1,492 @@
+"""Values between JSON and Python: unions, types of libraries, docstrings, and what handlers return."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import ipaddress
+import logging
+from collections import OrderedDict
+from typing import Annotated, Any, Literal, Optional, TypedDict, Union
+
+import attrs
+import msgspec
+import pydantic
+import pytest
+
+from trunkline import Field, ImageContent, Server, SyncClient, TextContent
+from trunkline.failures import InvalidArguments
+from trunkline.schema.builder import Builder
+from trunkline.signature.string_arguments import TextSignature
+from trunkline.signature.tool_signature import Signature
+
+
+def built(tp: Any, value: Any) -> Any:
+    return Builder("input").node(tp).build(value)
+
+
+class Transfer(pydantic.BaseModel):
+    account: str
+    amount: float
+
+    @pydantic.field_validator("account")
+    @classmethod
+    def _ours(cls, value: str) -> str:
+        if not value.startswith("NO"):
+            raise ValueError("not one of our accounts")
+        return value
+
+
+def _even(value: int) -> int:
+    if value % 2:
+        raise ValueError("it must be even")
+    return value
+
+
+class Circle(pydantic.BaseModel):
+    color: str = "red"
+
+
+class Square(pydantic.BaseModel):
+    side: int
+
+
+class Whole(pydantic.BaseModel):
+    v: int
+
+
+class Text(pydantic.BaseModel):
+    v: str
+
+
+@dataclasses.dataclass
+class PlainCircle:
+    color: str = "red"
+
+
+@dataclasses.dataclass
+class PlainSquare:
+    side: int
+    color: str = "blue"
+
+
+@dataclasses.dataclass
+class Narrow:
+    id: int
+
+
+@dataclasses.dataclass
+class Wide:
+    id: int
+    name: str | None = None
+    email: str | None = None
+
+
+class Cat(TypedDict):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Dog(TypedDict):
+    kind: Literal["dog"]
+    born: dt.date
+
+
+@attrs.define
+class Place:
+    name: str
+    since: dt.date
+    _code: int = 7
+
+
+class Sale(msgspec.Struct, rename="camel"):
+    unit_price: Annotated[float, msgspec.Meta(gt=0)]
+    on: dt.date
+
+
+UNIONS: list[tuple[Any, Any, Any]] = [
+    (Circle | Square, {"side": 3}, Square(side=3)),
+    (Circle | Square, {"color": "green"}, Circle(color="green")),
+    (Whole | Text, {"v": "12"}, Text(v="12")),
+    (Optional[Transfer], None, None),  # noqa: UP045 - the old spelling too
+    (PlainCircle | PlainSquare, {"side": 3}, PlainSquare(3)),
+    (Narrow | Wide, {"id": 1, "name": "n", "email": "e"}, Wide(1, "n", "e")),
+    (Narrow | Wide, {"id": 1}, Narrow(1)),
+    (list[PlainCircle | PlainSquare], [{"side": 1}, {}], [PlainSquare(1), PlainCircle()]),
+    (list[PlainCircle] | list[PlainSquare], [{"side": 1}], [PlainSquare(1)]),
+    (dict[str, Narrow] | dict[str, Wide], {"a": {"id": 1, "name": "n"}}, {"a": Wide(1, "n")}),
+    (Cat | Dog, {"kind": "dog", "born": "2024-01-02"}, {"kind": "dog", "born": dt.date(2024, 1, 2)}),
+    (tuple[int, str] | tuple[str, int], ["a", 1], ("a", 1)),
+    (float | int, 3, 3),
+    (int | float, 3.0, 3.0),
+    (Union[Annotated[int, Field(le=5)], Annotated[float, Field(ge=5)]], 10, 10.0),  # noqa: UP007
+    (Optional[Annotated[int, pydantic.AfterValidator(_even)]], 4, 4),  # noqa: UP045
+    (Place | Narrow, {"name": "n", "since": "2024-01-02"}, Place("n", dt.date(2024, 1, 2))),
+    (Sale | Narrow, {"id": 1}, Narrow(1)),
+]
+
+
+@pytest.mark.parametrize(("tp", "json", "value"), UNIONS, ids=str)
+def test_the_member_of_a_union_that_fits_best_is_built(tp: Any, json: Any, value: Any) -> None:
+    got = built(tp, json)
+    assert got == value
+    assert type(got) is type(value)
+
+
+REFUSED: list[tuple[Any, Any, str]] = [
+    (Transfer | None, {"account": "SE1", "amount": 1}, "not one of our accounts"),
+    (Optional[Annotated[int, pydantic.AfterValidator(_even)]], 3, "it must be even"),  # noqa: UP045
+    (dt.date | None, "2024-02-31", "day"),
+    (dt.date | dt.time, "soon", "Invalid isoformat"),
+    (PlainSquare | Narrow, {}, "no member of the union accepts it"),
+]
+
+
+@pytest.mark.parametrize(("tp", "json", "reason"), REFUSED, ids=str)
+def test_a_union_never_hands_over_what_no_member_accepts(tp: Any, json: Any, reason: str) -> None:
+    def take(value: Any) -> None: ...
+
+    take.__annotations__["value"] = tp
+    with pytest.raises(InvalidArguments, match=reason):
+        Signature(take).bind({"value": json})
+
+
+def test_each_member_of_a_union_is_built_once() -> None:
+    seen: list[int] = []
+
+    @dataclasses.dataclass
+    class Counted:
+        n: int
+
+        def __post_init__(self) -> None:
+            seen.append(self.n)
+
+    assert built(Counted | None, {"n": 1}) == Counted(1)
+    assert seen == [1, 1]  # and the one of this test
+
+
+def test_discriminators_of_pydantic_are_kept_and_the_member_that_was_meant_is_explained() -> None:
+    class Round(pydantic.BaseModel):
+        kind: Literal["round"]
+        radius: Annotated[float, pydantic.Field(gt=0)]
+
+    class Flat(pydantic.BaseModel):
+        kind: Literal["flat"]
+        size: int
+
+    server = Server("shapes", version="1")
+
+    @server.tool
+    def draw(shape: Annotated[Round | Flat, pydantic.Field(discriminator="kind")]) -> str:
+        return repr(shape)
+
+    with SyncClient(server) as client:
+        (tool,) = client.list_tools()
+        assert tool.input_schema["properties"]["shape"]["discriminator"]["propertyName"] == "kind"
+        assert client.call_tool("draw", {"shape": {"kind": "flat", "size": 2}}).text == "Flat(kind='flat', size=2)"
+        refused = client.call_tool("draw", {"shape": {"kind": "round", "radius": -1}})
+        assert refused.text == "Invalid arguments for tool draw: /shape/radius: Input should be greater than 0"
+        refused = client.call_tool("draw", {"shape": {"kind": "flat"}})
+        assert refused.text == "Invalid arguments for tool draw: /shape/size: Field required"
+
+
+def _polite(value: str) -> str:
+    if len(value) < 3:
+        raise ValueError("please give at least three letters")
+    return value
+
+
+Polite = Annotated[str, pydantic.Field(min_length=3), pydantic.BeforeValidator(_polite)]
+
+
+def test_the_words_of_a_library_win_over_those_of_the_core() -> None:
+    """They are asked for when the core has refused, on the event loop and in the pool."""
+
+    server = Server("polite", version="1")
+
+    @server.tool
+    def in_pool(name: Polite, days: int = 1) -> str:
+        return f"{name}{days}"
+
+    @server.tool
+    async def on_loop(name: Polite, days: int = 1) -> str:
+        return f"{name}{days}"
+
+    with SyncClient(server) as client:
+        for tool in ("in_pool", "on_loop"):
+            assert client.call_tool(tool, {"name": "Oda"}).text == "Oda1"
+            refused = client.call_tool(tool, {"name": "ab"})
+            assert refused.is_error
+            assert refused.text == f"Invalid arguments for tool {tool}: /name: please give at least three letters"
+            # The library finds no fault: the core's words stay.
+            refused = client.call_tool(tool, {"name": "Oda", "days": "x"})
+            assert refused.text == f'Invalid arguments for tool {tool}: /days: "x" is not of type "integer"'
+
+
+def test_unknown_arguments_are_refused_unless_all_are_taken() -> None:
+    server = Server("strict", version="1")
+
+    @server.tool
+    def search(q: str, limit: int = 10) -> str:
+        return f"{q}{limit}"
+
+    @server.tool
+    def anything(**options: Any) -> str:
+        return str(options)
+
+    with SyncClient(server) as client:
+        assert 'property "limt" is not allowed' in client.call_tool("search", {"q": "a", "limt": 1}).text
+        assert client.call_tool("anything", {"limt": 1}).text == "{'limt': 1}"
+
+
+LIBRARY_VALUES: list[tuple[Any, Any, Any]] = [
+    (pydantic.HttpUrl, "http://a.example/", pydantic.HttpUrl("http://a.example/")),
+    (pydantic.AwareDatetime, "2024-01-02T03:04:05Z", dt.datetime(2024, 1, 2, 3, 4, 5, tzinfo=dt.timezone.utc)),
+    (pydantic.Json[list[int]], "[1]", [1]),
+    (pydantic.ByteSize, "1KB", 1000),
+    (ipaddress.IPv4Address, "10.0.0.1", ipaddress.IPv4Address("10.0.0.1")),
+    (dict[int, str], {"1": "a"}, {1: "a"}),
+    (OrderedDict[str, int], {"a": 1}, OrderedDict(a=1)),
+    (dt.timedelta, "PT1H30M", dt.timedelta(hours=1, minutes=30)),
+    (dt.timedelta, "-P1W2DT0.5S", -dt.timedelta(days=9, seconds=0.5)),
+    (Place, {"name": "n", "since": "2024-01-02", "code": 3}, Place("n", dt.date(2024, 1, 2), 3)),
+    (Sale, {"unitPrice": 1.5, "on": "2024-01-02"}, Sale(1.5, dt.date(2024, 1, 2))),
+]
+
+
+@pytest.mark.parametrize(("tp", "json", "value"), LIBRARY_VALUES, ids=str)
+def test_types_of_libraries_and_time_spans_are_understood(tp: Any, json: Any, value: Any) -> None:
+    server = Server("types", version="1")
+    seen: list[Any] = []
+
+    def take(value: Any) -> Any:
+        seen.append(value)
+        return None if isinstance(value, dict) else value
+
+    take.__annotations__.update(value=tp)
+    server.add_tool(take)
+    with SyncClient(server) as client:
+        result = client.call_tool("take", {"value": json})
+    assert seen == [value], result.text
+    assert not result.is_error
+
+
+def test_secrets_stay_hidden() -> None:
+    assert built(pydantic.SecretStr, "x").get_secret_value() == "x"
+
+
+SPANS = ["PT0S", "PT1H30M", "P1DT0.5S", "-P2D", "-PT0.000001S", "PT59M59S"]
+
+
+@pytest.mark.parametrize("text", SPANS)
+def test_time_spans_are_written_as_they_are_read(text: str) -> None:
+    server = Server("spans", version="1")
+
+    @server.tool
+    def same(span: dt.timedelta) -> dt.timedelta:
+        return span
+
+    with SyncClient(server) as client:
+        assert client.call_tool("same", {"span": text}).structured_content == {"result": text}
+        for wrong in ("P", "PT", "1H", "P1Y", "PT1H ", ""):
+            assert client.call_tool("same", {"span": wrong}).is_error
+
+
+def test_constraints_of_prompts_and_templates_are_checked() -> None:
+    def page(
+        page: Annotated[int, Field(ge=1)] = 1,
+        slug: Annotated[str, Field(pattern="^[a-z]+$")] = "a",
+        names: list[str] | None = None,
+        where: PlainSquare | None = None,
+        shape: Circle | None = None,
+    ) -> str:
+        return str([page, slug, names, where, shape])
+
+    signature = TextSignature(page, "a prompt")
+    texts = {"page": "2", "slug": "ab", "names": '["x"]', "where": '{"side": 1}', "shape": '{"color": "c"}'}
+    assert signature.bind(texts) == {
+        "page": 2,
+        "slug": "ab",
+        "names": ["x"],
+        "where": PlainSquare(1),
+        "shape": Circle(color="c"),
+    }
+    for wrong, text in [
+        ({"page": "0"}, "^/page: 0 is less than the minimum of 1"),
+        ({"page": "x"}, "^/page: 'x' is not an integer"),
+        ({"slug": "A"}, '^/slug: "A" does not match'),
+        ({"names": "[1]"}, "^/names/0: 1 is not of type"),
+        ({"names": "x"}, "^/names: 'x' is not a list"),
+        ({"where": "{}"}, "^/where"),
+    ]:
+        with pytest.raises(InvalidArguments, match=text):
+            signature.bind(wrong)
+    (names,) = (argument for argument in signature.arguments if argument.name == "names")
+    assert names.description == 'As JSON: {"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]}'
+
+    server = Server("pages", version="1")
+
+    @server.resource("books://{genre}{?page}")
+    def books(genre: str, page: Annotated[int, Field(ge=1)] = 1) -> str:
+        return f"{genre}{page}"
+
+    with SyncClient(server) as client:
+        assert client.read_resource("books://a?page=2").contents[0].text == "a2"
+        with pytest.raises(Exception, match="/page: 0 is less than the minimum of 1"):
+            client.read_resource("books://a?page=0")
+
+
+def google(city: str, days: Annotated[int, "Said already."] = 1, **rest: str) -> str:
+    """Forecast.
+
+    More of it.
+
+    Args:
+        city (str, optional): Name of the city,
+            with its country.
+        days: Number of days.
+        **rest: Others.
+
+    Returns:
+        The weather.
+
+    Raises:
+        ValueError: Never.
+
+    Example:
+        forecast("Oslo")
+    """
+    return city
+
+
+def numpy(city: str, days: int = 1) -> str:
+    """Forecast.
+
+    More of it.
+
+    Parameters
+    ----------
+    city : str
+        Name of the city,
+        with its country.
+    days : int, optional
+        Number of days.
+
+    Returns
+    -------
+    str
+        The weather.
+
+    Notes
+    -----
+    Kept.
+    """
+    return city
+
+
+def rest(city: str, days: int = 1) -> str:
+    """Forecast.
+
+    More of it.
+
+    :param str city: Name of the city,
+        with its country.
+    :param days: Number of days.
+    :returns: The weather.
+    :raises ValueError: Never.
+    """
+    return city
+
+
+@pytest.mark.parametrize(
+    ("function", "description", "days"),
+    [
+        (google, 'Forecast.\n\nMore of it.\n\nExample:\n    forecast("Oslo")', "Said already."),
+        (numpy, "Forecast.\n\nMore of it.\n\nNotes\n-----\nKept.", "Number of days."),
+        (rest, "Forecast.\n\nMore of it.", "Number of days."),
+    ],
+)
+def test_docstrings_describe_parameters(function: Any, description: str, days: str) -> None:
+    server = Server("docs", version="1")
+    server.add_tool(function)
+    server.add_prompt(function)
+    with SyncClient(server) as client:
+        (tool,) = client.list_tools()
+        (prompt,) = client.list_prompts()
+    assert tool.description == prompt.description == description
+    properties = tool.input_schema["properties"]
+    assert properties["city"]["description"] == "Name of the city, with its country."
+    assert properties["days"]["description"] == days
+    assert prompt.arguments is not None
+    assert [argument.description for argument in prompt.arguments] == ["Name of the city, with its country.", days]
+
+
+def picture() -> ImageContent:
+    return ImageContent(b"123", "image/png")
+
+
+def returning(value: Any, annotation: Any = None) -> Any:
+    """The result of a tool that returns the value."""
+    server = Server("returns", version="1")
+
+    def tool() -> Any:
+        return value
+
+    if annotation is not None:
+        tool.__annotations__["return"] = annotation
+    server.add_tool(tool)
+    with SyncClient(server) as client:
+        return client.call_tool("tool")
+
+
+def test_texts_among_content_blocks_are_blocks() -> None:
+    for annotation in (None, list, list[Any], tuple):
+        result = returning(["caption", picture()], annotation)
+        assert result.content == [TextContent("caption"), picture()]
+        assert result.structured_content is None
+    assert returning(["a", 1], list).text == '["a",1]'
+
+
+def test_nothing_is_no_content_and_a_map_is_structured_content() -> None:
+    assert returning(None).content == []
+    assert returning(None, Optional[int]).structured_content == {"result": None}  # noqa: UP045
+    result = returning({"a": 1}, dict[str, int])
+    assert (result.text, result.structured_content) == ('{"a":1}', {"a": 1})
+
+
+def test_lone_surrogates_become_the_replacement_character() -> None:
+    assert returning("a\ud800b").text == "a\ufffdb"
+    result = returning({"\udfff": "\ud83d\ude00\ud83d"}, dict[str, str])
+    assert result.structured_content == {"\ufffd": "\U0001f600\ufffd"}
+
+
+class Unknown:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation", "problem"),
+    [
+        ([1, Unknown()], None, "$[1]: a value of type Unknown has no JSON form"),
+        ({"a": [Unknown()]}, dict[str, Any], "$.a[0]: a value of type Unknown has no JSON form"),
+        ({"n": float("nan")}, dict[str, float], "$.n: NaN has no JSON form: give None or text"),
+        (b"123", None, "ImageContent"),
+        ((n for n in [1]), None, "make a list of it"),
+        (ValueError("x"), None, "raise it"),
+        ({"a": picture()}, None, "$.a: a content block inside a value"),
+        ({"a": [picture()]}, dict[str, Any], "$.a[0]: a content block inside a value"),
+        ([picture(), 1], None, "$[1]: beside content blocks there may be text"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_sent_is_named_with_tool_file_line_and_path(
+    value: Any, annotation: Any, problem: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        assert returning(value, annotation).is_error
+    line = returning.__code__.co_firstlineno + 4
+    (record,) = caplog.records
+    message = record.getMessage()
+    assert f"the tool 'tool' (test_values.py:{line}) returned a value that cannot be sent: " in message
+    assert problem in message
+    assert "Traceback" not in message

@@ -1,0 +1,209 @@
+//! The alternatives of a union: those that a value fits, the best first.
+
+use super::{Schema, SchemaError};
+use serde_json::{Map, Value};
+use std::cell::Cell;
+
+/// The members of an `anyOf`, each compiled.
+///
+/// ```
+/// use serde_json::json;
+/// use trunkline_proto::protocol::schema::Alternatives;
+///
+/// let narrow = json!({"type": "object", "properties": {"id": {}}});
+/// let wide = json!({"type": "object", "properties": {"id": {}, "name": {}}});
+/// let union = Alternatives::compile(json!({"anyOf": [narrow, wide]}))?;
+/// assert_eq!(union.fitting(&json!({"id": 1, "name": "n"})), [1, 0]);
+/// # Ok::<(), trunkline_proto::protocol::schema::SchemaError>(())
+/// ```
+#[derive(Debug)]
+pub struct Alternatives {
+    definitions: Value,
+    members: Vec<(Value, Schema)>,
+}
+
+/// Closeness of a value to a type, the greatest the best.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    /// Numbers of another kind, such as 3.0 for an integer, as a negative number.
+    exact: i64,
+    /// Members of objects that the type does not name, as a negative number.
+    named: i64,
+    /// Members of objects that the type names.
+    set: i64,
+}
+
+impl Alternatives {
+    /// Compiles the members of `anyOf`; they may refer to `$defs` beside it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::compile`].
+    pub fn compile(mut schema: Value) -> Result<Self, SchemaError> {
+        let definitions = schema.get_mut("$defs").map_or_else(|| Value::Object(Map::new()), Value::take);
+        let members = match schema.get_mut("anyOf").map(Value::take) {
+            Some(Value::Array(members)) => members,
+            _ => Vec::new(),
+        };
+        let compiled = members.into_iter().map(|member| {
+            let mut whole = member.clone();
+            if let Some(whole) = whole.as_object_mut() {
+                whole.insert("$defs".into(), definitions.clone());
+            }
+            Schema::compile(&whole).map(|schema| (member, schema))
+        });
+        Ok(Self { members: compiled.collect::<Result<_, _>>()?, definitions })
+    }
+
+    /// The positions of the members that a value fits: those whose kinds of numbers it has, then
+    /// those with the fewest members that they do not name, then those that have the most. Of
+    /// equals the first comes first.
+    pub fn fitting(&self, value: &Value) -> Vec<usize> {
+        let valid = |(_, (_, schema)): &(usize, &(Value, Schema))| schema.validate(value).is_ok();
+        let fits = self.members.iter().enumerate().filter(valid);
+        let mut found: Vec<_> = fits
+            .map(|(index, (schema, _))| {
+                let steps = Cell::new(MOST_STEPS);
+                (Comparison { definitions: &self.definitions, steps: &steps }.fit(schema, value), index)
+            })
+            .collect();
+        found.sort_by(|(one, _), (other, _)| other.cmp(one));
+        found.into_iter().map(|(_, index)| index).collect()
+    }
+}
+
+/// The comparison of a value with one type.
+struct Comparison<'a> {
+    definitions: &'a Value,
+    /// Schemas that may still be looked at: unions in recursive types would take for ever.
+    steps: &'a Cell<usize>,
+}
+
+impl Comparison<'_> {
+    fn fit(&self, schema: &Value, value: &Value) -> Fit {
+        let Some(schema) = self.resolved(schema) else { return Fit::default() };
+        if let Some(Value::Array(members)) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
+            let fits = members.iter().filter(|member| may_be(member, value));
+            return fits.map(|member| self.fit(member, value)).max().unwrap_or_default();
+        }
+        match value {
+            Value::Number(number) => {
+                let is_other = match schema.get("type").and_then(Value::as_str) {
+                    Some("integer") => number.is_f64(),
+                    Some("number") => !number.is_f64(),
+                    _ => false,
+                };
+                Fit { exact: -i64::from(is_other), ..Fit::default() }
+            }
+            Value::Array(items) => {
+                let prefix = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                let schemas = prefix.iter().map(Some).chain(std::iter::repeat(schema.get("items")));
+                sum(items.iter().zip(schemas).filter_map(|(item, schema)| Some(self.fit(schema?, item))))
+            }
+            Value::Object(members) => sum(members.iter().map(|(name, member)| {
+                match (schema.get("properties").and_then(|known| known.get(name)), schema.get("additionalProperties")) {
+                    (Some(schema), _) => sum([self.fit(schema, member), Fit { set: 1, ..Fit::default() }]),
+                    (None, Some(schema @ Value::Object(_))) => self.fit(schema, member),
+                    _ => Fit { named: -1, ..Fit::default() },
+                }
+            })),
+            _ => Fit::default(),
+        }
+    }
+
+    /// The schema that a chain of references leads to; `None`: enough was looked at.
+    fn resolved<'s>(&'s self, mut schema: &'s Value) -> Option<&'s Value> {
+        while self.steps.get() > 0 {
+            self.steps.set(self.steps.get() - 1);
+            let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return Some(schema) };
+            schema = self.definitions.get(reference.strip_prefix("#/$defs/")?)?;
+        }
+        None
+    }
+}
+
+/// Schemas that are looked at for one member of a union; what is left of a value counts nothing.
+const MOST_STEPS: usize = 10_000;
+
+fn sum(fits: impl IntoIterator<Item = Fit>) -> Fit {
+    fits.into_iter().fold(Fit::default(), |one, other| Fit {
+        exact: one.exact + other.exact,
+        named: one.named + other.named,
+        set: one.set + other.set,
+    })
+}
+
+/// Returns whether the type of a schema, if it has one, is that of the value.
+fn may_be(schema: &Value, value: &Value) -> bool {
+    let is_type = |kind: &Value| match kind.as_str() {
+        Some("null") => value.is_null(),
+        Some("boolean") => value.is_boolean(),
+        Some("integer" | "number") => value.is_number(),
+        Some("string") => value.is_string(),
+        Some("array") => value.is_array(),
+        Some("object") => value.is_object(),
+        _ => true,
+    };
+    match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(is_type),
+        Some(kind) => is_type(kind),
+        None => true,
+    }
+}
+
+#[cfg(all(test, feature = "schema-validation"))]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_member_that_fits_best_comes_first() {
+        let object = |names: &[&str]| {
+            let properties: Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+            json!({"type": "object", "properties": properties})
+        };
+        let (narrow, wide) = (object(&["id"]), object(&["id", "name"]));
+        for (members, value, order) in [
+            (json!([narrow, wide]), json!({"id": 1}), vec![0, 1]),
+            (json!([narrow, wide]), json!({"id": 1, "name": 2}), vec![1, 0]),
+            (json!([narrow, wide]), json!({"id": 1, "name": 2, "more": 3}), vec![1, 0]),
+            (json!([{"items": narrow}, {"items": wide}]), json!([{"name": 1}]), vec![1, 0]),
+            (json!([{"prefixItems": [{}, narrow]}, {"prefixItems": [{}, wide]}]), json!([0, {"name": 1}]), vec![1, 0]),
+            (
+                json!([{"additionalProperties": narrow}, {"additionalProperties": wide}]),
+                json!({"a": {"name": 1}}),
+                vec![1, 0],
+            ),
+            (json!([{"type": "number"}, {"type": "integer"}]), json!(3), vec![1, 0]),
+            (json!([{"type": "integer"}, {"type": "number"}]), json!(3.0), vec![1, 0]),
+            (json!([{"type": "integer", "maximum": 5}, {"type": "number"}]), json!(10), vec![1]),
+            (json!([{"type": "string"}, {"type": "string", "format": "date"}]), json!("x"), vec![0, 1]),
+            (json!([{"$ref": "#/$defs/narrow"}, {"anyOf": [{"type": "null"}, wide]}]), json!({"name": 1}), vec![1, 0]),
+            (json!([{"$ref": "#/$defs/loop"}, {"type": "null"}]), json!({"more": {"more": 1}}), vec![0]),
+            (json!([{"type": "null"}]), json!(1), vec![]),
+        ] {
+            let link = json!({"type": "object", "properties": {"more": {"$ref": "#/$defs/loop"}}});
+            let definitions = json!({"narrow": narrow, "loop": {"anyOf": [{"type": "integer"}, link]}});
+            let union = Alternatives::compile(json!({"anyOf": members, "$defs": definitions})).unwrap();
+            assert_eq!(union.fitting(&value), order, "{members} {value}");
+        }
+    }
+
+    #[test]
+    fn recursive_unions_take_bounded_time() {
+        let node = |name: &str| {
+            let properties = json!({"child": {"$ref": "#/$defs/any"}, name: {}});
+            json!({"type": "object", "properties": properties})
+        };
+        let either = json!({"anyOf": [node("a"), node("b"), {"type": "null"}]});
+        let union = Alternatives::compile(json!({"anyOf": [node("a"), node("b")], "$defs": {"any": either}})).unwrap();
+        let value = (0..60).fold(json!({"b": 1}), |child, _| json!({"child": child, "b": 1}));
+        assert_eq!(union.fitting(&value), [1, 0]);
+    }
+
+    #[test]
+    fn a_member_that_is_no_schema_is_refused() {
+        assert!(Alternatives::compile(json!({"anyOf": [{"type": 3}]})).is_err());
+        assert!(Alternatives::compile(json!({})).unwrap().fitting(&json!(1)).is_empty());
+    }
+}
