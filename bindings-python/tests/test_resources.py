@@ -484,7 +484,12 @@ def test_res_12_variables_of_templates_stay_in_their_folder_unless_the_template_
 
     async def check() -> None:
         async with Client(server) as client:
-            for uri in ("files://..%2F..%2Fetc%2Fpasswd", "files://%2Fetc%2Fpasswd", "files://a%00b", "tree://x/..%2Fetc"):
+            for uri in (
+                "files://..%2F..%2Fetc%2Fpasswd",
+                "files://%2Fetc%2Fpasswd",
+                "files://a%00b",
+                "tree://x/..%2Fetc",
+            ):
                 with pytest.raises(ProtocolError, match="not found"):
                     await client.read_resource(uri)
             for uri, text in (("files://a%2Fb", "a/b"), ("open://..%2Fetc", "../etc")):

@@ -65,9 +65,7 @@ class Resources(Registry):
 
         return decorate
 
-    def add_resource(
-        self, uri: str, function: Callable[..., Any], **options: Unpack[ResourceOptions]
-    ) -> Registration:
+    def add_resource(self, uri: str, function: Callable[..., Any], **options: Unpack[ResourceOptions]) -> Registration:
         """Adds a resource, or a template if the URI holds `{...}`, and notifies the clients that are connected.
 
         The function returns text, bytes, `ResourceContents` or a list of them, a `ReadResourceResult`, or any other
@@ -109,9 +107,7 @@ class Resources(Registry):
         self._tell({"resourceUpdated": uri})
 
 
-def _resource(
-    uri: str, function: Callable[..., Any], options: Mapping[str, Any]
-) -> tuple[ResourceHandler, str]:
+def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[ResourceHandler, str]:
     is_template, variables = "{" in uri, _variables(uri)
     lists = frozenset(name for name, variable in variables.items() if variable.is_list)
     signature = TextSignature(function, "a resource", lists)
