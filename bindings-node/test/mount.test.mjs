@@ -255,3 +255,24 @@ describe("fetch", () => {
     await server.close();
   });
 });
+
+test("AUS-02: the metadata that a challenge names is there wherever the server is mounted", async () => {
+  const server = new Server({ name: "mounted", version: "1.0.0" });
+  for (const [resource, place] of [["https://notes.example/mcp", "/mcp"], ["https://notes.example/api/mcp", "/api/mcp"]]) {
+    const auth = { resource, authorizationServers: ["https://auth.example"], verifier: () => { throw new Error("no token is good"); } };
+    const listener = express().use(place, server.handler({ auth })).listen(0, "127.0.0.1");
+    await once(listener, "listening");
+    try {
+      const origin = `http://127.0.0.1:${listener.address().port}`;
+      const refused = await fetch(origin + place, { method: "POST", headers: accept, body: initialize });
+      assert.equal(refused.status, 401);
+      const [, url] = /resource_metadata="https:\/\/notes\.example([^"]*)"/.exec(refused.headers.get("www-authenticate"));
+      const found = await fetch(origin + url);
+      assert.equal(found.status, 200, url);
+      assert.equal((await found.json()).resource, resource);
+    } finally {
+      listener.close();
+    }
+  }
+  await server.close();
+});

@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from support import REVISIONS, run, until
 from trunkline import (
@@ -195,6 +197,60 @@ def test_an_asgi_application_is_guarded_too() -> None:
         await app(scope, receive, send)
         assert sent[0]["status"] == 401
         await app.close()
+
+    run(check())
+
+
+async def asked(app: Any, method: str, path: str) -> tuple[int, dict[bytes, bytes], bytes]:
+    """The answer of an ASGI application to a request without a token."""
+    sent: list[Any] = []
+    bodies = [b"{}"]
+
+    async def receive() -> Any:
+        if bodies:
+            return {"type": "http.request", "body": bodies.pop()}
+        return await asyncio.Future[Any]()  # the client stays
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": headers, "root_path": ""}
+    await app({**scope, "http_version": "1.1", "scheme": "http", "server": ("localhost", 80)}, receive, send)
+    return sent[0]["status"], dict(sent[0]["headers"]), b"".join(message.get("body", b"") for message in sent[1:])
+
+
+@pytest.mark.parametrize(
+    ("resource", "mounted"),
+    [
+        ("https://notes.example/mcp", lambda app: Mount("/mcp", app=app())),
+        ("https://notes.example/mcp", lambda app: Mount("/", app=app(path="/mcp"))),
+        ("https://notes.example/api/v1/mcp", lambda app: Mount("/api", routes=[Mount("/v1", app=app(path="/mcp"))])),
+    ],
+)
+def test_aus_02_the_metadata_that_a_challenge_names_is_there_wherever_the_server_is_mounted(
+    resource: str, mounted: Any
+) -> None:
+    auth = Auth(resource, authorization_servers=[ISSUER], verifier=judged)
+
+    async def check() -> None:
+        apps: list[Any] = []
+
+        def app(**options: Any) -> Any:
+            apps.append(guarded().asgi(auth=auth, **options))
+            return apps[-1]
+
+        whole = Starlette(routes=[mounted(app)])
+        # Starlette sends a client from a mount to its path with a slash.
+        status, headers, _ = await asked(whole, "POST", urlsplit(resource).path + "/")
+        assert status == 401
+        challenge = headers[b"www-authenticate"].decode()
+        url = urlsplit(challenge.split('resource_metadata="')[1].split('"')[0])
+        assert url.netloc == "notes.example"
+        status, _, body = await asked(whole, "GET", url.path)
+        assert status == 200, url.path
+        assert json.loads(body)["resource"] == resource
+        await apps[0].close()
 
     run(check())
 

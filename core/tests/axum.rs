@@ -20,6 +20,7 @@ use tokio::{
 use tower_service::Service;
 use trunkline::{
     RevisionChoice,
+    auth::{Authorization, AuthorizationOptions, Verification},
     client::{Client, ClientOptions, RequestOptions},
     protocol::{RawJson, model::SubscriptionFilter},
     server::{Context, Params, Server},
@@ -132,6 +133,39 @@ async fn every_revision_wherever_it_is_mounted() {
                 client.close().await;
             }
         }
+    }
+}
+
+/// AUS-02: a client finds the metadata where the challenge says that it is (RFC 9728 section 5.1).
+#[tokio::test]
+async fn the_metadata_that_a_challenge_names_is_there_wherever_the_server_is_mounted() {
+    let service = |path: &str| {
+        let options = AuthorizationOptions::new(format!("https://notes.example{path}"));
+        let options = options.with_authorization_servers(["https://auth.example"]);
+        let verifier = |verification: Verification| drop(verification);
+        let auth = Authorization::new(options, Arc::new(verifier)).unwrap();
+        server().0.into_service_with(HttpOptions::default().with_auth(Some(auth)))
+    };
+    for (application, path) in [
+        (Router::new().nest_service("/mcp", service("/mcp")), "/mcp"),
+        (Router::new().nest("/api", Router::new().nest_service("/mcp", service("/api/mcp"))), "/api/mcp"),
+        (Router::new().fallback_service(service("/mcp")), "/mcp"),
+    ] {
+        let mut application = application;
+        let mut ask = async |method: &str, path: &str| {
+            let request = Request::builder().method(method).uri(path).header("host", "localhost");
+            let request = request.header("content-type", "application/json").body(Body::from("{}")).unwrap();
+            application.call(request).await.unwrap()
+        };
+        let refused = ask("POST", path).await;
+        assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+        let challenge = refused.headers()["www-authenticate"].to_str().unwrap().to_owned();
+        let url =
+            challenge.split("resource_metadata=\"https://notes.example").nth(1).unwrap().split('"').next().unwrap();
+        let found = ask("GET", url).await;
+        assert_eq!(found.status(), StatusCode::OK, "{url}");
+        let document = found.into_body().collect().await.unwrap().to_bytes();
+        assert!(String::from_utf8_lossy(&document).contains(&format!("https://notes.example{path}\"")), "{url}");
     }
 }
 

@@ -200,11 +200,17 @@ impl Authorization {
         Err(Refusal::InsufficientScope { scopes: needed, description: None })
     }
 
-    /// The values of `WWW-Authenticate` for a refusal.
-    pub(crate) fn challenges(&self, refused: &AuthorizationRefused) -> Vec<String> {
+    /// Returns whether a web framework has taken a prefix away from the path of a request.
+    pub(crate) fn is_below(&self, path: &str) -> bool {
+        self.terms.metadata.is_below(path)
+    }
+
+    /// The values of `WWW-Authenticate` for a refusal. `below`: the endpoint is mounted under a
+    /// prefix.
+    pub(crate) fn challenges(&self, refused: &AuthorizationRefused, below: bool) -> Vec<String> {
         let terms = &*self.terms;
         let challenger = Challenger {
-            metadata_url: &terms.metadata.url,
+            metadata_url: if below { &terms.metadata.url_below } else { &terms.metadata.url },
             scopes: &terms.required,
             schemes: &terms.schemes,
             algorithms: &terms.dpop_algorithms,

@@ -14,6 +14,10 @@ pub(super) struct Metadata {
     pub(super) document: Bytes,
     /// The URL to point clients to.
     pub(super) url: String,
+    /// The URL under that of the resource, for an endpoint mounted under a prefix: the web framework
+    /// gives it requests below the prefix only, and a challenge may name any URL (RFC 9728 section
+    /// 5.1).
+    pub(super) url_below: String,
     /// The suffix of the well-known path: empty, or the path of the resource.
     resource_path: String,
 }
@@ -43,16 +47,28 @@ impl Metadata {
 
     pub(super) fn new(resource: &Url, contents: &MetadataValues<'_>) -> Self {
         let path = resource.path().trim_end_matches('/');
-        let mut url = resource.clone();
+        let [mut url, mut url_below] = [resource.clone(), resource.clone()];
         url.set_path(&format!("{WELL_KNOWN}{path}"));
-        Self { document: contents.to_json().into(), url: url.into(), resource_path: path.to_owned() }
+        url_below.set_path(&format!("{path}{WELL_KNOWN}"));
+        Self {
+            document: contents.to_json().into(),
+            url: url.into(),
+            url_below: url_below.into(),
+            resource_path: path.to_owned(),
+        }
+    }
+
+    /// Returns whether a web framework has taken a prefix away from the path of a request.
+    pub(super) fn is_below(&self, path: &str) -> bool {
+        path.trim_end_matches('/') != self.resource_path
     }
 
     /// The document, if a request asks for it: at the root, or with the path of the resource
-    /// inserted. `endpoint` is the path by which this server knows its endpoint, which a proxy may
+    /// inserted or before it. `endpoint` is the path by which this server knows its endpoint, which a proxy may
     /// have changed.
     pub(super) fn at(&self, path: &str, endpoint: Option<&str>) -> Option<Bytes> {
-        let rest = path.strip_prefix(WELL_KNOWN)?.trim_end_matches('/');
+        let path = path.trim_end_matches('/');
+        let rest = path.strip_prefix(WELL_KNOWN).or_else(|| path.strip_suffix(WELL_KNOWN))?;
         let known = rest.is_empty() || rest == self.resource_path || Some(rest) == endpoint;
         known.then(|| self.document.clone())
     }
@@ -123,6 +139,9 @@ mod tests {
             ("/.well-known/oauth-protected-resource/", true),
             ("/.well-known/oauth-protected-resource/public/mcp", true),
             ("/.well-known/oauth-protected-resource/mcp", true),
+            ("/mcp/.well-known/oauth-protected-resource", true),
+            ("/public/mcp/.well-known/oauth-protected-resource", true),
+            ("/other/.well-known/oauth-protected-resource", false),
             ("/.well-known/oauth-protected-resource/other", false),
             ("/.well-known/oauth-protected-resources", false),
             ("/.well-known/oauth-authorization-server", false),

@@ -144,7 +144,7 @@ fn xau_57_and_xau_62_a_missing_proof_is_an_invalid_proof() {
     let authorization = authorization(DpopPolicy::Required, false);
     let refused = read(&authorization, &[("authorization", "DPoP t")], NOW).err().unwrap();
     assert_eq!(code(&refused), (401, Some("invalid_dpop_proof")));
-    assert!(authorization.challenges(&refused)[0].starts_with("DPoP error=\"invalid_dpop_proof\""));
+    assert!(authorization.challenges(&refused, false)[0].starts_with("DPoP error=\"invalid_dpop_proof\""));
     let refused = read(&authorization, &[("authorization", "Bearer t")], NOW).err().unwrap();
     assert_eq!(code(&refused), (401, Some("invalid_token")));
 }

@@ -30,11 +30,13 @@ pub(super) struct AccessControl {
     authorization: Option<Authorization>,
     /// Tokens that a verifier may be asked about at once.
     asked: Semaphore,
+    /// A web framework brings the requests.
+    mounted: bool,
 }
 
 impl AccessControl {
-    pub(super) fn of(options: &HttpOptions) -> Self {
-        Self { authorization: options.auth.clone(), asked: Semaphore::new(MAX_ASKED) }
+    pub(super) fn of(options: &HttpOptions, mounted: bool) -> Self {
+        Self { authorization: options.auth.clone(), asked: Semaphore::new(MAX_ASKED), mounted }
     }
 
     /// Finds the sender of a request, as [`Caller::of`].
@@ -80,6 +82,8 @@ struct Known {
     scheme: Scheme,
     identity: Identity,
     json: RawJson,
+    /// The endpoint is mounted under a prefix.
+    below: bool,
 }
 
 impl Caller {
@@ -90,7 +94,8 @@ impl Caller {
     /// does not grant what everything needs.
     async fn of(access: &AccessControl, parts: &Parts, runtime: &Arc<dyn Runtime>) -> Result<Self, Rejection> {
         let Some(authorization) = &access.authorization else { return Ok(Self(None)) };
-        let refuse = |refused: AuthorizationRefused| rejection(authorization, None, &refused);
+        let below = access.mounted && authorization.is_below(parts.uri.path());
+        let refuse = |refused: AuthorizationRefused| rejection(authorization, None, &refused, below);
         let now = now();
         let (request, candidate) = authorization.read(parts, now, runtime).map_err(refuse)?.split();
         let unavailable = |text: &str| Err(Refusal::Unavailable(text.into()));
@@ -103,7 +108,7 @@ impl Caller {
         };
         let identity = authorization.judge(&candidate, now, answer).map_err(refuse)?;
         let (authorization, scheme, json) = (authorization.clone(), candidate.scheme(), identity.to_json());
-        let caller = Self(Some(Arc::new(Known { authorization, scheme, identity, json })));
+        let caller = Self(Some(Arc::new(Known { authorization, scheme, identity, json, below })));
         if parts.method != Method::POST {
             caller.permit(None, &[])?;
         }
@@ -118,7 +123,7 @@ impl Caller {
             .authorization
             .permit(&known.identity, operation)
             .map_err(|refusal| AuthorizationRefused { refusal, scheme: Some(known.scheme) })
-            .map_err(|refused| rejection(&known.authorization, request, &refused))
+            .map_err(|refused| rejection(&known.authorization, request, &refused, known.below))
     }
 
     /// Lets a message in, if the token grants what it needs. Its request is answered by `reply`,
@@ -184,7 +189,12 @@ impl Outbound for Signed {
     }
 }
 
-fn rejection(authorization: &Authorization, request: Option<&RequestId>, refused: &AuthorizationRefused) -> Rejection {
+fn rejection(
+    authorization: &Authorization,
+    request: Option<&RequestId>,
+    refused: &AuthorizationRefused,
+    below: bool,
+) -> Rejection {
     let refusal = &refused.refusal;
     if let Refusal::Unavailable(text) = refusal {
         tracing::warn!(target: "trunkline", "an access token could not be verified: {text}");
@@ -195,7 +205,7 @@ fn rejection(authorization: &Authorization, request: Option<&RequestId>, refused
         error = error.with_data(json!({"error": code}));
     }
     let mut rejection = Rejection::new(refusal.status(), request, &error);
-    for challenge in authorization.challenges(refused) {
+    for challenge in authorization.challenges(refused, below) {
         // They are made of what headers may hold.
         rejection.headers.extend(HeaderValue::try_from(challenge).map(|value| (header::WWW_AUTHENTICATE, value)));
     }
@@ -224,7 +234,7 @@ mod tests {
         let options = AuthorizationOptions::new("https://api.example/mcp");
         let options = options.with_authorization_servers(["https://auth.example"]);
         let authorization = Authorization::new(options, Arc::new(verifier)).unwrap();
-        let access = AccessControl { authorization: Some(authorization), asked: Semaphore::new(1) };
+        let access = AccessControl { authorization: Some(authorization), asked: Semaphore::new(1), mounted: false };
         let request = http::Request::post("/mcp").header(header::AUTHORIZATION, "Bearer invented").body(()).unwrap();
         let (parts, ()) = request.into_parts();
         let runtime = TokioRuntime::current();

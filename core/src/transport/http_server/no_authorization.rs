@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Duration};
 pub(super) struct AccessControl;
 
 impl AccessControl {
-    pub(super) fn of(_: &HttpOptions) -> Self {
+    pub(super) fn of(_: &HttpOptions, _: bool) -> Self {
         Self
     }
 

@@ -91,7 +91,7 @@ impl HttpService {
         Self {
             shared: Arc::new(EndpointState {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
-                access: AccessControl::of(options),
+                access: AccessControl::of(options, mounted || below),
                 routes: if below { routes.below() } else { routes },
                 stateless: options.stateless,
                 json: options.json,
