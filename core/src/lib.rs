@@ -126,6 +126,8 @@ mod kept_log;
 pub mod prelude;
 #[cfg(any(feature = "client", feature = "child-process", feature = "http-client"))]
 mod printable;
+#[cfg(all(feature = "client", feature = "server"))]
+mod proxy;
 #[cfg(any(feature = "client", feature = "server"))]
 mod race;
 mod random;
@@ -155,6 +157,8 @@ pub use client::{
 };
 pub use engine::{Limits, RevisionChoice};
 pub use protocol::{Revision, RpcError, model::ContentBlock};
+#[cfg(all(feature = "client", feature = "server"))]
+pub use proxy::ProxyDefinition;
 #[cfg(feature = "server")]
 pub use server::{
     CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, ServerOptions, State,

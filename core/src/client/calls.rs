@@ -12,7 +12,7 @@ use super::{
     rounds::{ClientRounds, RepeatedCall},
 };
 use crate::{
-    engine::RequestExtras,
+    engine::{OnBehalf, RequestExtras},
     protocol::{
         Era, RawJson, RequestId, Revision, RevisionFeature,
         method::{self, MessageKind, Method, Sender},
@@ -35,8 +35,22 @@ impl Client {
         params: Option<&RawJson>,
         options: &RequestOptions,
     ) -> Result<RawJson, ClientError> {
+        self.request_on_behalf(None, method, params, options).await
+    }
+
+    /// Sends a request, which a server of the modern era sees as one of another client.
+    ///
+    /// # Errors
+    /// As for [`Client::request`].
+    pub(crate) async fn request_on_behalf(
+        &self,
+        other: Option<Arc<OnBehalf>>,
+        method: &str,
+        params: Option<&RawJson>,
+        options: &RequestOptions,
+    ) -> Result<RawJson, ClientError> {
         let waiter = Arc::new(Waiter::new(options.on_progress.clone()));
-        let extras = RequestExtras::from(options.on_progress.is_some());
+        let extras = RequestExtras { on_behalf: other, ..options.on_progress.is_some().into() };
         let in_flight = self.start(method, params, options, extras, waiter.clone())?;
         let guard = CancelOnDrop::new(self, in_flight);
         let outcome = waiter.outcome().await;
@@ -60,17 +74,25 @@ impl Client {
             reply.answered(Ok(done));
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Cancelled))));
         }
-        if let Some(kept) = self.kept(method, params, options, revision)? {
+        if extras.on_behalf.is_none()
+            && let Some(kept) = self.kept(method, params, options, revision)?
+        {
             reply.answered(Ok(kept));
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Cancelled))));
         }
-        let call =
-            || RepeatedCall { method: method.to_owned(), params: params.cloned(), options: options.clone(), extras };
+        let is_own = extras.on_behalf.is_none();
+        let call = |extras| RepeatedCall {
+            method: method.to_owned(),
+            params: params.cloned(),
+            options: options.clone(),
+            extras,
+        };
         if method == method::TOOLS_CALL
             && let Some(form) = self.task_form()
+            && (is_own || self.needs_task(params))
         {
             let flight = InFlight::default();
-            self.start_tool_call(&flight, form, call(), reply)?;
+            self.start_tool_call(&flight, form, call(extras), reply)?;
             return Ok(flight);
         }
         if !takes_input(method, revision) {
@@ -79,7 +101,7 @@ impl Client {
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Sent(id)))));
         }
         let flight = InFlight::default();
-        self.start_in(&flight, call(), reply, false)?;
+        self.start_in(&flight, call(extras), reply, false)?;
         Ok(flight)
     }
 
@@ -112,8 +134,12 @@ impl Client {
             spent: Duration::ZERO,
             began: self.inner.runtime.now(),
         };
-        // The first answer alone: those of later rounds are not kept.
-        let reply = self.keeping(&method, params.as_ref(), &options, revision, Arc::new(rounds));
+        // The first answer alone: those of later rounds are not kept, nor those for other clients.
+        let rounds: Arc<dyn ReplyTo> = Arc::new(rounds);
+        let reply = match &extras.on_behalf {
+            None => self.keeping(&method, params.as_ref(), &options, revision, rounds),
+            Some(_) => rounds,
+        };
         if method != method::TOOLS_CALL || !self.inner.mirrors(revision) {
             return self.send_noting(flight, &method, params.as_ref(), &options, extras, reply, again);
         }
@@ -121,7 +147,7 @@ impl Client {
             client: Arc::downgrade(&self.inner),
             params: params.clone(),
             options: options.clone(),
-            extras,
+            extras: extras.clone(),
             reply,
             flight: flight.clone(),
         };

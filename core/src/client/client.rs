@@ -1,12 +1,23 @@
 //! A connection to a server, as programs hold it.
 
 use super::{
-    error::ClientError, handlers::ClientHandlers, host::as_raw, inner::ClientInner, link::ClientId,
-    options::ClientOptions, roots::check_roots, server_description::ServerDescription,
+    error::ClientError,
+    events::ClientEvents,
+    handlers::ClientHandlers,
+    host::as_raw,
+    inner::ClientInner,
+    link::{ClientId, Connector},
+    options::ClientOptions,
+    roots::check_roots,
+    server_description::ServerDescription,
 };
-use crate::protocol::{
-    Era, Revision, method,
-    model::{Implementation, Root, ServerCapabilities},
+use crate::{
+    engine::RevisionChoice,
+    protocol::{
+        Era, Revision, method,
+        model::{Implementation, Root, ServerCapabilities},
+    },
+    runtime::Runtime,
 };
 use serde_json::Value;
 use std::{
@@ -109,6 +120,36 @@ impl Client {
     /// The options that the client was built with.
     pub fn options(&self) -> &ClientOptions {
         &self.inner.options
+    }
+
+    /// Another connection to the same server, in the revision of this one.
+    ///
+    /// # Errors
+    /// As for [`Client::open`].
+    pub(crate) async fn connect_again(
+        &self,
+        options: ClientOptions,
+        events: Arc<dyn ClientEvents>,
+    ) -> Result<Self, ClientError> {
+        let options = options.with_revision(RevisionChoice::Pinned(self.revision()));
+        Self::open(Arc::clone(&self.inner.runtime), Arc::clone(&self.inner.connector), options, events).await
+    }
+
+    /// Reports the notifications of the server to an observer too.
+    pub(crate) fn add_observer(&self, observer: Arc<dyn ClientEvents>) {
+        self.inner.host.observers.add(observer);
+    }
+
+    pub(crate) fn remove_observer(&self, observer: &Arc<dyn ClientEvents>) {
+        self.inner.host.observers.remove(observer);
+    }
+
+    pub(crate) fn runtime(&self) -> &Arc<dyn Runtime> {
+        &self.inner.runtime
+    }
+
+    pub(crate) fn connector(&self) -> &Arc<dyn Connector> {
+        &self.inner.connector
     }
 
     /// The handlers as they are now.

@@ -40,6 +40,8 @@ use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
 #[must_use]
 pub struct ClientHandlers {
     answering: BTreeMap<&'static str, RequestHandler>,
+    /// Answers all that the others do not, `roots/list` too.
+    passing: Option<PassingHandler>,
     notified: Vec<NotificationHandler>,
 }
 
@@ -64,6 +66,9 @@ pub type SampleRequest = ServerRequest<CreateMessageParams>;
 
 /// Answers one kind of request, as JSON.
 pub type RequestHandler = Arc<dyn Fn(ServerRequest<RawJson>) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
+
+/// Answers requests of any method.
+pub(crate) type PassingHandler = Arc<dyn Fn(&str, RawJson) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
 
 type NotificationHandler = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
 
@@ -187,6 +192,16 @@ impl ClientHandlers {
     pub fn answer(mut self, operation: &'static str, handler: RequestHandler) -> Self {
         self.answering.insert(operation, handler);
         self
+    }
+
+    /// Passes the requests of servers on. It declares nothing.
+    pub(crate) fn pass_on(self, handler: PassingHandler) -> Self {
+        Self { passing: Some(handler), ..self }
+    }
+
+    /// Passes a request on, if these handlers do.
+    pub(super) fn passed_on(&self, method: &str, params: &RawJson) -> Option<BoxedTask<Result<RawJson, RpcError>>> {
+        self.passing.as_ref().map(|handler| handler(method, params.clone()))
     }
 
     /// The handlers for a server of a group: the group's own client takes the notifications of all.

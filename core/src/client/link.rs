@@ -48,6 +48,18 @@ pub trait Connector: Send + Sync + 'static {
     fn reconnects(&self) -> bool {
         true
     }
+    /// Returns whether it leads to one server, so that another connection of it is another session
+    /// there.
+    #[doc(hidden)]
+    fn has_sessions(&self) -> bool {
+        true
+    }
+    /// Returns whether it leads to the server of this process with this identity.
+    #[doc(hidden)]
+    fn is_of_server(&self, identity: usize) -> bool {
+        let _ = identity;
+        false
+    }
     /// Returns whether requests on this way come to that client: those of a group, say, which
     /// shares it.
     #[doc(hidden)]

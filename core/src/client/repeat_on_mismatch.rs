@@ -30,7 +30,7 @@ impl ReplyTo for RepeatOnMismatch {
                     client: self.client.clone(),
                     params: self.params.clone(),
                     options: self.options.clone(),
-                    extras: self.extras,
+                    extras: self.extras.clone(),
                     reply: Arc::clone(&self.reply),
                     flight: self.flight.clone(),
                 };
@@ -61,7 +61,7 @@ impl RepeatOnMismatch {
             return self.reply.answered(refused);
         }
         let (params, options) = (self.params.as_ref(), &self.options);
-        let (reply, extras) = (Arc::clone(&self.reply), self.extras);
+        let (reply, extras) = (Arc::clone(&self.reply), self.extras.clone());
         let started = client.send_noting(&self.flight, method::TOOLS_CALL, params, options, extras, reply, true);
         if let Err(error) = started {
             self.reply.answered(Err(error));

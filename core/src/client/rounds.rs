@@ -147,7 +147,7 @@ impl ClientRounds {
         let timeout = client.inner.request_timeout(options).timeout.min(left);
         let options = options.clone().with_timeout(timeout).with_max_timeout(left);
         self.began = client.inner.runtime.now();
-        let (flight, extras) = (self.flight.clone(), *extras);
+        let (flight, extras) = (self.flight.clone(), extras.clone());
         client.send_noting(&flight, method, Some(&params), &options, extras, Arc::new(self), true)
     }
 }

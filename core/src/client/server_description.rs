@@ -25,7 +25,7 @@ impl ServerDescription {
     }
 
     /// The capabilities; `None` if the server was not asked for them.
-    pub(super) fn declared(&self) -> Option<ServerCapabilities> {
+    pub(crate) fn declared(&self) -> Option<ServerCapabilities> {
         let asked = self.info.is_some() || self.capabilities.as_bytes() != b"{}";
         asked.then(|| self.capabilities.parse().unwrap_or_default())
     }

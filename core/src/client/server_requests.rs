@@ -98,6 +98,9 @@ impl ClientInner {
     pub(super) fn host_answer(&self, method: &str, params: RawJson) -> BoxedTask<Result<RawJson, Unanswered>> {
         let handlers = self.host.handlers();
         let given: Value = params.parse().unwrap_or_default();
+        if let Some(answer) = handlers.passed_on(method, &params) {
+            return self.checked_answer(method, given, answer);
+        }
         if method == method::ROOTS_LIST {
             let roots = self.host.roots().map(|roots| roots.into_iter().collect::<ListRootsResult>());
             let answer = roots.ok_or_else(|| Unanswered::Failed(RpcError::internal()));
@@ -108,12 +111,22 @@ impl ClientInner {
             return Box::pin(std::future::ready(Err(Unanswered::Failed(RpcError::internal()))));
         };
         let server = self.description().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
-        let revision = self.conversation.lock().revision().unwrap_or(Revision::LATEST);
         let request = ServerRequest { params, server, server_name: self.events.server_name() };
+        self.checked_answer(method, given, Box::pin(async move { handler(request).await }))
+    }
+
+    /// The answer of a handler, checked, within its time.
+    fn checked_answer(
+        &self,
+        method: &str,
+        given: Value,
+        answer: BoxedTask<Result<RawJson, RpcError>>,
+    ) -> BoxedTask<Result<RawJson, Unanswered>> {
+        let revision = self.conversation.lock().revision().unwrap_or(Revision::LATEST);
         let (method, runtime) = (method.to_owned(), Arc::clone(&self.runtime));
         let deadline = later(runtime.now(), self.options.input_timeout);
         Box::pin(async move {
-            let answer = guarded(async move { handler(request).await });
+            let answer = guarded(answer);
             let answer = match until(&*runtime, deadline, answer).await {
                 Some(Some(answer)) => answer.map_err(Unanswered::Failed)?,
                 Some(None) => return Err(Unanswered::Invalid(format!("the handler of {method} panicked"))),

@@ -210,7 +210,10 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_skill(entry).map(drop))
     }
 
-    fn adding(mut self, addition: impl FnOnce(&Server) -> Result<(), RegisterError> + Send + 'static) -> Self {
+    pub(crate) fn adding(
+        mut self,
+        addition: impl FnOnce(&Server) -> Result<(), RegisterError> + Send + 'static,
+    ) -> Self {
         self.additions.push(Box::new(addition));
         self
     }

@@ -23,7 +23,10 @@ use crate::{
     wire_log::Transport,
 };
 use serde_json::Value;
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Weak},
+};
 
 /// A server with its features, independent of any transport. Cheap to clone; clones are the same
 /// server.
@@ -42,6 +45,16 @@ use std::{collections::BTreeSet, sync::Arc};
 #[derive(Clone)]
 pub struct Server {
     inner: Arc<ServerInner>,
+}
+
+/// A server, as those hold it that it outlives.
+#[derive(Clone)]
+pub(crate) struct WeakServer(Weak<ServerInner>);
+
+impl WeakServer {
+    pub(crate) fn upgrade(&self) -> Option<Server> {
+        Some(Server { inner: self.0.upgrade()? })
+    }
 }
 
 struct ServerInner {
@@ -250,6 +263,21 @@ impl Server {
     #[doc(hidden)]
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// A number that no other server has while this one is there.
+    pub(crate) fn identity(&self) -> usize {
+        Arc::as_ptr(self.state()).addr()
+    }
+
+    /// The server, for those that it outlives.
+    pub(crate) fn downgrade(&self) -> WeakServer {
+        WeakServer(Arc::downgrade(&self.inner))
+    }
+
+    /// Returns whether a client wants to know of changes of a resource.
+    pub(crate) fn is_watched(&self, uri: &str) -> bool {
+        self.state().listeners().want(uri)
     }
 
     #[doc(hidden)]

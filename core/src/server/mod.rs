@@ -40,4 +40,6 @@ pub use typed::{
     ToolError, ToolRequest,
 };
 
+pub(crate) use facade::WeakServer;
+pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer};
 pub(crate) use session::{Connection, ConversationStart, Origin};

@@ -69,6 +69,10 @@ impl Connector for MemoryConnector {
         true
     }
 
+    fn is_of_server(&self, identity: usize) -> bool {
+        self.server.identity() == identity
+    }
+
     fn transport(&self) -> Transport {
         Transport::Memory
     }

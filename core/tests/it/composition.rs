@@ -1,6 +1,7 @@
 //! Servers that show the features of others: of this process, and behind a client.
 
 mod mounts;
+mod proxies;
 
 use std::{
     future::Future,
@@ -15,6 +16,15 @@ use trunkline::{
 };
 
 use crate::process::DEADLINE;
+
+/// The remote server of these tests, as a role of this binary.
+pub(crate) const ROLE: &str = "remote server";
+
+pub(crate) fn serve() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { proxies::remote().serve_stdio().await.unwrap() });
+    runtime.shutdown_timeout(Duration::from_millis(100));
+}
 
 const LEGACY: Revision = Revision::LATEST_LEGACY;
 const MODERN: Revision = Revision::LATEST;

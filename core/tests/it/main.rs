@@ -26,6 +26,7 @@ mod wire;
 fn plays_a_role() {
     process::play(|role, file| match role.strip_prefix("script ") {
         Some(script) => script::play(script, &file),
+        None if role == composition::ROLE => composition::serve(),
         None if role == features::ROLE => features::serve(file),
         None if rounds::ROLES.contains(&role) => rounds::serve(role),
         None if skills::ROLES.contains(&role) => skills::serve(role),

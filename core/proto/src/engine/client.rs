@@ -21,6 +21,7 @@ use serde_json::{Value, value::RawValue};
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -63,19 +64,31 @@ struct Sent<T> {
     item: T,
 }
 
+/// The client on whose behalf a request is made: a server of the modern era sees its capabilities
+/// in the place of ours.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OnBehalf {
+    /// The capabilities object.
+    pub capabilities: RawJson,
+    /// The least severe log messages that it wants; `None`: none.
+    pub log_level: Option<LoggingLevel>,
+}
+
 /// The extras of a request.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestExtras {
     /// Ask for progress notifications.
     pub progress: bool,
     /// Let the server answer by a task: in the modern era by declaring the extension (TKX-01), on
     /// 2025-11-25 the parameters say so.
     pub task: bool,
+    /// Another client's request.
+    pub on_behalf: Option<Arc<OnBehalf>>,
 }
 
 impl From<bool> for RequestExtras {
     fn from(progress: bool) -> Self {
-        Self { progress, task: false }
+        Self { progress, ..Self::default() }
     }
 }
 
@@ -262,15 +275,21 @@ impl<T: Clone> ClientConversation<T> {
         // TKX-21: the methods of the extension need its declaration, too.
         let declares = (extras.task || row.is_some_and(|row| row.extension == Some(&extension::TASKS)))
             && revision.supports(RevisionFeature::TasksExtension);
-        let identity =
-            if declares { Cow::Owned(self.spoken.declaring(&extension::TASKS)) } else { Cow::Borrowed(&self.spoken) };
+        let (spoken, log_level) = match extras.on_behalf.as_deref() {
+            None => (Cow::Borrowed(&self.spoken), self.log_level),
+            Some(OnBehalf { capabilities, log_level }) => {
+                let (info, capabilities) = (self.spoken.info.clone(), capabilities.clone());
+                (Cow::Owned(ClientIdentity { info, capabilities }.at(revision)), *log_level)
+            }
+        };
+        let identity = if declares { Cow::Owned(spoken.declaring(&extension::TASKS)) } else { spoken };
         if declares && self.with_tasks.is_none() {
             self.with_tasks = Some(identity.capabilities.clone());
         }
-        let as_task = extras.task || self.declares_tasks;
+        let as_task = extras.task || (self.declares_tasks && extras.on_behalf.is_none());
         let sent = Sent { revision: Some(revision), method: method.into(), as_task, item };
         let id = self.outgoing.start(now, timeout, sent);
-        let meta = identity.meta(revision, extras.progress.then_some(&id), self.log_level);
+        let meta = identity.meta(revision, extras.progress.then_some(&id), log_level);
         match params::sent(method, revision, params, meta.as_deref()) {
             Ok(params) => Ok(SentRequest {
                 message: envelope::encode_request(&id, method, params.as_deref()),

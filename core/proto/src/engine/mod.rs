@@ -16,7 +16,7 @@ mod params;
 mod request_info;
 mod server;
 
-pub use client::{ClientConversation, ClientReceived, IncomingRequest, RequestExtras, SentRequest};
+pub use client::{ClientConversation, ClientReceived, IncomingRequest, OnBehalf, RequestExtras, SentRequest};
 #[doc(hidden)]
 pub use era::Claim;
 pub use host_tasks::TaskMetadata;

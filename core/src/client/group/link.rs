@@ -54,6 +54,10 @@ impl Connector for GroupConnector {
         self.0.all().iter().any(|member| member.leads_to(client))
     }
 
+    fn has_sessions(&self) -> bool {
+        false
+    }
+
     fn transport(&self) -> Transport {
         Transport::Memory
     }

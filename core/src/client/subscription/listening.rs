@@ -51,7 +51,7 @@ impl ClientInner {
         let client = Client { inner: Arc::clone(self) };
         let method = method::SUBSCRIPTIONS_LISTEN;
         // TKX-21
-        let extras = RequestExtras { progress: false, task: !entry.filter.tasks().is_empty() };
+        let extras = RequestExtras { task: !entry.filter.tasks().is_empty(), ..RequestExtras::default() };
         let in_flight = client.start(method, Some(&params), &options, extras, stream.clone())?;
         // Noted at once: a subscription that is closed while it waits here cancels it.
         if !entry.note_stream(&in_flight) {

@@ -72,10 +72,13 @@ impl Client {
         reply: Arc<dyn ReplyTo>,
     ) -> Result<(), ClientError> {
         // TSK-06
-        let as_task = form == TaskForm::Core
-            && tool_of(call.params.as_ref())
-                .is_some_and(|tool| self.inner.task_support.of(&tool) == Some(Support::Required));
+        let as_task = form == TaskForm::Core && self.needs_task(call.params.as_ref());
         self.begin_task_call(flight, form, call, (reply, None), as_task, false)
+    }
+
+    /// Returns whether a tool can only be called as a task.
+    pub(in crate::client) fn needs_task(&self, params: Option<&RawJson>) -> bool {
+        tool_of(params).is_some_and(|tool| self.inner.task_support.of(&tool) == Some(Support::Required))
     }
 
     /// Starts a call for its task.

@@ -39,6 +39,10 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn method(&self) -> &'static str;
     /// The name, URI or method that the handler serves.
     fn name(&self) -> &str;
+    /// The number of the conversation, where it lasts longer than the request.
+    fn conversation(&self) -> Option<u64>;
+    /// The least severe log messages that the client wants.
+    fn log_level(&self) -> Option<LoggingLevel>;
     /// The options of the server.
     fn options(&self) -> &ServerOptions;
     /// The runtime of the request's connection.
@@ -259,7 +263,18 @@ impl CallInfo {
         self.backend.on_cancel(Box::new(hook));
     }
 
-    pub(in crate::server) fn cancelled(&self) -> Cancelled {
+    /// The number of the session or pipe that the call came by; `None` where each request stands
+    /// alone.
+    pub(crate) fn conversation(&self) -> Option<u64> {
+        self.backend.conversation()
+    }
+
+    /// The least severe log messages that the client wants; `None`: none.
+    pub(crate) fn log_level(&self) -> Option<LoggingLevel> {
+        self.backend.log_level()
+    }
+
+    pub(crate) fn cancelled(&self) -> Cancelled {
         self.backend.cancelled()
     }
 

@@ -26,10 +26,11 @@ pub use skill::{SkillDefinition, SkillFile};
 pub use tool::{TaskSupport, ToolDefinition};
 
 pub(super) use access::Access;
-pub(super) use category::ListSet;
+pub(crate) use category::ListSet;
 pub(super) use hook::{RegisteredMiddleware, RegisteredProvider};
 pub(super) use list::{List, ListCandidate, Listed, ListedPage, list_members};
-pub(super) use mount::{LocalServer, MountSource, RegisteredMount};
+pub(super) use mount::{LocalServer, RegisteredMount};
+pub(crate) use mount::{MountSource, Offers, RemoteServer};
 pub(super) use prompt::RegisteredPrompt;
 pub(super) use resource::{ReadInfo, RegisteredTemplate};
 pub(super) use snapshot::{Addition, Edited, Snapshot};

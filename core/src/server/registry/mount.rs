@@ -29,7 +29,6 @@ pub(crate) enum MountSource {
     /// A server of this process: a request goes on in its registry.
     Local(Arc<dyn LocalServer>),
     /// A server behind a client: a request is sent on.
-    #[expect(dead_code, reason = "proxies are the next step")]
     Remote(Arc<dyn RemoteServer>),
 }
 

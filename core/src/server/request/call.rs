@@ -20,6 +20,7 @@ use crate::{
         options::ServerOptions,
     },
     sync::Mutex,
+    wire_log::Transport,
 };
 use serde_json::{Value, json};
 use std::{
@@ -107,6 +108,20 @@ impl CallBackend for PendingCall {
 
     fn name(&self) -> &str {
         self.mapper.name()
+    }
+
+    fn conversation(&self) -> Option<u64> {
+        let connection = &self.context.connection;
+        let lasts = connection.transport() != Transport::Http || connection.has_session();
+        lasts.then(|| connection.number())
+    }
+
+    fn log_level(&self) -> Option<LoggingLevel> {
+        let (context, revision) = (&self.context, self.context.info.revision);
+        if revision.supports(RevisionFeature::LogLevelPerRequest) {
+            return context.info.log_level;
+        }
+        (!context.connection.is_stateless()).then(|| context.connection.log_level().get())
     }
 
     fn options(&self) -> &ServerOptions {

@@ -180,6 +180,11 @@ impl Connection {
         self.stateless
     }
 
+    /// Returns whether a handshake has opened a session here.
+    pub(in crate::server) fn has_session(&self) -> bool {
+        !self.stateless && self.revision().is_some()
+    }
+
     /// The listener, or conversation, with which tasks that are made here end.
     pub(in crate::server) fn tasks_end_with(&self) -> Option<u64> {
         match self.origin {

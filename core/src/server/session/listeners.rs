@@ -15,6 +15,8 @@ pub(in crate::server) trait ChangeListener: Send + Sync {
     fn notify(self: Arc<Self>, changes: &PendingNotifications);
     /// An elicitation by URL is complete. `false`: this client was not sent it.
     fn elicitation_complete(&self, id: &str) -> bool;
+    /// Returns whether it wants to know of changes of a resource.
+    fn wants(&self, uri: &str) -> bool;
     /// The status of a task changed.
     fn task_changed(&self, change: &TaskChange<'_>);
 }
@@ -61,6 +63,11 @@ impl Listeners {
         for listener in self.all() {
             listener.notify(changes);
         }
+    }
+
+    /// Returns whether anyone wants to know of changes of a resource.
+    pub(in crate::server) fn want(&self, uri: &str) -> bool {
+        self.all().iter().any(|listener| listener.wants(uri))
     }
 
     pub(in crate::server) fn elicitation_complete(&self, id: &str) -> bool {

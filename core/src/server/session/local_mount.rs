@@ -114,19 +114,29 @@ struct Relay {
     prefix: String,
 }
 
+impl Relay {
+    /// The URI of a resource as clients of the outer server know it.
+    fn shown(&self, uri: &str) -> String {
+        match &*self.prefix {
+            "" => uri.to_owned(),
+            prefix => names::public_uri(prefix, uri),
+        }
+    }
+}
+
 impl ChangeListener for Relay {
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
         let Some(outer) = self.outer.upgrade() else { return };
-        let shown = |uri: &String| match &*self.prefix {
-            "" => uri.clone(),
-            prefix => names::public_uri(prefix, uri),
-        };
-        let resources = changes.resources.iter().map(shown).collect();
+        let resources = changes.resources.iter().map(|uri| self.shown(uri)).collect();
         outer.listeners().notify(&PendingNotifications { lists: changes.lists, resources });
     }
 
     fn elicitation_complete(&self, id: &str) -> bool {
         self.outer.upgrade().is_some_and(|outer| outer.listeners().elicitation_complete(id))
+    }
+
+    fn wants(&self, uri: &str) -> bool {
+        self.outer.upgrade().is_some_and(|outer| outer.listeners().want(&self.shown(uri)))
     }
 
     /// Tasks of a mounted tool are those of the server that was called.

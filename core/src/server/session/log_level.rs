@@ -18,6 +18,11 @@ impl SessionLevel {
         self.0.store(level as u8, Ordering::Release);
     }
 
+    pub(in crate::server) fn get(&self) -> LoggingLevel {
+        let level = self.0.load(Ordering::Acquire);
+        LoggingLevel::ALL.into_iter().find(|known| *known as u8 == level).unwrap_or(LoggingLevel::Info)
+    }
+
     pub(in crate::server) fn wants(&self, level: LoggingLevel) -> bool {
         level as u8 >= self.0.load(Ordering::Acquire)
     }

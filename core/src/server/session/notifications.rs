@@ -30,6 +30,12 @@ impl ChangeListener for Connection {
         }
     }
 
+    fn wants(&self, uri: &str) -> bool {
+        let mut wanted = self.notifications().resources.lock().set().contains(uri);
+        self.for_subscriptions(|subscription| wanted |= subscription.resources().contains(uri));
+        wanted
+    }
+
     fn elicitation_complete(&self, id: &str) -> bool {
         if !self.notifications().elicitations.lock().remove(id) {
             return false;

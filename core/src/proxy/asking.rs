@@ -1,0 +1,255 @@
+//! Requests of a server of the legacy era to the caller of the proxy: through the request of the
+//! call that it serves, in the way of the caller's era.
+
+use super::{shares::pass_log, watching::Shown};
+use crate::{
+    client::{ClientError, ClientEvents},
+    protocol::{RawJson, RpcError, method, model::ElicitationComplete},
+    random::unguessable,
+    runtime::Promise,
+    server::{CallInfo, ClientRequestError, PendingClientRequest},
+    sync::Mutex,
+};
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Poll, Waker},
+};
+
+/// The most requests for the caller that wait in one call.
+const MAX_QUESTIONS: usize = 64;
+
+/// The calls that one connection serves now: they are all of one caller.
+pub(super) struct ActiveCalls {
+    shown: Shown,
+    calls: Mutex<Vec<Arc<ProxiedCall>>>,
+}
+
+/// A call that was passed on. On 2026-07-28 it outlasts the request that began it: the caller comes
+/// back with the answers to what the server asks.
+pub(super) struct ProxiedCall {
+    pub(super) id: String,
+    /// Kept when the call is no longer wanted.
+    pub(super) stop: Promise<()>,
+    state: Mutex<ProxiedCallState>,
+}
+
+#[derive(Default)]
+struct ProxiedCallState {
+    /// The request of the caller that serves the call now.
+    current: Option<CallInfo>,
+    questions: Vec<Arc<Question>>,
+    /// Number of all questions so far.
+    asked: u64,
+    outcome: Option<Result<RawJson, ClientError>>,
+    waker: Option<Waker>,
+}
+
+/// A request of the server for the caller.
+struct Question {
+    key: String,
+    method: String,
+    params: RawJson,
+    answer: Promise<Result<RawJson, RpcError>>,
+    /// The caller's request of now has it.
+    is_put: AtomicBool,
+    /// The way to withdraw it.
+    pending: Mutex<Option<(CallInfo, PendingClientRequest)>>,
+}
+
+/// The next step of a call.
+enum ProxiedCallStep {
+    Ask(Vec<Arc<Question>>),
+    Done(Result<RawJson, ClientError>),
+}
+
+impl ActiveCalls {
+    pub(super) fn new(shown: Shown) -> Arc<Self> {
+        Arc::new(Self { shown, calls: Mutex::default() })
+    }
+
+    pub(super) fn add(&self, call: &Arc<ProxiedCall>) {
+        self.calls.lock().push(Arc::clone(call));
+    }
+
+    pub(super) fn remove(&self, call: &Arc<ProxiedCall>) {
+        self.calls.lock().retain(|other| !Arc::ptr_eq(other, call));
+    }
+
+    /// The answer of the caller. A message of a server on a pipe names no call, but all calls of
+    /// the connection are of this caller: the newest one asks.
+    pub(super) async fn ask(&self, method: String, params: RawJson) -> Result<RawJson, RpcError> {
+        let newest = self.calls.lock().last().cloned();
+        let Some(call) = newest else {
+            let text = format!("{method} belongs to no call: the proxy has nobody to ask");
+            return Err(RpcError::invalid_request(text));
+        };
+        let asked = PendingQuestion { question: call.put(method, params)?, call };
+        asked.question.answer.kept().await
+    }
+}
+
+impl ClientEvents for ActiveCalls {
+    fn notification(&self, method: &str, params: Option<&RawJson>) {
+        match method {
+            method::LOG_MESSAGE => {
+                let newest = self.calls.lock().last().cloned();
+                if let Some(info) = newest.and_then(|call| call.state.lock().current.clone()) {
+                    pass_log(&info, params);
+                }
+            }
+            method::ELICITATION_COMPLETE => {
+                let complete = params.and_then(|params| params.read::<ElicitationComplete>().ok());
+                if let (Some(complete), Some(server)) = (complete, self.shown.server.upgrade()) {
+                    server.elicitation_complete(&complete.elicitation_id);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl ProxiedCall {
+    /// `None`: the system has no random numbers now.
+    pub(super) fn new() -> Option<Arc<Self>> {
+        Some(Arc::new(Self { id: unguessable()?, stop: Promise::default(), state: Mutex::default() }))
+    }
+
+    /// Takes the outcome of the request to the server.
+    pub(super) fn finish(&self, outcome: Result<RawJson, ClientError>) {
+        self.change(|state| state.outcome = Some(outcome));
+    }
+
+    /// Passes progress of the server on to the caller.
+    pub(super) fn progress(&self, params: &RawJson) {
+        #[derive(serde::Deserialize)]
+        struct Progress {
+            progress: f64,
+            total: Option<f64>,
+            message: Option<String>,
+        }
+        let current = self.state.lock().current.clone();
+        if let (Some(info), Ok(Progress { progress, total, message })) = (current, params.parse()) {
+            info.progress(progress, total, message.as_deref());
+        }
+    }
+
+    /// Serves the call by a request of the caller, until its outcome is there. `None`: the caller
+    /// has to come back with answers first.
+    pub(super) async fn drive(self: &Arc<Self>, info: &CallInfo) -> Option<Result<RawJson, ClientError>> {
+        {
+            let mut state = self.state.lock();
+            state.current = Some(info.clone());
+            state.questions.iter().for_each(|question| question.is_put.store(false, Ordering::Release));
+        }
+        loop {
+            let questions = match self.step().await {
+                ProxiedCallStep::Done(outcome) => return Some(outcome),
+                ProxiedCallStep::Ask(questions) => questions,
+            };
+            let mut suspended = false;
+            for question in questions {
+                suspended |= self.ask_caller(&question, info);
+            }
+            if suspended {
+                return None;
+            }
+        }
+    }
+
+    async fn step(&self) -> ProxiedCallStep {
+        poll_fn(|context| {
+            let mut state = self.state.lock();
+            if let Some(outcome) = state.outcome.take() {
+                return Poll::Ready(ProxiedCallStep::Done(outcome));
+            }
+            let fresh = |question: &&Arc<Question>| !question.is_put.swap(true, Ordering::AcqRel);
+            let questions: Vec<_> = state.questions.iter().filter(fresh).cloned().collect();
+            if !questions.is_empty() {
+                return Poll::Ready(ProxiedCallStep::Ask(questions));
+            }
+            state.waker = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Asks the caller. `true`: it has to come back with the answer.
+    fn ask_caller(self: &Arc<Self>, question: &Arc<Question>, info: &CallInfo) -> bool {
+        let (call, answered) = (Arc::clone(self), Arc::clone(question));
+        let on_response = move |answer: Result<RawJson, ClientRequestError>| {
+            call.answered(&answered, answer.map_err(ClientRequestError::into_rpc));
+        };
+        let time = info.timeout_for(&question.method);
+        match info.ask(&question.method, Some(&question.key), Some(&question.params), time, time, on_response) {
+            Ok(pending) => {
+                *question.pending.lock() = Some((info.clone(), pending));
+                false
+            }
+            Err(ClientRequestError::Suspended) => true,
+            Err(error) => {
+                self.answered(question, Err(error.into_rpc()));
+                false
+            }
+        }
+    }
+
+    fn put(self: &Arc<Self>, method: String, params: RawJson) -> Result<Arc<Question>, RpcError> {
+        self.change(|state| {
+            if state.questions.len() >= MAX_QUESTIONS {
+                return Err(RpcError::busy(&format!("{MAX_QUESTIONS} requests for the client of one call")));
+            }
+            state.asked += 1;
+            let question = Arc::new(Question {
+                key: format!("proxied-{}", state.asked),
+                method,
+                params,
+                answer: Promise::default(),
+                is_put: AtomicBool::new(false),
+                pending: Mutex::default(),
+            });
+            state.questions.push(Arc::clone(&question));
+            Ok(question)
+        })
+    }
+
+    fn answered(&self, question: &Arc<Question>, answer: Result<RawJson, RpcError>) {
+        self.forget(question);
+        question.answer.keep(answer);
+    }
+
+    fn forget(&self, question: &Arc<Question>) {
+        self.state.lock().questions.retain(|other| !Arc::ptr_eq(other, question));
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut ProxiedCallState) -> T) -> T {
+        let (changed, waker) = {
+            let mut state = self.state.lock();
+            (change(&mut state), state.waker.take())
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        changed
+    }
+}
+
+/// A question whose answer the server waits for. Dropped without one, the server has withdrawn it.
+struct PendingQuestion {
+    call: Arc<ProxiedCall>,
+    question: Arc<Question>,
+}
+
+impl Drop for PendingQuestion {
+    fn drop(&mut self) {
+        self.call.forget(&self.question);
+        let pending = self.question.pending.lock().take();
+        if let Some((info, pending)) = pending {
+            // Of one that was answered nothing is left to cancel.
+            info.cancel_client_request(&pending, "the server does not need the answer any more");
+        }
+    }
+}

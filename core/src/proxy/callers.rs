@@ -1,0 +1,43 @@
+//! The callers of a proxy, told apart, and what they can be asked for.
+
+use crate::{
+    protocol::{RawJson, model::ClientCapabilities},
+    server::CallInfo,
+};
+
+/// One who calls. Requests of one caller may share a session of the legacy era; those of two never
+/// do.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Caller {
+    /// The client of a session, or on a pipe.
+    Conversation(u64),
+    /// A verified identity.
+    Principal(String),
+    /// Anyone: two requests of nobody need not be of the same.
+    Nobody,
+}
+
+impl Caller {
+    pub(super) fn of(info: &CallInfo) -> Self {
+        if let Some(number) = info.conversation() {
+            return Self::Conversation(number);
+        }
+        match info.request_info().principal() {
+            principal if principal.is_empty() => Self::Nobody,
+            principal => Self::Principal(principal),
+        }
+    }
+}
+
+/// The part of a caller's capabilities that a server behind the proxy may use.
+pub(super) fn capabilities(info: &CallInfo) -> ClientCapabilities {
+    let declared: ClientCapabilities = info.request_info().client_capabilities.parse().unwrap_or_default();
+    let ClientCapabilities { elicitation, sampling, roots, .. } = declared;
+    // Changes of the caller's roots do not pass.
+    let roots = roots.map(|_| Default::default());
+    ClientCapabilities { elicitation, sampling, roots, ..ClientCapabilities::default() }
+}
+
+pub(super) fn as_raw(capabilities: &ClientCapabilities) -> RawJson {
+    RawJson::from_value(capabilities).unwrap_or_else(|_| RawJson::empty_object())
+}

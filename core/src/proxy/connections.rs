@@ -1,0 +1,268 @@
+//! CallerConnections for one caller each: in the legacy era a session belongs to one client, whose
+//! capabilities it fixes, and what the server asks in it is for that client alone.
+
+use super::{asking::ActiveCalls, callers::Caller, watching::Shown};
+use crate::{
+    client::{Client, ClientError, ClientHandlers, ClientOptions},
+    engine::later,
+    protocol::{
+        RawJson, RpcError, method,
+        model::{ClientCapabilities, LoggingLevel},
+    },
+    runtime::Promise,
+    sync::Mutex,
+};
+use serde_json::json;
+use std::{
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
+
+/// The time after which a connection that nobody uses is closed.
+const IDLE: Duration = Duration::from_secs(300);
+/// The time between two looks for such connections.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// The connections of the callers of one proxy.
+pub(super) struct CallerConnections {
+    /// A client of the server: the others are opened as it was.
+    client: Client,
+    shown: Shown,
+    max: usize,
+    table: Mutex<LeaseTable>,
+}
+
+#[derive(Default)]
+struct LeaseTable {
+    entries: Vec<LeasedConnection>,
+    /// A task looks for connections that nobody uses.
+    looking: bool,
+}
+
+struct LeasedConnection {
+    connection: Arc<CallerConnection>,
+    users: usize,
+    idle_since: Instant,
+}
+
+/// The connection of one caller.
+pub(super) struct CallerConnection {
+    caller: Caller,
+    capabilities: ClientCapabilities,
+    pub(super) calls: Arc<ActiveCalls>,
+    state: Mutex<CallerConnectionState>,
+    log_level: Mutex<Option<LoggingLevel>>,
+}
+
+enum CallerConnectionState {
+    Closed,
+    Opening(Vec<Arc<Promise<Result<Client, ClientError>>>>),
+    Open(Client),
+}
+
+/// The use of a connection by one call.
+pub(super) struct Lease {
+    connections: Weak<CallerConnections>,
+    pub(super) connection: Arc<CallerConnection>,
+}
+
+impl CallerConnections {
+    pub(super) fn new(client: Client, shown: Shown, max: usize) -> Arc<Self> {
+        Arc::new(Self { client, shown, max, table: Mutex::default() })
+    }
+
+    /// The connection of a caller, for one more call.
+    ///
+    /// # Errors
+    /// If all connections that there may be are in use by others.
+    pub(super) fn lease(self: &Arc<Self>, caller: Caller, capabilities: ClientCapabilities) -> Result<Lease, RpcError> {
+        let now = self.client.runtime().now();
+        let (connection, evicted, looks) = {
+            let mut table = self.table.lock();
+            if let Some(entry) = table.entries.iter_mut().find(|entry| entry.fits(&caller, &capabilities)) {
+                entry.users += 1;
+                (Arc::clone(&entry.connection), None, true)
+            } else {
+                let evicted = if table.entries.len() >= self.max { Some(table.take_idlest(self.max)?) } else { None };
+                let connection = CallerConnection::new(caller, capabilities, self.shown.clone());
+                table.entries.push(LeasedConnection { connection: Arc::clone(&connection), users: 1, idle_since: now });
+                (connection, evicted, std::mem::replace(&mut table.looking, true))
+            }
+        };
+        if let Some(evicted) = evicted {
+            self.close(&evicted);
+        }
+        if !looks {
+            self.look();
+        }
+        Ok(Lease { connections: Arc::downgrade(self), connection })
+    }
+
+    /// Looks for connections that nobody uses, for as long as there are any.
+    fn look(self: &Arc<Self>) {
+        let (connections, runtime) = (Arc::downgrade(self), Arc::clone(self.client.runtime()));
+        self.client.runtime().spawn(Box::pin(async move {
+            loop {
+                runtime.sleep_until(later(runtime.now(), LOOK)).await;
+                let Some(connections) = connections.upgrade() else { return };
+                let (idle, more) = connections.table.lock().take_idle(runtime.now());
+                idle.iter().for_each(|connection| connections.close(connection));
+                if !more {
+                    return;
+                }
+            }
+        }));
+    }
+
+    /// Closes a connection without waiting for its end.
+    fn close(&self, connection: &CallerConnection) {
+        let state = std::mem::replace(&mut *connection.state.lock(), CallerConnectionState::Closed);
+        if let CallerConnectionState::Open(client) = state {
+            self.client.runtime().spawn(Box::pin(async move { client.close().await }));
+        }
+    }
+
+    fn options(&self, connection: &CallerConnection) -> ClientOptions {
+        let options = self.client.options().clone();
+        let capabilities = ClientCapabilities {
+            extensions: options.capabilities.extensions.clone(),
+            ..connection.capabilities.clone()
+        };
+        let calls = Arc::downgrade(&connection.calls);
+        let handlers = ClientHandlers::default().pass_on(Arc::new(move |method, params| {
+            let method = method.to_owned();
+            let calls = Weak::clone(&calls);
+            Box::pin(async move {
+                let Some(calls) = calls.upgrade() else { return Err(RpcError::internal()) };
+                calls.ask(method, params).await
+            })
+        }));
+        options
+            .with_capabilities(capabilities)
+            .with_handlers(handlers)
+            .with_roots(None)
+            .with_listen(false)
+            .with_terminal_forms(false)
+            .with_max_host_tasks(0)
+            .with_log_level(None)
+    }
+}
+
+impl LeaseTable {
+    /// Takes the connection out that has been without use for the longest time.
+    fn take_idlest(&mut self, max: usize) -> Result<Arc<CallerConnection>, RpcError> {
+        let idle = self.entries.iter().enumerate().filter(|(_, entry)| entry.users == 0);
+        let Some((position, _)) = idle.min_by_key(|(_, entry)| entry.idle_since) else {
+            return Err(RpcError::busy(&format!(
+                "{max} callers have connections of their own to the server behind this one (maxConnections of the proxy)"
+            )));
+        };
+        Ok(self.entries.remove(position).connection)
+    }
+
+    /// Takes the connections out that nobody has used for long. `false`: no others are left.
+    fn take_idle(&mut self, now: Instant) -> (Vec<Arc<CallerConnection>>, bool) {
+        let is_idle =
+            |entry: &LeasedConnection| entry.users == 0 && now.saturating_duration_since(entry.idle_since) >= IDLE;
+        let (idle, rest) = std::mem::take(&mut self.entries).into_iter().partition::<Vec<_>, _>(is_idle);
+        self.entries = rest;
+        self.looking = !self.entries.is_empty();
+        (idle.into_iter().map(|entry| entry.connection).collect(), self.looking)
+    }
+}
+
+impl LeasedConnection {
+    /// Returns whether a call of that caller may use it. Nobody is alone on a connection.
+    fn fits(&self, caller: &Caller, capabilities: &ClientCapabilities) -> bool {
+        let CallerConnection { caller: owner, capabilities: declared, .. } = &*self.connection;
+        owner == caller && declared == capabilities && (*caller != Caller::Nobody || self.users == 0)
+    }
+}
+
+impl CallerConnection {
+    fn new(caller: Caller, capabilities: ClientCapabilities, shown: Shown) -> Arc<Self> {
+        Arc::new(Self {
+            caller,
+            capabilities,
+            calls: ActiveCalls::new(shown),
+            state: Mutex::new(CallerConnectionState::Closed),
+            log_level: Mutex::default(),
+        })
+    }
+
+    /// The client, opened once for all who wait for it, and again when it has ended.
+    async fn client(self: &Arc<Self>, connections: &Arc<CallerConnections>) -> Result<Client, ClientError> {
+        let promise = Arc::new(Promise::default());
+        let begins = {
+            let mut state = self.state.lock();
+            match &mut *state {
+                CallerConnectionState::Open(client) if client.failure().is_none() => return Ok(client.clone()),
+                CallerConnectionState::Opening(waiting) => {
+                    waiting.push(Arc::clone(&promise));
+                    false
+                }
+                CallerConnectionState::Open(_) | CallerConnectionState::Closed => {
+                    *state = CallerConnectionState::Opening(vec![Arc::clone(&promise)]);
+                    true
+                }
+            }
+        };
+        if begins {
+            // A task of its own: it goes on for the others if its caller is gone.
+            let (connection, template) = (Arc::clone(self), connections.client.clone());
+            let options = connections.options(self);
+            connections.client.runtime().spawn(Box::pin(async move {
+                let opened = template.connect_again(options, connection.calls.clone()).await;
+                *connection.log_level.lock() = None;
+                connection.opened(opened);
+            }));
+        }
+        promise.kept().await
+    }
+
+    fn opened(&self, opened: Result<Client, ClientError>) {
+        let next = match &opened {
+            Ok(client) => CallerConnectionState::Open(client.clone()),
+            Err(_) => CallerConnectionState::Closed,
+        };
+        let before = std::mem::replace(&mut *self.state.lock(), next);
+        if let CallerConnectionState::Opening(waiting) = before {
+            waiting.iter().for_each(|promise| promise.keep(opened.clone()));
+        }
+    }
+
+    /// Asks the server for the log messages that the caller wants.
+    async fn set_log_level(&self, client: &Client, level: Option<LoggingLevel>) {
+        let Some(wanted) = level.filter(|_| client.server_capabilities().logging.is_some()) else { return };
+        if self.log_level.lock().replace(wanted) == Some(wanted) {
+            return;
+        }
+        let params = RawJson::from_value(&json!({"level": wanted})).unwrap_or_else(|_| RawJson::empty_object());
+        if let Err(error) = client.request(method::LOGGING_SET_LEVEL, Some(&params), &Default::default()).await {
+            tracing::debug!(target: "trunkline", "a server behind a proxy did not take the log level: {error}");
+        }
+    }
+}
+
+impl Lease {
+    /// The client of the connection, whose server sends log messages of that level.
+    pub(super) async fn client(&self, level: Option<LoggingLevel>) -> Result<Client, ClientError> {
+        let connections = self.connections.upgrade().ok_or(ClientError::Closed)?;
+        let client = self.connection.client(&connections).await?;
+        self.connection.set_log_level(&client, level).await;
+        Ok(client)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(connections) = self.connections.upgrade() else { return };
+        let now = connections.client.runtime().now();
+        let mut table = connections.table.lock();
+        let of_it = |entry: &&mut LeasedConnection| Arc::ptr_eq(&entry.connection, &self.connection);
+        if let Some(entry) = table.entries.iter_mut().find(of_it) {
+            entry.users -= 1;
+            entry.idle_since = now;
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Parameters and outcomes of requests that are passed on.
+
+use crate::{
+    client::{ClientError, ErrorKind, InputRequired as RequiredOfServer},
+    composition::rewriting::{self, ObjectMembers},
+    protocol::{RawJson, RpcError, error::code, meta, method},
+    server::{InputRequest, InputRequired, Outcome},
+};
+use serde_json::{Value, json};
+
+/// The member of the state between two rounds that holds the state of the remote server.
+const STATE: &str = "requestState";
+
+/// The parameters as they are sent on: without what belongs to the conversation with the caller.
+pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
+    const OF_CONVERSATION: [&str; 3] = ["inputResponses", "requestState", "task"];
+    const OF_META: [&str; 5] =
+        [meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES, meta::LOG_LEVEL, meta::PROGRESS_TOKEN];
+    let passed = || -> Option<RawJson> {
+        let mut params: ObjectMembers = input.parse().ok()?;
+        for member in OF_CONVERSATION {
+            params.shift_remove(member);
+        }
+        let given = params.get("_meta").and_then(|given| serde_json::from_str::<ObjectMembers>(given.get()).ok());
+        if let Some(mut given) = given {
+            for member in OF_META {
+                given.shift_remove(member);
+            }
+            if given.is_empty() {
+                params.shift_remove("_meta");
+            } else {
+                rewriting::set(&mut params, "_meta", &given).ok()?;
+            }
+        }
+        RawJson::from_value(&params).ok()
+    };
+    passed().ok_or_else(|| RpcError::invalid_params("The params must be an object"))
+}
+
+/// The outcome of a request that was passed on.
+pub(super) fn outcome_of(method: &str, outcome: Result<RawJson, ClientError>) -> Outcome {
+    match outcome {
+        Ok(result) if method == method::TOOLS_LIST => Outcome::Result(without_tasks(result)),
+        Ok(result) => Outcome::Result(result),
+        Err(ClientError::InputRequired(required)) => match required_of_caller(&required) {
+            Ok(required) => Outcome::InputRequired(required),
+            Err(error) => Outcome::Protocol(error),
+        },
+        Err(error) => Outcome::Protocol(rpc_error(&error)),
+    }
+}
+
+/// The error for the caller: the server's own as it is.
+pub(super) fn rpc_error(error: &ClientError) -> RpcError {
+    if let Some(error) = error.rpc() {
+        return error.clone();
+    }
+    match error {
+        ClientError::Busy(text) => RpcError::busy(text),
+        ClientError::Invalid(text) => RpcError::invalid_params(text),
+        error => {
+            // The detail may hold what the server process wrote, which is not for every caller.
+            tracing::warn!(target: "trunkline", "the server behind a proxy gave no result: {error}");
+            let text = match error.kind() {
+                ErrorKind::Timeout => "The server behind this one did not answer in time",
+                ErrorKind::Cancelled => "The call of the server behind this one was cancelled",
+                ErrorKind::Transport | ErrorKind::Closed if !matches!(error, ClientError::InvalidResponse(_)) => {
+                    "The server behind this one cannot be reached now"
+                }
+                _ => "The answer of the server behind this one cannot be used",
+            };
+            RpcError::new(code::INTERNAL_ERROR, text)
+        }
+    }
+}
+
+/// Calls through the proxy are calls, and become tasks on its other side where they must.
+fn without_tasks(result: RawJson) -> RawJson {
+    const MEMBER: &str = "execution";
+    if memchr::memmem::find(result.as_bytes(), MEMBER.as_bytes()).is_none() {
+        return result;
+    }
+    let stripped = || -> Option<RawJson> {
+        let mut list: ObjectMembers = result.parse().ok()?;
+        let mut tools: Vec<ObjectMembers> = serde_json::from_str(list.get("tools")?.get()).ok()?;
+        for tool in &mut tools {
+            tool.shift_remove(MEMBER);
+        }
+        rewriting::set(&mut list, "tools", &tools).ok()?;
+        RawJson::from_value(&list).ok()
+    };
+    stripped().unwrap_or(result)
+}
+
+/// The same requests for the caller, with the server's state inside ours.
+fn required_of_caller(required: &RequiredOfServer) -> Result<InputRequired, RpcError> {
+    let mut asked = InputRequired::new().with_state(json!({STATE: required.request_state()}));
+    for (key, request) in required.requests() {
+        let params: Value = request.params.parse().map_err(|_| RpcError::internal())?;
+        asked = asked.ask(key, InputRequest::new(&request.method, params)?);
+    }
+    Ok(asked)
+}
+
+/// The state of the remote server, out of ours.
+pub(super) fn state_of_server(state: &Value) -> Option<&str> {
+    state.get(STATE)?.as_str()
+}

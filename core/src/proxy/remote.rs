@@ -1,0 +1,255 @@
+//! A remote server, as the server that shows it knows it.
+
+use super::{
+    asking::ProxiedCall,
+    callers::{self, Caller},
+    connections::CallerConnections,
+    outcomes::{outcome_of, passed_params, rpc_error, state_of_server},
+    parked::ParkedCalls,
+    shares::Shares,
+    watching::{Shown, Watching},
+};
+use crate::{
+    client::{Client, ClientError, ClientEvents, InputResponses, ProgressHook, RequestOptions},
+    engine::OnBehalf,
+    protocol::{Era, RawJson, RpcError, error::code, extension, method, model::ClientCapabilities},
+    race::unless,
+    runtime::BoxedTask,
+    server::{Call, CallInfo, Handler, ListSet, Offers, Outcome, RemoteServer, WeakServer},
+};
+use serde_json::{Value, json};
+use std::sync::{Arc, OnceLock, Weak};
+
+/// The name under which a caller of 2026-07-28 keeps the call that waits for its answers.
+const KEPT: &str = "proxied-call";
+
+/// A remote server.
+pub(super) struct Remote {
+    this: Weak<Self>,
+    client: Client,
+    offers: OnceLock<Offers>,
+    connections: Arc<CallerConnections>,
+    parked: Arc<ParkedCalls>,
+    shares: Arc<Shares>,
+    watching: Arc<Watching>,
+}
+
+impl Remote {
+    pub(super) fn new(client: Client, server: WeakServer, prefix: String, max_connections: usize) -> Arc<Self> {
+        let shown = Shown { server, prefix };
+        let watching = Watching::new(shown.clone());
+        watching.begin(&client);
+        let shares = Arc::new(Shares::default());
+        client.add_observer(shares.clone());
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
+            connections: CallerConnections::new(client.clone(), shown, max_connections),
+            parked: ParkedCalls::new(Arc::clone(client.runtime())),
+            client,
+            offers: OnceLock::new(),
+            shares,
+            watching,
+        })
+    }
+
+    /// The outcome of a request of a caller.
+    async fn outcome(self: &Arc<Self>, info: &CallInfo, input: &RawJson) -> Outcome {
+        let params = match passed_params(input) {
+            Ok(params) => params,
+            Err(error) => return Outcome::Protocol(error),
+        };
+        let takes_input = matches!(info.method(), method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
+        let caller = Caller::of(info);
+        if takes_input && self.client.revision().era() == Era::Modern {
+            return self.modern(info, caller, &params).await;
+        }
+        let capabilities = callers::capabilities(info);
+        if takes_input && (caller != Caller::Nobody || capabilities != ClientCapabilities::default()) {
+            return self.on_own_connection(info, caller, capabilities, params).await;
+        }
+        let options = RequestOptions::default().with_on_progress(progress_of(info));
+        self.shared(info, caller, &params, &options, None).await
+    }
+
+    /// Sends a request on the connection of all.
+    async fn shared(
+        &self,
+        info: &CallInfo,
+        caller: Caller,
+        params: &RawJson,
+        options: &RequestOptions,
+        on_behalf: Option<Arc<OnBehalf>>,
+    ) -> Outcome {
+        let _place = match self.shares.take(caller, info, &self.client) {
+            Ok(place) => place,
+            Err(error) => return Outcome::Protocol(error),
+        };
+        let sent = self.client.request_on_behalf(on_behalf, info.method(), Some(params), options);
+        outcome_of(info.method(), sent.await)
+    }
+
+    /// Sends a request to a server of the modern era, which sees the capabilities of the caller and
+    /// leaves its requests for input to the caller.
+    async fn modern(&self, info: &CallInfo, caller: Caller, params: &RawJson) -> Outcome {
+        let capabilities = callers::as_raw(&callers::capabilities(info));
+        let mut options = RequestOptions::default().with_on_progress(progress_of(info)).with_manual_input(true);
+        let on_behalf = Some(Arc::new(OnBehalf { capabilities, log_level: info.log_level() }));
+        if let Some(state) = info.state() {
+            options = options.with_input_responses(answers(info, &state));
+        }
+        match self.shared(info, caller.clone(), params, &options, on_behalf).await {
+            // TKX-05: the client gets the result of a tool that can only be a task.
+            Outcome::Protocol(error) if needs_task(&error) => self.shared(info, caller, params, &options, None).await,
+            outcome => outcome,
+        }
+    }
+
+    /// Sends a request to a server of the legacy era, on the connection of the caller.
+    async fn on_own_connection(
+        self: &Arc<Self>,
+        info: &CallInfo,
+        caller: Caller,
+        capabilities: ClientCapabilities,
+        params: RawJson,
+    ) -> Outcome {
+        if let Some(kept) = info.kept(KEPT) {
+            let Some(call) = kept.as_str().and_then(|id| self.parked.take(id)) else {
+                let text = "The call has ended at the server behind this one, which waited for the answers; call again";
+                return Outcome::Protocol(RpcError::invalid_request(text));
+            };
+            return self.drive(call, info).await;
+        }
+        let lease = match self.connections.lease(caller, capabilities) {
+            Ok(lease) => lease,
+            Err(error) => return Outcome::Protocol(error),
+        };
+        let client = match lease.client(info.log_level()).await {
+            Ok(client) => client,
+            Err(error) => return Outcome::Protocol(rpc_error(&error)),
+        };
+        let Some(call) = ProxiedCall::new() else { return Outcome::Protocol(RpcError::internal()) };
+        let wanted = info.request_info().progress_token.is_some();
+        let reporting = Arc::downgrade(&call);
+        let on_progress: ProgressHook = Arc::new(move |params: &RawJson| {
+            if let Some(call) = reporting.upgrade() {
+                call.progress(params);
+            }
+        });
+        let options = RequestOptions::default().with_on_progress(wanted.then_some(on_progress));
+        let (sent, method) = (Arc::clone(&call), info.method());
+        lease.connection.calls.add(&call);
+        // A task of its own, because the caller may come back for it with another request.
+        self.client.runtime().spawn(Box::pin(async move {
+            let outcome = unless(sent.stop.kept(), client.request(method, Some(&params), &options)).await;
+            lease.connection.calls.remove(&sent);
+            drop(lease);
+            sent.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
+        }));
+        self.drive(call, info).await
+    }
+
+    /// Serves a call that was sent, until it has its outcome or the caller has to come back.
+    async fn drive(&self, call: Arc<ProxiedCall>, info: &CallInfo) -> Outcome {
+        let mut guard = StopCallOnDrop(Some(call));
+        let Some(call) = &guard.0 else { return Outcome::Protocol(RpcError::internal()) };
+        match call.drive(info).await {
+            Some(outcome) => outcome_of(info.method(), outcome),
+            None => {
+                info.keep(KEPT, json!(call.id));
+                if let Some(call) = guard.0.take() {
+                    self.parked.keep(call, info.timeout_for(method::ELICITATION_CREATE));
+                }
+                Outcome::Internal("the caller has to come back with the answers".into())
+            }
+        }
+    }
+}
+
+impl Handler for Remote {
+    fn call(&self, call: Call) {
+        let Some(remote) = self.this.upgrade() else { return };
+        self.client.runtime().spawn(Box::pin(async move {
+            let info = call.info().clone();
+            let outcome = unless(info.cancelled(), remote.outcome(&info, call.input())).await;
+            // A call that was cancelled wants no answer.
+            if let Some(outcome) = outcome {
+                call.complete(outcome);
+            }
+        }));
+    }
+}
+
+impl RemoteServer for Remote {
+    fn offers(&self) -> Offers {
+        if let Some(offers) = self.offers.get() {
+            return *offers;
+        }
+        let Some(declared) = self.client.server().declared() else {
+            // Nothing is known of it yet: it may have anything.
+            let lists = ListSet::ALL.into_iter().fold(ListSet::NONE, ListSet::with);
+            return Offers { lists, completions: true, skills: false, tasks: false };
+        };
+        let list = |has: bool, list: ListSet| if has { list } else { ListSet::NONE };
+        let lists = list(declared.tools.is_some(), ListSet::TOOLS)
+            .with(list(declared.resources.is_some(), ListSet::RESOURCES))
+            .with(list(declared.prompts.is_some(), ListSet::PROMPTS));
+        let skills = declared.extensions.is_some_and(|extensions| extensions.contains_key(extension::SKILLS.id));
+        let offers = Offers { lists, completions: declared.completions.is_some(), skills, tasks: false };
+        *self.offers.get_or_init(|| offers)
+    }
+
+    fn watch(&self, uri: &str) -> BoxedTask<Result<(), RpcError>> {
+        Box::pin(Arc::clone(&self.watching).watch(self.client.clone(), uri.to_owned()))
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        let observer: Arc<dyn ClientEvents> = self.shares.clone();
+        self.client.remove_observer(&observer);
+    }
+}
+
+/// A call that is no longer wanted when this is dropped, unless it was taken out.
+struct StopCallOnDrop(Option<Arc<ProxiedCall>>);
+
+impl Drop for StopCallOnDrop {
+    fn drop(&mut self) {
+        if let Some(call) = &self.0 {
+            call.stop.keep(());
+        }
+    }
+}
+
+/// Passes progress on, if the caller wants it.
+fn progress_of(info: &CallInfo) -> Option<ProgressHook> {
+    #[derive(serde::Deserialize)]
+    struct Progress {
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    }
+    info.request_info().progress_token.as_ref()?;
+    let info = info.clone();
+    Some(Arc::new(move |params: &RawJson| {
+        if let Ok(Progress { progress, total, message }) = params.parse() {
+            info.progress(progress, total, message.as_deref());
+        }
+    }))
+}
+
+/// The caller's answers of this round, with the state that the server left.
+fn answers(info: &CallInfo, state: &Value) -> InputResponses {
+    let answers = info.input_responses().into_iter();
+    let answers = answers.filter_map(|(key, answer)| Some((key, RawJson::from_value(&answer).ok()?)));
+    let answers: InputResponses = answers.collect();
+    match state_of_server(state) {
+        Some(state) => answers.with_request_state(state),
+        None => answers,
+    }
+}
+
+fn needs_task(error: &RpcError) -> bool {
+    let required = error.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
+    error.code == code::MISSING_CLIENT_CAPABILITY && required.is_some_and(|required| extension::TASKS.is_in(required))
+}

@@ -1,0 +1,90 @@
+//! The requests of all callers on one connection: each caller has a fair share of it.
+
+use super::callers::Caller;
+use crate::{
+    client::{Client, ClientEvents},
+    protocol::{RawJson, RpcError, method, model::LogMessage},
+    server::CallInfo,
+    sync::Mutex,
+};
+use std::sync::Arc;
+
+/// The requests in flight on the connection that all callers share.
+#[derive(Default)]
+pub(super) struct Shares(Mutex<Vec<SharedCall>>);
+
+struct SharedCall {
+    caller: Caller,
+    info: CallInfo,
+    number: u64,
+}
+
+/// The place of one request; it is free again when this is dropped.
+pub(super) struct SharePlace {
+    shares: Arc<Shares>,
+    number: u64,
+}
+
+impl Shares {
+    /// A place for one more request. A caller may have as many as there are free ones beside: one
+    /// alone gets half of the connection, and leaves the other half to those who come.
+    pub(super) fn take(
+        self: &Arc<Self>,
+        caller: Caller,
+        info: &CallInfo,
+        client: &Client,
+    ) -> Result<SharePlace, RpcError> {
+        let limit = client.options().max_in_flight;
+        let mut calls = self.0.lock();
+        let own = calls.iter().filter(|call| call.caller == caller).count();
+        if own > 0 && own >= limit.saturating_sub(calls.len()) {
+            return Err(RpcError::busy(&format!(
+                "this caller has {own} of the {limit} requests (maxInFlight of the proxy's client), which others need, too"
+            )));
+        }
+        let number = calls.last().map_or(0, |last| last.number + 1);
+        calls.push(SharedCall { caller, info: info.clone(), number });
+        drop(calls);
+        Ok(SharePlace { shares: Arc::clone(self), number })
+    }
+
+    /// The call that a log message belongs to, as far as that is known: the newest, if all are of
+    /// one caller.
+    fn only(&self) -> Option<CallInfo> {
+        let calls = self.0.lock();
+        let last = calls.last()?;
+        let alone = calls.iter().all(|call| call.caller == last.caller && last.caller != Caller::Nobody);
+        (alone || calls.len() == 1).then(|| last.info.clone())
+    }
+}
+
+impl Drop for SharePlace {
+    fn drop(&mut self) {
+        let mut calls = self.shares.0.lock();
+        let position = calls.iter().position(|call| call.number == self.number);
+        let call = position.map(|position| calls.remove(position));
+        drop(calls);
+        drop(call);
+    }
+}
+
+/// Takes the log messages on the connection to the only caller that they can be for.
+impl ClientEvents for Shares {
+    fn notification(&self, method: &str, params: Option<&RawJson>) {
+        if method != method::LOG_MESSAGE {
+            return;
+        }
+        match self.only() {
+            Some(info) => pass_log(&info, params),
+            None => tracing::debug!(target: "trunkline", "a log message that may be for any of many callers"),
+        }
+    }
+}
+
+/// Sends a log message to the client of a call.
+pub(super) fn pass_log(info: &CallInfo, params: Option<&RawJson>) {
+    match params.map(RawJson::read::<LogMessage>) {
+        Some(Ok(LogMessage { level, logger, data, .. })) => info.log(level, logger.as_deref(), &data),
+        _ => tracing::debug!(target: "trunkline", "a log message that cannot be read"),
+    }
+}

@@ -1,0 +1,165 @@
+//! Changes at the remote server: of its lists, and of the resources that clients of this one
+//! subscribed to.
+
+use crate::{
+    client::{Client, ClientError, Subscription},
+    composition::names,
+    protocol::{
+        RpcError,
+        model::{ChangeKind, SubscriptionFilter},
+    },
+    server::{Category, Server, WeakServer},
+    sync::Mutex,
+};
+use std::{collections::HashMap, future::poll_fn, sync::Arc};
+
+/// The most resources that are subscribed to at once.
+const MAX_RESOURCES: usize = 1_024;
+
+/// The server that shows the remote one, and the beginning of its names there.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub(super) server: WeakServer,
+    pub(super) prefix: String,
+}
+
+/// The subscriptions at the remote server.
+pub(super) struct Watching {
+    shown: Shown,
+    lists: Mutex<Option<Arc<Subscription>>>,
+    resources: Mutex<HashMap<String, Arc<Subscription>>>,
+}
+
+impl Shown {
+    /// The URI of a resource in the server that shows it.
+    fn uri(&self, own: &str) -> String {
+        match &*self.prefix {
+            "" => own.to_owned(),
+            prefix => names::public_uri(prefix, own),
+        }
+    }
+}
+
+impl Watching {
+    pub(super) fn new(shown: Shown) -> Arc<Self> {
+        Arc::new(Self { shown, lists: Mutex::default(), resources: Mutex::default() })
+    }
+
+    /// Reports changes of lists from now on, as far as the server announces any.
+    pub(super) fn begin(self: &Arc<Self>, client: &Client) {
+        let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
+        let filter = match client.server().declared() {
+            // Not known yet: it is asked for all, and honours what it has.
+            None => all,
+            Some(declared) => all
+                .with_tools(declared.tools.is_some_and(|tools| tools.list_changed))
+                .with_prompts(declared.prompts.is_some_and(|prompts| prompts.list_changed))
+                .with_resource_list(declared.resources.is_some_and(|resources| resources.list_changed)),
+        };
+        if filter == SubscriptionFilter::default() {
+            return;
+        }
+        let (watching, client) = (Arc::downgrade(self), client.clone());
+        Arc::clone(client.runtime()).spawn(Box::pin(async move {
+            let subscribed = client.subscribe(filter).await;
+            drop(client);
+            let Some(watching) = watching.upgrade() else { return };
+            match subscribed {
+                Ok(subscription) => {
+                    let subscription = Arc::new(subscription);
+                    *watching.lists.lock() = Some(Arc::clone(&subscription));
+                    let shown = watching.shown.clone();
+                    drop(watching);
+                    report(subscription, shown).await;
+                }
+                Err(error) => {
+                    tracing::warn!(target: "trunkline", "a proxy does not hear of changed lists: {error}");
+                }
+            }
+        }));
+    }
+
+    /// Reports changes of a resource from now on, until nobody wants them any more.
+    ///
+    /// # Errors
+    /// If the server refuses, or too many resources are watched.
+    pub(super) async fn watch(self: Arc<Self>, client: Client, uri: String) -> Result<(), RpcError> {
+        self.forget_unwanted();
+        {
+            let resources = self.resources.lock();
+            if resources.contains_key(&uri) {
+                return Ok(());
+            }
+            if resources.len() >= MAX_RESOURCES {
+                return Err(RpcError::busy(&format!("{MAX_RESOURCES} resources of a proxy are subscribed to")));
+            }
+        }
+        let subscription = client.subscribe(uri.as_str()).await.map_err(|error| super::outcomes::rpc_error(&error))?;
+        let subscription = Arc::new(subscription);
+        let before = self.resources.lock().insert(uri, Arc::clone(&subscription));
+        if let Some(before) = before {
+            before.end();
+        }
+        let shown = self.shown.clone();
+        client.runtime().spawn(Box::pin(report(subscription, shown)));
+        Ok(())
+    }
+
+    /// Ends the subscriptions to resources that no client of this server is subscribed to.
+    fn forget_unwanted(&self) {
+        let Some(server) = self.shown.server.upgrade() else { return };
+        let uris: Vec<String> = self.resources.lock().keys().cloned().collect();
+        for uri in uris.into_iter().filter(|uri| !server.is_watched(&self.shown.uri(uri))) {
+            let subscription = self.resources.lock().remove(&uri);
+            if let Some(subscription) = subscription {
+                subscription.end();
+            }
+        }
+    }
+}
+
+/// The tasks that report changes end with their subscriptions.
+impl Drop for Watching {
+    fn drop(&mut self) {
+        if let Some(lists) = &*self.lists.lock() {
+            lists.end();
+        }
+        for subscription in self.resources.lock().values() {
+            subscription.end();
+        }
+    }
+}
+
+/// Takes the changes of a subscription to the clients of the server, until it ends.
+async fn report(subscription: Arc<Subscription>, shown: Shown) {
+    while let Some(change) = poll_fn(|context| subscription.poll_change(context)).await {
+        let Some(server) = shown.server.upgrade() else { return };
+        match change {
+            Ok(change) => match (change.kind, change.uri) {
+                (ChangeKind::Tools, _) => server.list_changed(Category::Tools),
+                (ChangeKind::Prompts, _) => server.list_changed(Category::Prompts),
+                (ChangeKind::ResourceList, _) => server.list_changed(Category::Resources),
+                (ChangeKind::Resource, Some(uri)) => server.resource_updated(&shown.uri(&uri)),
+                (ChangeKind::Missed, _) => missed(&server, &subscription, &shown),
+                _ => {}
+            },
+            Err(error) => report_end(&error),
+        }
+    }
+}
+
+/// Anything that the subscription is for may have changed.
+fn missed(server: &Server, subscription: &Subscription, shown: &Shown) {
+    let filter = subscription.filter();
+    let lists = [
+        (filter.tools, Category::Tools),
+        (filter.prompts, Category::Prompts),
+        (filter.resource_list, Category::Resources),
+    ];
+    lists.into_iter().filter(|(wanted, _)| *wanted).for_each(|(_, category)| server.list_changed(category));
+    filter.resources().iter().for_each(|uri| server.resource_updated(&shown.uri(uri)));
+}
+
+fn report_end(error: &ClientError) {
+    tracing::warn!(target: "trunkline", "a proxy does not hear of changes any more: {error}");
+}

@@ -1,0 +1,462 @@
+//! Remote servers behind another one: every pair of eras, over every transport.
+
+use super::{Heard, LEGACY, MODERN, ROLE, connect, connect_as, soon, until};
+use crate::process::{File, child};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::Notify;
+use trunkline::{
+    Client, ClientError, ClientGroup, ClientOptions, Context, HttpOptions, Json, Listener, Params, ProxyDefinition,
+    RequestOptions, Revision, RevisionChoice, RpcError, Server, Tool, ToolError,
+    client::{ClientBuilder, ElicitRequest, HandlerError, SampleRequest},
+    protocol::{
+        RawJson, method,
+        model::{
+            CompleteArgument, CompleteParams, CompletionReference, CreateMessageParams, CreateMessageResult,
+            ElicitParams, ElicitResult, Field, FormSchema, LoggingLevel, Root, SamplingMessage,
+        },
+    },
+    schemars::JsonSchema,
+    server::CompletionTarget,
+    transport::Target,
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Sum {
+    a: i64,
+    b: i64,
+}
+
+#[derive(serde::Serialize, JsonSchema)]
+struct Total {
+    total: i64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct City {
+    city: String,
+}
+
+fn form(question: &str) -> ElicitParams {
+    ElicitParams::form(question, FormSchema::new().required("name", Field::text()))
+}
+
+/// Does something when it is dropped.
+struct OnDrop(Box<dyn Fn() + Send>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A server with everything that can pass a proxy.
+pub(super) fn remote() -> Server {
+    Server::builder("remote", "1.0.0")
+        .tool("sum", "Add.", async |Params(given): Params<Sum>| Json(Total { total: given.a + given.b }))
+        .tool("meta", "Give the metadata of the call.", async |ctx: Context| {
+            let meta: Value = ctx.meta().map(|meta| meta.parse().unwrap()).unwrap_or_default();
+            meta["example.com/trace"].to_string()
+        })
+        .tool("fail", "Fail.", async || {
+            let error = RpcError::new(-32050, "no such thing").with_data(json!({"place": 7}));
+            Err::<String, ToolError>(error.into())
+        })
+        .tool("greet", "Ask twice, and greet.", async |ctx: Context| {
+            let first = ctx.elicit(form("first name")).await?.content.unwrap_or_default();
+            let last = ctx.elicit(form("last name")).await?.content.unwrap_or_default();
+            trunkline::Ok(format!("hello {} {}", first["name"].as_str().unwrap(), last["name"].as_str().unwrap()))
+        })
+        .tool("ask", "Ask the model and for the roots.", async |ctx: Context| {
+            let roots = ctx.list_roots().await?;
+            let message = SamplingMessage::user(roots[0].uri.as_str());
+            let answer = ctx.sample(CreateMessageParams::new([message], 100)).await?;
+            trunkline::Ok(serde_json::to_string(&answer.content)?)
+        })
+        .tool("count", "Count, and report it.", async |ctx: Context| {
+            for step in 1..=3 {
+                ctx.progress(f64::from(step), Some(3.0)).await;
+            }
+            ctx.log(LoggingLevel::Warning, "counted");
+            "counted"
+        })
+        .tool("wait", "Wait for the end.", async |ctx: Context| {
+            // Reports by its end that the cancellation came.
+            let name = ctx.meta().and_then(|meta| meta.parse::<Value>().ok()).unwrap_or_default();
+            if let Some(file) = name["example.com/file"].as_str().map(str::to_owned) {
+                std::fs::write(&file, "began").unwrap();
+                let _end = OnDrop(Box::new(move || std::fs::write(&file, "ended").unwrap()));
+                ctx.cancelled().await;
+            } else {
+                ctx.cancelled().await;
+            }
+            "never"
+        })
+        .resource("remote://map", "map", async || "a map")
+        .resource_template("remote://city/{city}", "city", async |Params(given): Params<City>| given.city)
+        .prompt("packing", "What to pack.", async |Params(given): Params<City>| format!("boots for {}", given.city))
+        .completion(CompletionTarget::Prompt("packing".into()), "city", async |asked: CompleteParams| {
+            vec![format!("{}slo", asked.argument.value)]
+        })
+        .build()
+}
+
+/// The way to the remote server.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Memory,
+    Stdio,
+    Http,
+}
+
+/// A remote server that is reached by one way in one revision, and what keeps it there.
+struct Behind {
+    client: Client,
+    _listener: Option<Listener>,
+    _file: File,
+}
+
+async fn behind(way: Way, revision: Revision) -> Behind {
+    let (file, mut listener) = (File::new(), None);
+    let target: Target = match way {
+        Way::Memory => (&remote()).into(),
+        Way::Stdio => child(ROLE, &file).into(),
+        Way::Http => {
+            let opened = remote().listen("127.0.0.1:0").await.unwrap();
+            let url = opened.url().unwrap();
+            listener = Some(opened);
+            url.as_str().into()
+        }
+    };
+    Behind { client: client(target, revision).await, _listener: listener, _file: file }
+}
+
+async fn client(target: impl Into<Target>, revision: Revision) -> Client {
+    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
+    soon(Client::connect_with(target, options, ())).await.unwrap()
+}
+
+/// A server with nothing but the remote one.
+fn gateway(client: &Client) -> Server {
+    Server::builder("gateway", "1.0.0").proxy(client).build()
+}
+
+/// Answers everything, in the name of one user.
+fn user(name: &'static str) -> ClientBuilder {
+    Client::builder()
+        .on_elicit(move |asked: ElicitRequest| async move {
+            let content = json!({"name": format!("{name}'s {}", asked.message)});
+            Ok::<_, HandlerError>(ElicitResult::accept(content.as_object().unwrap().clone()))
+        })
+        .on_sample(async |asked: SampleRequest| {
+            let heard = serde_json::to_value(&asked.params.messages[0].content).unwrap();
+            let text = heard.get("text").or_else(|| heard[0].get("text")).unwrap().as_str().unwrap().to_owned();
+            Ok::<_, HandlerError>(CreateMessageResult {
+                model: "model".into(),
+                content: format!("seen {text}").as_str().into(),
+                ..CreateMessageResult::default()
+            })
+        })
+        .roots([Root::new(format!("file:///{name}"))])
+}
+
+async fn text(client: &Client, tool: &str) -> String {
+    soon(client.call_tool(tool, json!({}))).await.unwrap().joined_text()
+}
+
+#[tokio::test]
+async fn every_pair_of_eras_works_over_every_transport() {
+    for way in [Way::Memory, Way::Stdio, Way::Http] {
+        for (old, new) in [(LEGACY, MODERN), (MODERN, LEGACY), (Revision::V2025_06_18, MODERN), (MODERN, MODERN)] {
+            let behind = behind(way, old).await;
+            let front = connect_as(&gateway(&behind.client), user("Ann"), new).await;
+            everything_passes(&front, &format!("{way:?}, {old} behind {new}")).await;
+        }
+    }
+}
+
+async fn everything_passes(front: &Client, pair: &str) {
+    let tools = soon(front.list_tools()).await.unwrap();
+    assert_eq!(tools[0].name, "sum", "{pair}");
+    assert!(tools[0].output_schema.is_some(), "{pair}");
+    let sum = soon(front.call_tool("sum", json!({"a": 1, "b": 2}))).await.unwrap();
+    assert_eq!(sum.structured_content, Some(json!({"total": 3})), "{pair}");
+    assert_eq!(text(front, "greet").await, "hello Ann's first name Ann's last name", "{pair}");
+    assert!(text(front, "ask").await.contains("seen file:///Ann"), "{pair}");
+    let error = soon(front.call_tool("fail", json!({}))).await.unwrap_err();
+    let error = error.rpc().unwrap();
+    assert_eq!(
+        (error.code, &*error.message, &error.data),
+        (-32050, "no such thing", &Some(json!({"place": 7}))),
+        "{pair}"
+    );
+    let wrong = soon(front.call_tool("sum", json!({"a": "x"}))).await;
+    assert!(wrong.is_err() || wrong.unwrap().is_error, "{pair}");
+    assert_eq!(soon(front.call_tool("nothing", json!({}))).await.unwrap_err().rpc().unwrap().code, -32602, "{pair}");
+
+    assert_eq!(soon(front.read_resource("remote://map")).await.unwrap().contents[0].as_text(), Some("a map"), "{pair}");
+    assert_eq!(soon(front.list_resources()).await.unwrap()[0].uri, "remote://map");
+    assert_eq!(soon(front.list_resource_templates()).await.unwrap()[0].uri_template, "remote://city/{city}");
+    let read = soon(front.read_resource("remote://city/Rome")).await.unwrap();
+    assert_eq!(read.contents[0].as_text(), Some("Rome"), "{pair}");
+    assert_eq!(soon(front.list_prompts()).await.unwrap()[0].name, "packing");
+    let city = BTreeMap::from([("city".to_owned(), "Oslo".to_owned())]);
+    let filled = soon(front.get_prompt("packing", Some(&city))).await.unwrap();
+    assert!(serde_json::to_string(&filled).unwrap().contains("boots for Oslo"), "{pair}");
+    let argument = CompleteArgument { name: "city".into(), value: "O".into(), ..CompleteArgument::default() };
+    let completed = soon(front.complete(&CompletionReference::prompt("packing"), &argument, None)).await.unwrap();
+    assert_eq!(completed.completion.values, ["Oslo"], "{pair}");
+
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&steps);
+    let hook = move |params: &RawJson| kept.lock().unwrap().push(params.parse::<Value>().unwrap()["progress"].clone());
+    let options = RequestOptions::default().with_on_progress(Some(Arc::new(hook)));
+    soon(front.call_tool_with("count", json!({}), &options)).await.unwrap();
+    assert_eq!(*steps.lock().unwrap(), [json!(1.0), json!(2.0), json!(3.0)], "{pair}");
+
+    let params = json!({"name": "meta", "arguments": {}, "_meta": {"example.com/trace": [1]}});
+    let options = RequestOptions::default();
+    let params = RawJson::from_value(&params).unwrap();
+    let result: Value =
+        soon(front.request(method::TOOLS_CALL, Some(&params), &options)).await.unwrap().parse().unwrap();
+    assert_eq!(result["content"][0]["text"], "[1]", "{pair}");
+}
+
+#[tokio::test]
+async fn can_04_a_cancelled_call_is_cancelled_at_the_remote_server() {
+    for (way, old, new) in [(Way::Stdio, LEGACY, MODERN), (Way::Stdio, MODERN, LEGACY), (Way::Http, MODERN, LEGACY)] {
+        let (behind, file) = (behind(way, old).await, File::new());
+        let front = connect(&gateway(&behind.client), new).await;
+        let params = json!({"name": "wait", "arguments": {}, "_meta": {"example.com/file": file.path()}});
+        let params = RawJson::from_value(&params).unwrap();
+        let calling = tokio::spawn({
+            let front = front.clone();
+            async move { front.request(method::TOOLS_CALL, Some(&params), &RequestOptions::default()).await }
+        });
+        until(|| file.text() == "began").await;
+        calling.abort();
+        until(|| file.text() == "ended").await;
+    }
+}
+
+#[tokio::test]
+async fn two_users_at_once_are_each_asked_for_their_own_calls() {
+    for (old, new) in [(LEGACY, LEGACY), (LEGACY, MODERN), (MODERN, LEGACY), (MODERN, MODERN)] {
+        for way in [Way::Stdio, Way::Http] {
+            let behind = behind(way, old).await;
+            let server = gateway(&behind.client);
+            let (ann, bob) = (connect_as(&server, user("Ann"), new).await, connect_as(&server, user("Bob"), new).await);
+            let calls = (0..8).map(|number| {
+                let (client, name) = if number % 2 == 0 { (ann.clone(), "Ann") } else { (bob.clone(), "Bob") };
+                tokio::spawn(async move { (text(&client, "greet").await, name) })
+            });
+            for call in calls.collect::<Vec<_>>() {
+                let (greeted, name) = soon(call).await.unwrap();
+                assert_eq!(
+                    greeted,
+                    format!("hello {name}'s first name {name}'s last name"),
+                    "{way:?}, {old} behind {new}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn users_over_http_are_told_apart_too() {
+    // 2026-07-28 has no sessions, and these callers have no names: each call is alone.
+    let behind = behind(Way::Stdio, LEGACY).await;
+    let listener = gateway(&behind.client).listen_with(HttpOptions::default().with_port(0)).await.unwrap();
+    let url = listener.url().unwrap();
+    for revision in [MODERN, LEGACY] {
+        let mut calls = Vec::new();
+        for name in ["Ann", "Bob", "Cyd"] {
+            let options = user(name).into_options().with_revision(RevisionChoice::Pinned(revision));
+            let client = soon(Client::connect_with(url.as_str(), options, ())).await.unwrap();
+            calls.push(tokio::spawn(async move { (text(&client, "greet").await, name) }));
+        }
+        for call in calls {
+            let (greeted, name) = soon(call).await.unwrap();
+            assert_eq!(greeted, format!("hello {name}'s first name {name}'s last name"), "{revision}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_caller_of_2026_07_28_drives_the_rounds_and_the_old_server_runs_once() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let old = Server::builder("old", "1.0.0")
+        .tool("buy", "Buy, once.", move |ctx: Context| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            async move {
+                let answer = ctx.elicit(form("sure?")).await?;
+                trunkline::Ok(answer.content.unwrap_or_default()["name"].to_string())
+            }
+        })
+        .build();
+    let front = connect_as(&gateway(&client(&old, LEGACY).await), user("Ann"), MODERN).await;
+    let options = RequestOptions::default().with_manual_input(true);
+    let error = soon(front.call_tool_with("buy", json!({}), &options)).await.unwrap_err();
+    let ClientError::InputRequired(required) = error else { panic!("{error}") };
+    let asked: Vec<_> = required.requests().map(|(key, request)| (key.to_owned(), request.method.clone())).collect();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].1, method::ELICITATION_CREATE);
+    let answer = RawJson::from_value(&json!({"action": "accept", "content": {"name": "yes"}})).unwrap();
+    let again =
+        options.clone().with_input_responses((*required).clone().answer([(asked[0].0.clone(), answer.clone())]));
+    let result = soon(front.call_tool_with("buy", json!({}), &again)).await.unwrap();
+    assert_eq!((result.joined_text().as_str(), calls.load(Ordering::SeqCst)), ("\"yes\"", 1));
+    // The same answers once more find no call that waits for them.
+    let error = soon(front.call_tool_with("buy", json!({}), &again)).await.unwrap_err();
+    assert!(error.rpc().is_some(), "{error}");
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn what_a_caller_cannot_be_asked_is_refused_to_the_server() {
+    for (old, new) in [(LEGACY, MODERN), (MODERN, LEGACY), (LEGACY, LEGACY)] {
+        let behind = behind(Way::Memory, old).await;
+        let front = connect(&gateway(&behind.client), new).await;
+        let outcome = soon(front.call_tool("greet", json!({}))).await;
+        let refused = match &outcome {
+            Ok(result) => result.is_error,
+            Err(error) => error.rpc().is_some(),
+        };
+        assert!(refused, "{old} behind {new}: {outcome:?}");
+        assert_eq!(text(&front, "count").await, "counted");
+    }
+}
+
+#[tokio::test]
+async fn changes_at_the_remote_server_reach_those_who_want_them() {
+    for (old, new) in [(LEGACY, MODERN), (MODERN, LEGACY)] {
+        let behind = remote();
+        let server = Server::builder("gateway", "1.0.0")
+            .proxy(ProxyDefinition::new(&client(&behind, old).await).prefix("far"))
+            .build();
+        let heard = Heard::default();
+        let front = heard.connect(&server, new).await;
+        let mut changes = soon(front.subscribe("far+remote://map")).await.unwrap();
+        behind.resource_updated("remote://map");
+        let change = soon(changes.next()).await.unwrap().unwrap();
+        assert_eq!(change.uri.as_deref(), Some("far+remote://map"), "{old} behind {new}");
+        until(|| {
+            let _ = behind.remove_tool("late");
+            behind.add_tool(Tool::new("late", "Comes later.", async || "late")).unwrap();
+            heard.has(method::TOOLS_LIST_CHANGED, "")
+        })
+        .await;
+        assert_eq!(text(&front, "far__late").await, "late");
+    }
+}
+
+#[tokio::test]
+async fn log_messages_reach_the_caller_at_its_level() {
+    for (old, new) in [(LEGACY, MODERN), (MODERN, LEGACY), (LEGACY, LEGACY)] {
+        let behind = behind(Way::Stdio, old).await;
+        let logged = Arc::new(Notify::new());
+        let noted = Arc::clone(&logged);
+        let builder = user("Ann").on_log(move |_| noted.notify_one());
+        let front = connect_as(&gateway(&behind.client), builder, new).await;
+        soon(front.set_log_level(LoggingLevel::Info)).await.unwrap();
+        text(&front, "count").await;
+        soon(logged.notified()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_dead_server_costs_its_calls_and_comes_back() {
+    let listener = remote().listen("127.0.0.1:0").await.unwrap();
+    let (url, port) = (listener.url().unwrap(), listener.address().port.unwrap());
+    for revision in [MODERN, LEGACY] {
+        let far = client(url.as_str(), revision).await;
+        let server = Server::builder("gateway", "1.0.0")
+            .tool("own", "Own.", async || "own")
+            .proxy(ProxyDefinition::new(&far).prefix("far"))
+            .build();
+        let front = connect(&server, MODERN).await;
+        assert_eq!(text(&front, "far__count").await, "counted");
+        if revision == MODERN {
+            listener.close(Duration::ZERO).await;
+            let error = soon(front.call_tool("far__count", json!({}))).await.unwrap_err();
+            assert!(error.to_string().contains("behind this one"), "{error}");
+            let tools = soon(front.list_tools()).await.unwrap();
+            assert_eq!(tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["own"]);
+            assert_eq!(text(&front, "own").await, "own");
+            let again = remote().listen(("127.0.0.1", port)).await.unwrap();
+            assert_eq!(text(&front, "far__count").await, "counted", "the client connects anew");
+            std::mem::forget(again);
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_caller_leaves_room_for_the_others() {
+    let behind = remote();
+    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(MODERN)).with_max_in_flight(6);
+    let far = soon(Client::connect_with(&behind, options, ())).await.unwrap();
+    let server = gateway(&far);
+    let (ann, bob) = (connect(&server, MODERN).await, connect(&server, MODERN).await);
+    let flood: Vec<_> = (0..20)
+        .map(|_| {
+            let ann = ann.clone();
+            tokio::spawn(async move { ann.call_tool("wait", json!({})).await })
+        })
+        .collect();
+    let refused = || flood.iter().filter(|call| call.is_finished()).count();
+    until(|| refused() >= 14).await;
+    assert_eq!(text(&bob, "count").await, "counted");
+    for call in flood {
+        if call.is_finished() {
+            let error = call.await.unwrap().unwrap_err();
+            assert!(error.to_string().contains("maxInFlight"), "{error}");
+        } else {
+            call.abort();
+        }
+    }
+}
+
+#[tokio::test]
+async fn connections_of_callers_are_bounded() {
+    let behind = behind(Way::Memory, LEGACY).await;
+    let server =
+        Server::builder("gateway", "1.0.0").proxy(ProxyDefinition::new(&behind.client).max_connections(1)).build();
+    let (ann, bob) = (connect_as(&server, user("Ann"), LEGACY).await, connect_as(&server, user("Bob"), LEGACY).await);
+    let file = File::new();
+    let params = json!({"name": "wait", "arguments": {}, "_meta": {"example.com/file": file.path()}});
+    let params = RawJson::from_value(&params).unwrap();
+    let waiting = tokio::spawn({
+        let ann = ann.clone();
+        async move { ann.request(method::TOOLS_CALL, Some(&params), &RequestOptions::default()).await }
+    });
+    until(|| file.text() == "began").await;
+    let error = soon(bob.call_tool("count", json!({}))).await.unwrap_err();
+    assert!(error.to_string().contains("maxConnections"), "{error}");
+    waiting.abort();
+    until(|| file.text() == "ended").await;
+    // That connection is free now, and makes room.
+    assert_eq!(text(&bob, "greet").await, "hello Bob's first name Bob's last name");
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_proxy_is_refused() {
+    let server = Server::builder("gateway", "1.0.0").build();
+    let own = client(&server, MODERN).await;
+    assert!(server.proxy(&own).unwrap_err().to_string().contains("this very server"));
+    let group = soon(ClientGroup::connect([("a", Target::from(&remote()))])).await.unwrap();
+    let error = server.proxy(&*group).unwrap_err().to_string();
+    assert!(error.contains("the client of each"), "{error}");
+    let one = soon(group.server_client("a")).await.unwrap();
+    server.proxy(ProxyDefinition::new(&one).prefix("a")).unwrap();
+    let front = connect(&server, LEGACY).await;
+    assert_eq!(text(&front, "a__count").await, "counted");
+}
