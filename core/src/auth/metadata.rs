@@ -14,9 +14,9 @@ pub(super) struct Metadata {
     pub(super) document: Bytes,
     /// The URL to point clients to.
     pub(super) url: String,
-    /// The URL under that of the resource, for an endpoint mounted under a prefix: the web framework
-    /// gives it requests below the prefix only, and a challenge may name any URL (RFC 9728 section
-    /// 5.1).
+    /// The URL under that of the resource, for an endpoint mounted under a prefix: the web
+    /// framework gives it requests below the prefix only, and a challenge may name any URL (RFC
+    /// 9728 section 5.1).
     pub(super) url_below: String,
     /// The suffix of the well-known path: empty, or the path of the resource.
     resource_path: String,
@@ -64,8 +64,8 @@ impl Metadata {
     }
 
     /// The document, if a request asks for it: at the root, or with the path of the resource
-    /// inserted or before it. `endpoint` is the path by which this server knows its endpoint, which a proxy may
-    /// have changed.
+    /// inserted or before it. `endpoint` is the path by which this server knows its endpoint, which
+    /// a proxy may have changed.
     pub(super) fn at(&self, path: &str, endpoint: Option<&str>) -> Option<Bytes> {
         let path = path.trim_end_matches('/');
         let rest = path.strip_prefix(WELL_KNOWN).or_else(|| path.strip_suffix(WELL_KNOWN))?;
