@@ -15,6 +15,7 @@ use crate::open_handle::{self, OpenHandle};
 use crate::options::{SetMembers, trunkline_client_options};
 use crate::port::{Port, trunkline_port};
 use crate::requests::{PreparedRequest, ReplyCallback, completion, trunkline_request_options};
+use crate::server::trunkline_server;
 
 /// A connection to a server. Its functions may be used on any thread. Freed with
 /// `trunkline_client_free`.
@@ -30,24 +31,30 @@ pub(crate) struct ClientConnection {
     pub(crate) open: Arc<OpenHandle>,
 }
 
-/// Connects over a transport, on the port given here, or on that of the options, or on a new one.
+/// Connects over a transport, on the port of the server if it is one of this process, or on that of
+/// the options, or on a new one.
 pub(crate) fn connect(
     options: Option<&trunkline_client_options>,
-    port: Option<&Arc<Port>>,
+    server: Option<&trunkline_server>,
     transport: impl FnOnce(&trunkline_client_options) -> SetMembers,
     client: Out<*mut trunkline_client>,
 ) -> Result<(), Failure> {
     let defaults = trunkline_client_options::default();
     let options = options.unwrap_or(&defaults);
-    let port = port.or(options.port.as_ref()).cloned().map_or_else(Port::new, Ok)?;
+    let port = server.map(trunkline_server::port).or(options.port.as_ref()).cloned().map_or_else(Port::new, Ok)?;
     let wait = !options.background;
     let given = SetMembers::default().with("client", options.given.clone().0).with("transport", transport(options).0);
     let given = given.with("wait", wait).with("handlers", options.handlers.as_given());
     let given = given.with("auth", options.auth.clone()).0;
     let open = OpenHandle::new(options.notification.clone(), options.handlers.clone());
-    let made = |handle| trunkline_client {
-        port: trunkline_port { port: port.clone() },
-        connection: Arc::new(ClientConnection { port: port.clone(), handle, open: open.clone() }),
+    let made = |handle| {
+        if let Some(server) = server {
+            server.note_client(handle, &open);
+        }
+        trunkline_client {
+            port: trunkline_port { port: port.clone() },
+            connection: Arc::new(ClientConnection { port: port.clone(), handle, open: open.clone() }),
+        }
     };
     let begin = |begun: &mut dyn FnMut(u64)| port.make(open.clone(), |core| core.open(given), begun);
     if wait {

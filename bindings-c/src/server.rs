@@ -1,15 +1,15 @@
 //! The server: its life, its listeners, the blocking run.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use trunkline::bridge_support::Mutex;
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
 use crate::listener::{Listener, trunkline_listener};
-use crate::open_handle;
+use crate::open_handle::{self, OpenHandle};
 use crate::options::{SetMembers, trunkline_server_options};
 use crate::port::{Port, trunkline_port};
 
@@ -29,6 +29,8 @@ pub(crate) struct Server {
     drain_deadline_ms: u64,
     stop: AtomicBool,
     listeners: Mutex<Vec<Arc<Listener>>>,
+    /// Clients in memory, which end with the server.
+    clients: Mutex<Vec<(u64, Weak<OpenHandle>)>>,
 }
 
 impl trunkline_server {
@@ -43,6 +45,7 @@ impl trunkline_server {
             drain_deadline_ms: u64::try_from(port.core.close_deadline(handle)?.as_millis()).unwrap_or(u64::MAX),
             stop: AtomicBool::new(false),
             listeners: Mutex::default(),
+            clients: Mutex::default(),
         });
         Ok(Self { port: trunkline_port { port }, names: Mutex::default(), inner })
     }
@@ -53,6 +56,12 @@ impl trunkline_server {
 
     pub(crate) fn handle(&self) -> u64 {
         self.inner.handle
+    }
+
+    pub(crate) fn note_client(&self, handle: u64, open: &Arc<OpenHandle>) {
+        let mut clients = self.inner.clients.lock();
+        clients.retain(|(_, open)| open.upgrade().is_some_and(|open| !open.is_closed()));
+        clients.push((handle, Arc::downgrade(open)));
     }
 }
 
@@ -99,6 +108,11 @@ impl Drop for trunkline_server {
         }
         for listener in self.inner.listeners.lock().iter() {
             listener.close_now();
+        }
+        for (handle, open) in self.inner.clients.lock().iter() {
+            if let Some(open) = open.upgrade() {
+                open_handle::close_now(self.port(), *handle, &open);
+            }
         }
         self.inner.stop();
         let _ = self.port().core.unregister(self.handle());

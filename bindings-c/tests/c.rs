@@ -57,7 +57,7 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    names_and_version json_helpers null_arguments wrong_arguments values_of_a_call memory_call shapes_and_failures
+    names_and_version json_helpers null_arguments wrong_arguments values_of_a_call client_beyond_server memory_call shapes_and_failures
     answered_later dropped_call destructors blocking_is_refused progress cancellation timeouts
     closing requests_to_the_client resources_prompts_and_completion changed_features removed_and_told provider middleware
     freed_while_requesting skill access_tokens unix_socket stdio http mounted many_threads options event_loop notifications waking forked

@@ -72,7 +72,7 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
     guard(error, || {
         let (server, options, client) = (handle!(server), settled!(options), out!(client));
         let transport = SetMembers::default().with("type", "memory").with("server", server.handle());
-        connect(options, Some(server.port()), |_| transport, client)
+        connect(options, Some(server), |_| transport, client)
     })
 }
 

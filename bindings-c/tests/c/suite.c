@@ -278,6 +278,20 @@ static void values_of_a_call(void) {
   trunkline_server_free(server);
 }
 
+/* A client in memory ends with its server: its calls are refused, and not failures of tools. */
+static void client_beyond_server(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client = NULL;
+  trunkline_text *text = NULL;
+  OK(trunkline_client_connect_memory(server, NULL, &client, &error));
+  check_echo(client, "{\"message\":\"hello\"}", "hello");
+  trunkline_server_free(server);
+  FAILS(TRUNKLINE_CLOSED, "", trunkline_client_call_tool(client, S("echo"), S("{\"message\":\"x\"}"), NULL, &text, &error));
+  while (!trunkline_client_closed(client)) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
+  CHECK(text == NULL);
+  trunkline_client_free(client);
+}
+
 static void memory_call(void) {
   static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"};
   trunkline_server *server = new_server();
@@ -1512,6 +1526,7 @@ static const struct {
     {"null_arguments", null_arguments},
     {"wrong_arguments", wrong_arguments},
     {"values_of_a_call", values_of_a_call},
+    {"client_beyond_server", client_beyond_server},
     {"memory_call", memory_call},
     {"shapes_and_failures", shapes_and_failures},
     {"answered_later", answered_later},
