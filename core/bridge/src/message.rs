@@ -371,6 +371,13 @@ pub enum Registration {
     Verifier(RegisterVerifier),
 }
 
+impl Registration {
+    /// Returns whether no call of it comes to the host.
+    pub(super) fn is_answered_by_the_core(&self) -> bool {
+        matches!(self, Self::Skill(_))
+    }
+}
+
 message! {
     /// A listener or a connection to open: either `server` or `client` is given. The reply of a
     /// listener is a BoundAddress object, that of a connection a ConnectionDescription object.

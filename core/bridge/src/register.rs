@@ -194,10 +194,13 @@ fn register_feature(
     let replaced = replaces.map(|handle| registered_id(state, &server, handle)).transpose()?;
     let handler = |target| HostHandler::new(state, target);
     let visible = visible.map(|handle| decision(state, &server, handle)).transpose()?.map(handler);
-    let add = addition(given)?;
     let target = HostTarget::new(&state.queue, lane);
+    // The registry holds no handler of what the core answers itself, which is freed only when it is
+    // taken away all the same.
+    let kept = given.is_answered_by_the_core().then(|| Arc::clone(&target));
+    let add = addition(given)?;
     // The number first: a call may arrive as soon as the feature is there.
-    let feature = RegisteredFeature { server: server.clone(), id: None, decision: None };
+    let feature = RegisteredFeature { server: server.clone(), id: None, target: kept };
     let handle = state.tables.lock().features.insert(feature).ok_or_else(full)?;
     target.set_handle(handle);
     match add(&server, AdditionParts { handler: handler(target), visible, replaced }) {
@@ -220,7 +223,7 @@ fn register_feature(
 
 fn register_visibility(state: &Arc<PortState>, server: Server, lane: Lane) -> Result<u64, BridgeError> {
     let target = HostTarget::new(&state.queue, lane);
-    let feature = RegisteredFeature { server, id: None, decision: Some(Arc::clone(&target)) };
+    let feature = RegisteredFeature { server, id: None, target: Some(Arc::clone(&target)) };
     let handle = state.tables.lock().features.insert(feature).ok_or_else(full)?;
     target.set_handle(handle);
     Ok(handle)
@@ -229,8 +232,8 @@ fn register_visibility(state: &Arc<PortState>, server: Server, lane: Lane) -> Re
 /// The function of a `visibility` of that server.
 fn decision(state: &PortState, server: &Server, handle: u64) -> Result<Arc<HostTarget>, BridgeError> {
     let tables = state.tables.lock();
-    let hook = tables.features.get(handle).filter(|feature| feature.server.is(server));
-    hook.and_then(|hook| hook.decision.clone()).ok_or_else(|| BridgeError::stale("a visibility of this server", handle))
+    let hook = tables.features.get(handle).filter(|feature| feature.server.is(server) && feature.id.is_none());
+    hook.and_then(|hook| hook.target.clone()).ok_or_else(|| BridgeError::stale("a visibility of this server", handle))
 }
 
 /// The id of a feature of that server in its registry.
