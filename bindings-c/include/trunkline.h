@@ -909,6 +909,8 @@ void trunkline_server_free(struct trunkline_server *server);
  *   not known.
  * - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
  *   `callback` is NULL.
+ * - "directory": `{"uri", "path", "hidden": false, "maxFileBytes": 4194304}`, a folder whose files
+ *   are resources, read when they are asked for; takes no calls, `callback` is NULL.
  *
  * An entry with `"replaces"`, the number of a registration of the same kind, changes it: the new
  * one takes its place, its name too if it has the same, and the number is stale then. Calls that
@@ -2463,6 +2465,20 @@ enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_h
  */
 enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
                                                                 uint64_t max_body_bytes);
+
+/**
+ * Sets the POST requests a minute of one principal, or of one session where no tokens are
+ * verified; requests of neither count together. Further ones are refused with 429 and
+ * `Retry-After`. 0: no bound. Default 0.
+ */
+enum trunkline_result trunkline_http_options_set_rate_limit(struct trunkline_http_options *options,
+                                                            uint64_t rate_limit);
+
+/**
+ * Sets the requests that one of them may send at once before `rateLimit` holds. Default 20.
+ */
+enum trunkline_result trunkline_http_options_set_rate_burst(struct trunkline_http_options *options,
+                                                            uint64_t rate_burst);
 
 /**
  * Listens on a Unix socket instead of an address.

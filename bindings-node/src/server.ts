@@ -6,7 +6,7 @@ import { middlewareFeature, type Middleware } from "./features/middleware.js";
 import { promptFeature, type PromptOptions, type PromptHandler } from "./features/prompt.js";
 import { providerFeature, type Provider } from "./features/provider.js";
 import { resourceFeature, type ResourceOptions, type ResourceHandler } from "./features/resource.js";
-import { skillFeature, type SkillFiles, type SkillOptions } from "./features/skill.js";
+import { directoryFeature, skillFeature, type DirectoryOptions, type SkillFiles, type SkillOptions } from "./features/skill.js";
 import { toolFeature, type Handler, type ToolOptions } from "./features/tool.js";
 import { verifierFeature } from "./features/verifier.js";
 import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
@@ -90,6 +90,15 @@ export class Server {
    */
   addSkill(files: SkillFiles, options: SkillOptions = {}): Registration {
     return this.#register(skillFeature(files, options));
+  }
+
+  /**
+   * Adds a folder (a path or a `file:` URL) whose files are resources, read when they are asked
+   * for: text as text, the rest as blobs. The URI of each is `uri` and its path, after a `/`.
+   * Nothing outside of the folder can be read: no `..`, no absolute path, no link that leads out.
+   */
+  addDirectory(uri: string, path: string | URL, options: DirectoryOptions = {}): Registration {
+    return this.#register(directoryFeature(uri, path, options));
   }
 
   /** Adds completion of a prompt argument or a resource template variable. */

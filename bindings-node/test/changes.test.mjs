@@ -1,6 +1,9 @@
 // Hearing that the server's tools have changed, on every revision and transport.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -174,5 +177,36 @@ test("a hook decides who sees what, and a handler out of time fails", async () =
     await client.close();
   }
   assert.equal(aborted, true);
+  await server.close();
+});
+
+test("RES-12: the files of a folder are resources", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "trunkline-"));
+  const root = join(folder, "root");
+  await mkdir(root);
+  await writeFile(join(folder, "secret.txt"), "secret");
+  await writeFile(join(root, "a b.md"), "# A");
+  await writeFile(join(root, ".env"), "key");
+  const server = new Server({ name: "files", version: "1.0.0" });
+  const directory = server.addDirectory("docs://", root, { maxFileBytes: 10 });
+  const client = await Client.connect(server);
+  assert.deepEqual((await client.listResources()).map(({ uri }) => uri), ["docs://a%20b.md"]);
+  const [{ text, mimeType }] = (await client.readResource("docs://a%20b.md")).contents;
+  assert.deepEqual([text, mimeType], ["# A", "text/markdown"]);
+  for (const uri of ["docs://..%2Fsecret.txt", "docs://.env", "docs://nothing"]) await assert.rejects(client.readResource(uri), /not found/i, uri);
+  directory.remove();
+  assert.deepEqual(await client.listResources(), []);
+  assert.throws(() => server.addDirectory("docs://", join(root, "nothing")), /path/);
+  await client.close();
+  await server.close();
+  await rm(folder, { recursive: true });
+});
+
+test("CMP-03: completions are of what exists", async () => {
+  const server = new Server({ name: "typos", version: "1.0.0" });
+  server.registerPrompt("plan", { arguments: [{ name: "city" }] }, () => "");
+  assert.throws(() => server.registerCompletion({ type: "ref/prompt", name: "nope" }, "x", () => []), /there is no prompt nope/);
+  assert.throws(() => server.registerCompletion({ type: "ref/prompt", name: "plan" }, "gnre", () => []), /no argument gnre; it has city/);
+  server.registerCompletion({ type: "ref/prompt", name: "plan" }, "city", () => []);
   await server.close();
 });

@@ -422,7 +422,7 @@ def template(x: str) -> str:
     return ""
 
 @server.prompt
-def talk() -> str:
+def talk(x: str = "") -> str:
     return ""
 
 @server.completion(talk, "x")
@@ -499,3 +499,66 @@ def test_res_12_variables_of_templates_stay_in_their_folder_unless_the_template_
     run(check())
     with pytest.raises(InvalidArgumentError, match="unsafe_paths is an option of templates"):
         server.add_resource("files://one", lambda: "x", name="one", unsafe_paths=True)
+
+
+def test_res_12_the_files_of_a_folder_are_resources(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
+    (root / "a b.md").write_text("# A", encoding="utf-8")
+    (root / "data.bin").write_bytes(b"\x00\xff")
+    (root / ".env").write_text("key", encoding="utf-8")
+    server = Server("files", version="1")
+    server.add_directory("docs://", root, max_file_bytes=10)
+
+    async def check() -> None:
+        async with Client(server) as client:
+            uris = [resource.uri for resource in await client.list_resources()]
+            assert uris == ["docs://a%20b.md", "docs://data.bin"]
+            (text,) = (await client.read_resource("docs://a%20b.md")).contents
+            assert (text.text, text.mime_type) == ("# A", "text/markdown")
+            (root / "a b.md").write_text("new", encoding="utf-8")
+            (text,) = (await client.read_resource("docs://a%20b.md")).contents
+            assert text.text == "new"
+            (data,) = (await client.read_resource("docs://data.bin")).contents
+            assert data.blob == "AP8="
+            for uri in ("docs://..%2Fsecret.txt", "docs://.env", "docs://nothing"):
+                with pytest.raises(ProtocolError, match="not found"):
+                    await client.read_resource(uri)
+            (root / "large").write_text("x" * 11, encoding="utf-8")
+            with pytest.raises(ProtocolError, match="more than 10 bytes"):
+                await client.read_resource("docs://large")
+            server.remove_directory("docs://")
+            assert await client.list_resources() == []
+
+    run(check())
+    with pytest.raises(InvalidArgumentError, match="path"):
+        server.add_directory("docs://", tmp_path / "nothing")
+
+
+def test_cmp_03_completions_are_of_what_exists() -> None:
+    server = Server("typos", version="1")
+
+    @server.prompt
+    def plan(city: str) -> str:
+        return city
+
+    def suggest(typed: str) -> list[str]:
+        return [typed]
+
+    wrong: list[tuple[Any, str, str]] = [
+        ("nope", "x", "no prompt nope"),
+        (plan, "gnre", "no argument gnre; it has city"),
+    ]
+    for of, argument, says in wrong:
+        with pytest.raises(InvalidArgumentError, match=says):
+            server.add_completion(of, argument, suggest)
+    server.add_completion(plan, "city", suggest)
+    server.remove_prompt("plan")
+
+    async def check() -> None:
+        async with Client(server) as client:  # on a port of its own, which is told all again
+            assert await client.list_prompts() == []
+
+    run(check())
+    server.remove_completion("plan", "city")

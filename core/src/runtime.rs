@@ -19,6 +19,11 @@ pub type BoxedTask<T = ()> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub trait Runtime: Send + Sync + 'static {
     /// Runs a task in the background.
     fn spawn(&self, task: BoxedTask);
+    /// Runs work that blocks, such as reading a file, on a thread that may wait. A runtime without
+    /// such threads runs it as a task.
+    fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) {
+        self.spawn(Box::pin(async move { work() }));
+    }
     /// The time now.
     fn now(&self) -> Instant;
     /// The time on the wall, since 1970: for what other processes read.

@@ -41,6 +41,8 @@ use crate::server::trunkline_server;
 ///   not known.
 /// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
 ///   `callback` is NULL.
+/// - "directory": `{"uri", "path", "hidden": false, "maxFileBytes": 4194304}`, a folder whose files
+///   are resources, read when they are asked for; takes no calls, `callback` is NULL.
 ///
 /// An entry with `"replaces"`, the number of a registration of the same kind, changes it: the new
 /// one takes its place, its name too if it has the same, and the number is stale then. Calls that

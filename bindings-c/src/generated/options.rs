@@ -548,6 +548,26 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
     set!(options, options.given.put("maxBodyBytes", max_body_bytes))
 }
 
+/// Sets the POST requests a minute of one principal, or of one session where no tokens are
+/// verified; requests of neither count together. Further ones are refused with 429 and
+/// `Retry-After`. 0: no bound. Default 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_rate_limit(
+    options: *mut trunkline_http_options,
+    rate_limit: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("rateLimit", rate_limit))
+}
+
+/// Sets the requests that one of them may send at once before `rateLimit` holds. Default 20.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_rate_burst(
+    options: *mut trunkline_http_options,
+    rate_burst: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("rateBurst", rate_burst))
+}
+
 /// Listens on a Unix socket instead of an address.
 ///
 /// - `path`: The path of a Unix socket to listen on, in the place of host and port. A socket that

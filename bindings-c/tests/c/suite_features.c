@@ -173,6 +173,15 @@ static void changed_features(void) {
   gives(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "open://..%2Fetc"})), "/contents/0/text", "one");
   FAILS(TRUNKLINE_PROTOCOL, "not found",
         trunkline_client_request(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "files://..%2Fetc"})), NULL, &result, &error));
+  OK(trunkline_server_add(server, S("directory"), S(TRUNKLINE_JSON({"uri": "here://", "path": "."})), NULL, NULL, NULL, NULL, &error));
+  FAILS(TRUNKLINE_PROTOCOL, "not found",
+        trunkline_client_request(client, S("resources/read"), S(TRUNKLINE_JSON({"uri": "here://..%2Fetc"})), NULL, &result, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "path",
+        trunkline_server_add(server, S("directory"), S(TRUNKLINE_JSON({"uri": "x://", "path": "/nothing/there"})), NULL, NULL, NULL,
+                             NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "no prompt nope",
+        trunkline_server_add_completion(server, S(TRUNKLINE_JSON({"type": "ref/prompt", "name": "nope"})), S("x"), suggests, NULL, NULL,
+                                        &error));
   trunkline_client_free(client);
   OK(trunkline_server_add(server, S("visibility"), S("{}"), only_for, admin, NULL, &visible, &error));
   snprintf(entry, sizeof entry, "{\"visible\":%llu,\"tool\":{\"name\":\"secret\"}}", (unsigned long long)visible);

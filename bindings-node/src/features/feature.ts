@@ -18,12 +18,12 @@ export interface Callable {
 
 /** A feature to register. */
 export interface Feature {
-  kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "completion" | "provider" | "middleware" | "visibility" | "verifier";
+  kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "directory" | "completion" | "provider" | "middleware" | "visibility" | "verifier";
   /** The name in errors. Default: the kind. */
   name?: string;
   /** The rest of the message of `register`. */
   description: object;
-  /** Absent for a skill, whose files the core serves. */
+  /** Absent for a skill or a directory, whose files the core serves. */
   callable?: Callable;
   /** Decides who sees and calls the feature. */
   visible?: Callable | undefined;

@@ -1,4 +1,4 @@
-// Agent skills.
+// Agent skills, and folders of files.
 import { fileURLToPath } from "node:url";
 
 import { base64 } from "../content.js";
@@ -22,17 +22,31 @@ export interface SkillOptions {
   cacheScope?: CacheScope;
 }
 
+/** The options of a folder whose files are resources. */
+export interface DirectoryOptions {
+  /** Offer files and folders whose names begin with a dot, too. Default: false. */
+  hidden?: boolean | undefined;
+  /** The size of the largest file that is read, in bytes. Default: 4 MiB. */
+  maxFileBytes?: number | undefined;
+}
+
+export function directoryFeature(uri: string, path: string | URL, { hidden, maxFileBytes }: DirectoryOptions): Feature {
+  return { kind: "directory", description: { uri, path: folderOf(path), hidden, maxFileBytes } };
+}
+
 export function skillFeature(files: SkillFiles, { root, ttl, cacheScope }: SkillOptions): Feature {
   return { kind: "skill", description: { ...contentsOf(files), root, ttlMs: milliseconds(ttl, "ttl"), cacheScope } };
 }
 
 function contentsOf(files: SkillFiles): object {
-  if (typeof files === "string") return { folder: files };
-  if (files instanceof URL) {
-    if (files.protocol !== "file:") throw invalid(`a skill's folder must be a path or a file: URL, not ${files.href}`);
-    return { folder: fileURLToPath(files) };
-  }
+  if (typeof files === "string" || files instanceof URL) return { folder: folderOf(files) };
   return { files: Object.entries(files).map(([path, file]) => fileOf(path, file)) };
+}
+
+function folderOf(folder: string | URL): string {
+  if (typeof folder === "string") return folder;
+  if (folder.protocol !== "file:") throw invalid(`a folder must be a path or a file: URL, not ${folder.href}`);
+  return fileURLToPath(folder);
 }
 
 function fileOf(path: string, file: unknown): object {

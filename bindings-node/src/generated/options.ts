@@ -235,6 +235,14 @@ export interface HttpOptions {
    * besides. Default: 268,435,456 (256 MiB).
    */
   maxBodyBytes?: number;
+  /**
+   * POST requests a minute of one principal, or of one session where no tokens are verified;
+   * requests of neither count together. Further ones are refused with 429 and `Retry-After`. 0: no
+   * bound. Default: 0.
+   */
+  rateLimit?: number;
+  /** Requests that one of them may send at once before `rateLimit` holds. Default: 20. */
+  rateBurst?: number;
 }
 
 /** The times of {@link HttpOptions}. */

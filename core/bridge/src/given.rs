@@ -42,6 +42,7 @@ pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration
         "resourceTemplate" => Registration::ResourceTemplate(given.read(kind)?),
         "prompt" => Registration::Prompt(given.read(kind)?),
         "skill" => Registration::Skill(given.read(kind)?),
+        "directory" => Registration::Directory(given.read(kind)?),
         "completion" => Registration::Completion(given.read(kind)?),
         "provider" => Registration::Provider(given.read(kind)?),
         "middleware" => Registration::Middleware(given.read(kind)?),
@@ -49,7 +50,7 @@ pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration
         "verifier" => Registration::Verifier(given.read(kind)?),
         other => {
             return Err(BridgeError::invalid(format!(
-                "register: {other:?} is not a kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, provider, middleware, visibility and verifier"
+                "register: {other:?} is not a kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, directory, provider, middleware, visibility and verifier"
             )));
         }
     })

@@ -71,6 +71,14 @@ impl Runtime for Scoped<Arc<dyn Runtime>> {
         self.inner.spawn(Box::pin(Scoped { queue: Weak::clone(&self.queue), inner: task }));
     }
 
+    fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) {
+        let queue = Weak::clone(&self.queue);
+        self.inner.run_blocking(Box::new(move || {
+            let _scope = LogScope::begin(&queue);
+            work();
+        }));
+    }
+
     fn now(&self) -> Instant {
         self.inner.now()
     }

@@ -280,6 +280,24 @@ impl Described for SkillFile {
 }
 
 message! {
+    /// A folder whose files are resources, read when they are asked for: registered as `directory`.
+    /// The core answers everything, and reads nothing outside of the folder.
+    pub struct RegisterDirectory {
+        /// The server.
+        server: u64 = "server",
+        /// The beginning of the URIs; a file's path within the folder follows, after a `/`.
+        uri: String = "uri",
+        /// The path of the folder.
+        path: String = "path",
+        ;
+        /// Files and folders whose names begin with a dot are offered too.
+        hidden: bool = "hidden",
+        /// Size of the largest file that is read, in bytes; 4 MiB without it.
+        max_file_bytes: Option<u64> = "maxFileBytes",
+    }
+}
+
+message! {
     /// Suggestions for an argument: registered as `completion`. Its `Call` has the body
     /// `{"ref", "argument", "context"}`.
     pub struct RegisterCompletion {
@@ -364,6 +382,7 @@ pub enum Registration {
     ResourceTemplate(RegisterResourceTemplate),
     Prompt(RegisterPrompt),
     Skill(RegisterSkill),
+    Directory(RegisterDirectory),
     Completion(RegisterCompletion),
     Provider(RegisterProvider),
     Middleware(RegisterMiddleware),
@@ -805,6 +824,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     RegisterResourceTemplate::OBJECT,
     RegisterPrompt::OBJECT,
     RegisterSkill::OBJECT,
+    RegisterDirectory::OBJECT,
     RegisterCompletion::OBJECT,
     RegisterProvider::OBJECT,
     RegisterMiddleware::OBJECT,

@@ -17,8 +17,9 @@ use serde_json::Value;
 use std::sync::Arc;
 use trunkline::protocol::model::Implementation;
 use trunkline::server::{
-    CompletionDefinition, CompletionTarget, MiddlewareDefinition, PromptDefinition, ProviderDefinition, RegisterError,
-    ResourceDefinition, ResourceTemplateDefinition, Server, SkillDefinition, SkillFile, ToolDefinition,
+    CompletionDefinition, CompletionTarget, DirectoryDefinition, MiddlewareDefinition, PromptDefinition,
+    ProviderDefinition, RegisterError, ResourceDefinition, ResourceTemplateDefinition, Server, SkillDefinition,
+    SkillFile, ToolDefinition,
 };
 
 fn skill_file(given: message::SkillFile) -> Result<SkillFile, BridgeError> {
@@ -123,6 +124,13 @@ fn addition(given: Registration) -> Result<PendingAddition, BridgeError> {
             let entry = skill_entry(given)?;
             Box::new(move |server, _| server.add_skill(entry).map(|added| added.id()))
         }
+        Registration::Directory(given) => {
+            let mut entry = DirectoryDefinition::new(given.uri, given.path).hidden(given.hidden);
+            if let Some(bytes) = given.max_file_bytes {
+                entry = entry.max_file_bytes(bytes);
+            }
+            Box::new(move |server, _| server.add_directory(entry).map(|added| added.id()))
+        }
         Registration::Provider(given) => {
             let category = config::category(&given.of)?;
             Box::new(move |server, parts| {
@@ -164,6 +172,7 @@ pub(super) fn register(state: &Arc<PortState>, given: Registration) -> Result<u6
         Registration::ResourceTemplate(given) => (given.server, given.lane),
         Registration::Prompt(given) => (given.server, given.lane),
         Registration::Skill(given) => (given.server, given.lane),
+        Registration::Directory(given) => (given.server, Lane::default()),
         Registration::Completion(given) => (given.server, given.lane),
         Registration::Provider(given) => (given.server, given.lane),
         Registration::Middleware(given) => (given.server, given.lane),

@@ -1,10 +1,10 @@
 //! Building a server.
 
 use super::{
-    AsyncHandler, CallError, CompletionDefinition, CompletionTarget, Context, IntoCompletionResult, IntoDefinition,
-    IntoPromptResult, IntoResourceResult, IntoToolResult, MiddlewareDefinition, Next, Prompt, PromptDefinition,
-    Provider, ProviderDefinition, RegisterError, Resource, ResourceDefinition, ResourceTemplate,
-    ResourceTemplateDefinition, Server, ServerOptions, Tool, ToolDefinition, typed,
+    AsyncHandler, CallError, CompletionDefinition, CompletionTarget, Context, DirectoryDefinition,
+    IntoCompletionResult, IntoDefinition, IntoPromptResult, IntoResourceResult, IntoToolResult, MiddlewareDefinition,
+    Next, Prompt, PromptDefinition, Provider, ProviderDefinition, RegisterError, Resource, ResourceDefinition,
+    ResourceTemplate, ResourceTemplateDefinition, Server, ServerOptions, Tool, ToolDefinition, typed,
 };
 use crate::protocol::model::Implementation;
 use std::future::Future;
@@ -144,15 +144,25 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_prompt(entry).map(drop))
     }
 
-    /// Completes an argument of a prompt, or a variable of a resource template. The handler takes
+    /// Completes an argument of a prompt, or a variable of a resource template that was added
+    /// before. The handler takes
     /// [`crate::protocol::model::CompleteParams`] and gives texts, best first; see
     /// [`IntoCompletionResult`].
     ///
     /// ```
-    /// use trunkline::{Server, protocol::model::CompleteParams, server::CompletionTarget};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use trunkline::{Params, Server, protocol::model::CompleteParams, server::CompletionTarget};
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Trip {
+    ///     city: String,
+    /// }
     ///
     /// let server = Server::builder("weather", "1.0.0")
-    ///     .prompt("packing", "What to pack for a city.", async || "Pack an umbrella.")
+    ///     .prompt("packing", "What to pack for a city.", async |Params(trip): Params<Trip>| {
+    ///         format!("Pack an umbrella for {}.", trip.city)
+    ///     })
     ///     .completion(CompletionTarget::Prompt("packing".into()), "city", async |asked: CompleteParams| {
     ///         let known = ["Oslo", "Osaka", "Rome"].into_iter();
     ///         known.filter(|city| city.starts_with(&asked.argument.value)).collect::<Vec<_>>()
@@ -181,6 +191,16 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds a provider in its core form.
     pub fn add_provider(self, entry: ProviderDefinition) -> Self {
         self.adding(|server| server.add_provider(entry).map(drop))
+    }
+
+    /// Offers the files of a folder as resources; see [`DirectoryDefinition`].
+    pub fn directory(self, uri: impl Into<String>, path: impl Into<std::path::PathBuf>) -> Self {
+        self.add_directory(DirectoryDefinition::new(uri, path))
+    }
+
+    /// Offers the files of a folder as resources, with everything that can be said of it.
+    pub fn add_directory(self, entry: DirectoryDefinition) -> Self {
+        self.adding(|server| server.add_directory(entry).map(drop))
     }
 
     /// Wraps all requests in an async function, inside the middleware that was added before; see

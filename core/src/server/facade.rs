@@ -1,6 +1,7 @@
 //! A server: its features, its conversations and its tasks.
 
 use super::{
+    directory::DirectoryDefinition,
     feature_handle::FeatureHandle,
     methods,
     options::ServerOptions,
@@ -125,7 +126,8 @@ impl Server {
     /// template.
     ///
     /// # Errors
-    /// If that argument has a completion already.
+    /// If that argument has a completion already, or there is no such prompt or template with that
+    /// argument, and no provider that may have it.
     pub fn add_completion(
         &self,
         entry: CompletionDefinition,
@@ -199,6 +201,18 @@ impl Server {
     pub fn add_skill(&self, entry: SkillDefinition) -> Result<FeatureHandle<SkillDefinition>, RegisterError> {
         let skill = entry.compile()?;
         self.add(Addition::Skill(Arc::new(skill)))
+    }
+
+    /// Registers a folder, whose files are resources.
+    ///
+    /// # Errors
+    /// If the URI is malformed, or the path is not that of a folder.
+    pub fn add_directory(
+        &self,
+        entry: DirectoryDefinition,
+    ) -> Result<FeatureHandle<DirectoryDefinition>, RegisterError> {
+        let provider = entry.compile()?;
+        self.add(Addition::Provider(provider))
     }
 
     /// The tool of that name, whether or not it is enabled.

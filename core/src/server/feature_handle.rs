@@ -151,7 +151,8 @@ mod tests {
         Prompt, Resource, ResourceTemplate, Tool,
         protocol::Revision,
         server::{
-            Category, OnDuplicate, ResourceTemplateDefinition, Server, ServerOptions,
+            Call, Category, CompletionDefinition, CompletionTarget, OnDuplicate, PromptDefinition, ProviderDefinition,
+            ResourceTemplateDefinition, Server, ServerOptions,
             tests::{Peer, server, text_of},
         },
     };
@@ -268,6 +269,34 @@ mod tests {
         handle.remove();
         go_on.notify_one();
         assert_eq!(text_of(&peer.answer(call).await), "the old one");
+    }
+
+    #[test]
+    fn cmp_03_completions_are_of_what_exists() {
+        let add = |server: &Server, target: CompletionTarget, argument: &str| {
+            let entry = CompletionDefinition::new(target, argument, drop::<Call>);
+            server.add_completion(entry).map(drop).map_err(|error| error.to_string())
+        };
+        let prompt = json!({"name": "plan", "arguments": [{"name": "city"}, {"name": "country"}]});
+        let server = server()
+            .add_prompt(PromptDefinition::new(prompt, drop::<Call>))
+            .add_resource_template(ResourceTemplate::new("x://{v}", "t", async || "t"))
+            .build();
+        let plan = || CompletionTarget::Prompt("plan".into());
+        assert_eq!(add(&server, plan(), "city"), Ok(()));
+        assert_eq!(add(&server, CompletionTarget::Resource("x://{v}".into()), "v"), Ok(()));
+        for (target, argument, says) in [
+            (plan(), "gnre", "the prompt plan has no argument gnre; it has city, country"),
+            (plan(), "city", "already registered"),
+            (CompletionTarget::Prompt("nope".into()), "x", "there is no prompt nope"),
+            (CompletionTarget::Resource("y://{v}".into()), "v", "there is no resource template y://{v}"),
+            (CompletionTarget::Resource("x://{v}".into()), "w", "has no argument w; it has v"),
+        ] {
+            let error = add(&server, target, argument).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+        server.add_provider(ProviderDefinition::new(Category::Prompts, drop::<Call>)).unwrap();
+        assert_eq!(add(&server, CompletionTarget::Prompt("provided".into()), "x"), Ok(()), "a provider may have it");
     }
 
     #[tokio::test(start_paused = true)]

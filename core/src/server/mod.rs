@@ -1,9 +1,11 @@
 //! Servers: builder, registry, handlers and their context.
 
 mod builder;
+mod directory;
 mod facade;
 mod feature_handle;
 mod handlers;
+mod media_type;
 mod methods;
 mod options;
 mod registry;
@@ -18,6 +20,7 @@ mod tests;
 
 pub use crate::engine::RequestInfo;
 pub use builder::ServerBuilder;
+pub use directory::DirectoryDefinition;
 pub use facade::Server;
 pub use feature_handle::FeatureHandle;
 pub use handlers::{

@@ -32,6 +32,10 @@ impl Runtime for TestRuntime {
         tokio::spawn(task);
     }
 
+    fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) {
+        drop(tokio::task::spawn_blocking(work));
+    }
+
     fn now(&self) -> Instant {
         tokio::time::Instant::now().into_std()
     }

@@ -38,6 +38,10 @@ impl Runtime for TokioRuntime {
         self.handle.spawn(task);
     }
 
+    fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) {
+        drop(self.handle.spawn_blocking(work));
+    }
+
     fn now(&self) -> Instant {
         Instant::now()
     }

@@ -316,6 +316,41 @@ async fn aus_09_handlers_know_the_sender_and_not_the_token() {
     assert_eq!(auth_of(open.call("who", &[]).await).await, Value::Null);
 }
 
+// ---- the rate limit ----
+
+/// A greedy caller is told when to come back, and a bystander does not notice.
+#[tokio::test]
+async fn tool_22_and_cmp_04_the_rate_of_one_principal_is_bounded() {
+    let issuer = Issuer::start().await;
+    let authorization = Authorization::jwt(issuer.authorization(), JwtOptions::default()).unwrap();
+    let options = HttpOptions::default().with_auth(authorization).with_rate_limit(1).with_rate_burst(5);
+    let fixture = Fixture::with(options).await;
+    let (greedy, bystander) = (bearer(&issuer.token(json!({}))), bearer(&issuer.token(json!({"sub": "bob"}))));
+    let mut statuses = Vec::new();
+    for _ in 0..8 {
+        let response = fixture.call("who", &[("authorization", &greedy)]).await;
+        if response.status() == StatusCode::TOO_MANY_REQUESTS {
+            let after: u64 = response.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+            assert!((1..=60).contains(&after), "{after}");
+            let body: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
+            assert_eq!(body["error"]["data"]["reason"], "busy");
+            statuses.push(429);
+        } else {
+            statuses.push(response.status().as_u16());
+        }
+    }
+    assert_eq!(statuses, [200, 200, 200, 200, 200, 429, 429, 429]);
+    for _ in 0..5 {
+        assert_eq!(fixture.call("who", &[("authorization", &bystander)]).await.status(), 200);
+    }
+    // Sessions of one principal share its bucket, and a session without one has its own.
+    let open = Fixture::with(HttpOptions::default().with_rate_limit(1).with_rate_burst(3)).await;
+    for _ in 0..3 {
+        assert_eq!(open.call("who", &[("mcp-session-id", "made-up")]).await.status(), 200);
+    }
+    assert_eq!(open.call("who", &[("mcp-session-id", "another")]).await.status(), 429, "made-up ids help nobody");
+}
+
 // ---- scopes ----
 
 #[tokio::test]

@@ -85,6 +85,8 @@ HTTP_OPTIONS: Final = {
     "write_timeout": "writeTimeoutMs",
     "max_requests": "maxRequests",
     "max_body_bytes": "maxBodyBytes",
+    "rate_limit": "rateLimit",
+    "rate_burst": "rateBurst",
 }
 
 OAUTH: Final = {
@@ -128,6 +130,8 @@ MOUNT_OPTIONS: Final = {
     "write_timeout": "writeTimeoutMs",
     "max_requests": "maxRequests",
     "max_body_bytes": "maxBodyBytes",
+    "rate_limit": "rateLimit",
+    "rate_burst": "rateBurst",
 }
 
 SERVER_OPTIONS: Final = {

@@ -355,6 +355,15 @@ class HttpOptions(TypedDict, total=False):
     MiB.
     """
 
+    rate_limit: int | None
+    """POST requests a minute of one principal, or of one session where no tokens are verified; requests of
+    neither count together. Further ones are refused with 429 and `Retry-After`. 0: no bound. Default:
+    0.
+    """
+
+    rate_burst: int | None
+    """Requests that one of them may send at once before `rateLimit` holds. Default: 20."""
+
 
 class OAuth(TypedDict, total=False):
     """Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server is asked
@@ -525,6 +534,14 @@ class MountOptions(TypedDict, total=False):
     are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second. Inside a web framework,
     bodies that wait for their access token to be verified have a quarter of it besides.
     """
+
+    rate_limit: int | None
+    """POST requests a minute of one principal, or of one session where no tokens are verified; requests of
+    neither count together. Further ones are refused with 429 and `Retry-After`. 0: no bound.
+    """
+
+    rate_burst: int | None
+    """Requests that one of them may send at once before `rateLimit` holds."""
 
 
 class ServerOptions(TypedDict, total=False):

@@ -110,8 +110,11 @@ class Registry:
             if self._things.pop((kind, key), None) is None:
                 raise InvalidArgumentError(f"the server has no {what}")
             self._disabled.discard((kind, key))
+            handle = self._handles.pop((kind, key), None)
+            if handle is None:
+                return  # a completion of what was removed
             try:
-                port.unregister(self._handles.pop((kind, key)))
+                port.unregister(handle)
             except _native.NativeError as error:
                 reraise(error)
 
@@ -245,7 +248,12 @@ class Registry:
                 self._background = None  # if there was one, its thread is in the parent process
                 self._handles.clear()
                 for key, handler in self._things.items():
-                    self._register(port, key, handler)
+                    try:
+                        self._register(port, key, handler)
+                    except InvalidArgumentError:
+                        if handler.kind != "completion":
+                            raise
+                        continue  # what it completes was removed since
                     if key in self._disabled:
                         port.native.notify(self._handles[key], {"enabled": False})
                 self._port = port

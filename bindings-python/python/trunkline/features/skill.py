@@ -1,4 +1,4 @@
-"""Agent skills."""
+"""Agent skills, and folders of files: the core answers for them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ class SkillHandler(Handler):
 
     def __init__(self, key: Hashable, registration: dict[str, Any]) -> None:
         super().__init__(key, registration, in_thread=False)
+
+
+class DirectoryHandler(SkillHandler):
+    """Stands for a folder in the same way."""
+
+    __slots__ = ()
+
+    kind = "directory"
 
 
 class Skill:
@@ -72,6 +80,35 @@ class Skills(Registry):
         self._add(SkillHandler(skill, {**_contents(files), **hints}), "this skill")
         return skill
 
+    def add_directory(
+        self, uri: str, path: str | os.PathLike[str], *, hidden: bool = False, max_file_bytes: int | None = None
+    ) -> None:
+        """Adds a folder whose files are resources, read when they are asked for: text as text, the rest as blobs.
+
+        Nothing outside of the folder can be read: no `..`, no absolute path, no link that leads out.
+
+        Args:
+            uri: the beginning of their URIs, such as `docs://`; the path within the folder follows, after a `/`.
+            path: the folder.
+            hidden: whether files and folders whose names begin with a dot are offered too.
+            max_file_bytes: the size of the largest file that is read (default: 4 MiB).
+
+        Raises:
+            InvalidArgumentError: if the URI is malformed or taken by a folder, or the path is not that of a folder.
+        """
+        registration = camel_case(uri=uri, path=_absolute(path), hidden=hidden, max_file_bytes=max_file_bytes)
+        handler = DirectoryHandler(uri, registration)
+        del handler.registration["lane"]
+        self._add(handler, f"a directory at {uri!r}")
+
+    def remove_directory(self, uri: str) -> None:
+        """Takes a folder away.
+
+        Raises:
+            InvalidArgumentError: if there is none at this URI.
+        """
+        self._remove("directory", uri, f"directory at {uri!r}")
+
     def remove_skill(self, skill: Skill) -> None:
         """Takes a skill away.
 
@@ -83,15 +120,19 @@ class Skills(Registry):
 
 def _contents(files: str | os.PathLike[str] | Mapping[str, str | bytes]) -> dict[str, Any]:
     if isinstance(files, (str, os.PathLike)):
-        from pathlib import Path
-
-        # The skill may be registered again later, when the working directory is another.
-        return {"folder": str(Path(files).absolute())}
+        return {"folder": _absolute(files)}
     if not isinstance(files, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidArgumentError(
             f"a skill is a folder or a mapping of paths to files, not {type(files).__qualname__}"
         )
     return {"files": [_file(path, file) for path, file in files.items()]}
+
+
+def _absolute(folder: str | os.PathLike[str]) -> str:
+    """The folder may be registered again later, when the working directory is another."""
+    from pathlib import Path
+
+    return str(Path(folder).absolute())
 
 
 def _file(path: Any, file: Any) -> dict[str, Any]:

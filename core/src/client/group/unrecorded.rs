@@ -18,6 +18,10 @@ impl Runtime for Unrecorded {
         self.0.spawn(task);
     }
 
+    fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) {
+        self.0.run_blocking(work);
+    }
+
     fn now(&self) -> Instant {
         self.0.now()
     }

@@ -274,6 +274,11 @@ impl CallInfo {
         self.backend.log_level()
     }
 
+    /// The items of one page of a list.
+    pub(in crate::server) fn page_size(&self) -> usize {
+        self.backend.options().page_size.max(1)
+    }
+
     pub(crate) fn cancelled(&self) -> Cancelled {
         self.backend.cancelled()
     }

@@ -4,6 +4,7 @@ use super::{
     access::{Access, access_setters},
     error::RegisterError,
     list::{Descriptor, Listed},
+    members::warn_of_unknown,
 };
 use crate::{
     protocol::{
@@ -48,6 +49,7 @@ impl PromptDefinition {
         };
         let prompt = Prompt::deserialize(&descriptor)
             .map_err(|error| RegisterError(format!("Prompt {name}: the descriptor: {error}")))?;
+        warn_of_unknown::<Prompt>("prompt", &name, &descriptor);
         let arguments = prompt.arguments.unwrap_or_default();
         for (position, argument) in arguments.iter().enumerate() {
             if arguments[..position].iter().any(|other| other.name == argument.name) {
@@ -94,6 +96,10 @@ impl RegisteredPrompt {
             }
         }
         None
+    }
+
+    pub(in crate::server) fn argument_names(&self) -> Vec<&str> {
+        self.arguments.iter().map(|argument| argument.name.as_str()).collect()
     }
 
     pub(in crate::server) fn has_argument(&self, name: &str) -> bool {

@@ -98,6 +98,7 @@ impl Snapshot {
                 ListSet::RESOURCES
             }
             Addition::Completion(entry) => {
+                self.check_completion(&entry)?;
                 let key = entry.key();
                 if self.completions.contains_key(&key) && on_duplicate == OnDuplicate::Error {
                     return Err(entry.taken());
@@ -130,6 +131,36 @@ impl Snapshot {
         };
         next.offered = self.offered.with(changed);
         Ok((next, changed))
+    }
+
+    /// CMP-03: refuses a completion of something that nobody could ask for.
+    fn check_completion(&self, entry: &CompletionDefinition) -> Result<(), RegisterError> {
+        let (noun, key) = (entry.reference.noun(), entry.reference.key());
+        let (arguments, category) = match &entry.reference {
+            CompletionTarget::Prompt(name) => {
+                let prompt = self.prompts.id(name).and_then(|id| self.prompts.registered(id));
+                (prompt.map(|prompt| prompt.argument_names()), Category::Prompts)
+            }
+            CompletionTarget::Resource(uri) => {
+                let template = self.templates.id(uri).and_then(|id| self.templates.registered(id));
+                (template.map(|template| template.template.variables()), Category::ResourceTemplates)
+            }
+        };
+        let Some(arguments) = arguments else {
+            // A provider may have it.
+            if self.providers(category).next().is_some() {
+                return Ok(());
+            }
+            return Err(RegisterError(format!(
+                "Completion: there is no {noun} {key}; it is registered before the completions of its arguments"
+            )));
+        };
+        if arguments.contains(&entry.argument.as_str()) {
+            return Ok(());
+        }
+        let known =
+            if arguments.is_empty() { "it has none".into() } else { format!("it has {}", arguments.join(", ")) };
+        Err(RegisterError(format!("Completion: the {noun} {key} has no argument {}; {known}", entry.argument)))
     }
 
     /// The registry with another feature of the same kind in the place of a registered one. `None`:

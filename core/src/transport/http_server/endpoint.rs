@@ -6,6 +6,7 @@ use super::{
     gate::Permit,
     history::History,
     post::{self, busy},
+    rate,
     reply::{self, empty, method_not_allowed},
     session::HttpSession,
     state::EndpointState,
@@ -33,6 +34,14 @@ use std::{sync::Arc, time::Duration};
 
 /// A body up to this size has so few values that nobody counts them.
 const FEW_VALUES: usize = 4 << 10;
+
+/// The requests of a batch beside the first.
+pub(super) fn further(frame: &Frame) -> usize {
+    match frame {
+        Frame::Single(_) => 0,
+        Frame::Batch(elements) => elements.len().saturating_sub(1),
+    }
+}
 
 /// A message on its way to a conversation.
 struct PostedMessage<'a> {
@@ -74,12 +83,15 @@ impl EndpointState {
         }
         let version = mirror::version(headers);
         let version = version.as_deref();
+        let session = self.named_session(headers, caller).filter(|_| !classify::has_modern_version(version));
+        let session = session.transpose()?.and(session_id(headers));
+        self.check_rate(caller, session, 1)?;
         let mut permit = self.gate.permit(caller.principal());
-        match self.named_session(headers, caller).filter(|_| !classify::has_modern_version(version)) {
-            Some(session) => drop(session?),
-            None => permit.take_place().map_err(busy)?,
+        if session.is_none() {
+            permit.take_place().map_err(busy)?;
         }
         let frame = self.read(body, &mut permit).await?;
+        self.check_rate(caller, session, further(&frame))?;
         let posted = classify::classify(&frame, version)?;
         let post = PostedMessage { headers, caller, accepts, frame, permit, lifetime: None };
         match posted {
@@ -87,6 +99,13 @@ impl EndpointState {
             Posted::Modern { streams } => self.modern(streams, post).await,
             Posted::Handshake | Posted::Legacy | Posted::Batch => self.legacy(posted, version, post).await,
         }
+    }
+
+    /// Counts requests for the rate limit: of the principal, or else of the session, which exists.
+    pub(super) fn check_rate(&self, caller: &Caller, session: Option<&str>, requests: usize) -> Result<(), Rejection> {
+        let Some(rate) = self.rate.as_ref().filter(|_| requests > 0) else { return Ok(()) };
+        let caller = caller.principal().or(session).unwrap_or_default();
+        rate.take(caller, requests, self.runtime.now()).map_err(rate::too_many)
     }
 
     pub(super) async fn read<B: Body>(&self, body: B, permit: &mut Permit) -> Result<Frame, Rejection> {

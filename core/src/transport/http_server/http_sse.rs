@@ -5,7 +5,7 @@
 use super::{
     authorization::Caller,
     body::{Events, HttpBody},
-    endpoint::{check_accepts_events, check_type},
+    endpoint::{check_accepts_events, check_type, further},
     reply::{self, empty, not_allowed},
     session::HttpSession,
     state::EndpointState,
@@ -67,8 +67,10 @@ impl EndpointState {
         check_type(&parts.headers)?;
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
         let session = self.sse_sessions.touch(&self.runtime, id, caller.principal()).ok_or_else(unknown_session)?;
+        self.check_rate(caller, Some(id), 1)?;
         let mut permit = self.gate.permit(caller.principal());
         let frame = self.read(body, &mut permit).await?;
+        self.check_rate(caller, Some(id), further(&frame))?;
         if matches!(
             classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,
             Posted::Modern { .. } | Posted::ModernNotification

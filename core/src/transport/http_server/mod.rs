@@ -18,6 +18,7 @@ pub(crate) mod mounted;
 mod options;
 mod post;
 mod queue;
+mod rate;
 mod replay_room;
 mod reply;
 mod service;

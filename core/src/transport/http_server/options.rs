@@ -88,6 +88,12 @@ trunkline_proto::options! {
         /// second. Inside a web framework, bodies that wait for their access token to be verified
         /// have a quarter of it besides.
         max_body_bytes: usize => "maxBodyBytes" as Bytes = 256 << 20,
+        /// POST requests a minute of one principal, or of one session where no tokens are verified;
+        /// requests of neither count together. Further ones are refused with 429 and
+        /// `Retry-After`. 0: no bound.
+        rate_limit: u32 => "rateLimit" = 0,
+        /// Requests that one of them may send at once before `rateLimit` holds.
+        rate_burst: u32 => "rateBurst" = 20,
         /// Which access tokens requests need.
         @into auth: Option<Authorization> = None,
     }

@@ -4,6 +4,7 @@ use super::{
     super::closing::Closing,
     authorization::AccessControl,
     gate::Gate,
+    rate::RateLimit,
     replay_room::ReplayRoom,
     session::{SessionEnd, SessionTable},
 };
@@ -38,6 +39,7 @@ pub(super) struct EndpointState {
     pub(super) origin: u64,
     /// The gate of requests without a session.
     pub(super) gate: Arc<Gate>,
+    pub(super) rate: Option<RateLimit>,
     pub(super) closing: AtomicBool,
     /// The end that the holder of a service asked for.
     pub(super) end: Closing,

@@ -1,6 +1,9 @@
 //! The files of a skill.
 
-use crate::{server::result::CacheHints, skills::digest::digest};
+use crate::{
+    server::{media_type::media_type, result::CacheHints},
+    skills::digest::digest,
+};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -106,32 +109,6 @@ impl StoredFile {
     /// The row in the list of a folder: a Resource.
     pub(in crate::server) fn resource(&self) -> Value {
         json!({"uri": self.uri, "name": self.name, "mimeType": self.mime_type, "size": self.size})
-    }
-}
-
-/// The media type of a file by the end of its name.
-fn media_type(path: &str, is_text: bool) -> &'static str {
-    let end = path.rsplit(['.', '/']).next().unwrap_or_default().to_ascii_lowercase();
-    match end.as_str() {
-        "md" | "markdown" => "text/markdown",
-        "html" | "htm" => "text/html",
-        "css" => "text/css",
-        "csv" => "text/csv",
-        "js" | "mjs" => "text/javascript",
-        "json" => "application/json",
-        "yaml" | "yml" => "application/yaml",
-        "toml" => "application/toml",
-        "xml" => "application/xml",
-        "py" => "text/x-python",
-        "sh" => "application/x-sh",
-        "pdf" => "application/pdf",
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "webp" => "image/webp",
-        "svg" => "image/svg+xml",
-        _ if is_text => "text/plain",
-        _ => "application/octet-stream",
     }
 }
 

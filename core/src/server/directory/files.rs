@@ -1,0 +1,179 @@
+//! The files of a folder, and nothing else.
+
+use crate::server::media_type::media_type;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde_json::{Value, json};
+use std::{
+    cmp::Ordering,
+    fs::{self, File},
+    io::{self, Read},
+    path::{Component, Path, PathBuf},
+};
+
+/// Folders within folders that are listed. There may be more, which are only read.
+const MAX_DEPTH: usize = 32;
+/// Entries of one folder that are listed.
+const MAX_ENTRIES: usize = 100_000;
+/// Characters of a path segment besides letters and digits (RFC 3986, section 3.3).
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A folder whose files are offered.
+pub(super) struct Folder {
+    /// Without links in it.
+    root: PathBuf,
+    hidden: bool,
+    max_file_bytes: u64,
+}
+
+/// A file that a list shows.
+pub(super) struct FolderFile {
+    /// The names of its folders and its own.
+    path: Vec<String>,
+    size: u64,
+}
+
+/// The reason why a file is not read.
+pub(super) enum Unreadable {
+    /// There is no such file, or it is not offered.
+    NotThere,
+    /// It has more bytes than these.
+    TooLarge(u64),
+    Failed(io::Error),
+}
+
+/// The contents of a file.
+pub(super) struct FileContents {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// The names in a path of a URI; `None`: it has some that no file can have.
+pub(super) fn decoded(path: &str) -> Option<Vec<String>> {
+    path.split('/').map(|segment| percent_decode_str(segment).decode_utf8().ok().map(Into::into)).collect()
+}
+
+impl Folder {
+    pub(super) fn open(path: &Path, hidden: bool, max_file_bytes: u64) -> io::Result<Self> {
+        let root = path.canonicalize()?;
+        if !root.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { root, hidden, max_file_bytes })
+    }
+
+    /// Reads a file. Links are followed where they stay in the folder.
+    pub(super) fn read(&self, path: &[String]) -> Result<FileContents, Unreadable> {
+        if path.is_empty() || !path.iter().all(|name| self.is_offered(name)) {
+            return Err(Unreadable::NotThere);
+        }
+        let asked = path.iter().fold(self.root.clone(), |folder, name| folder.join(name));
+        let found = self.inside(&asked).ok_or(Unreadable::NotThere)?;
+        let mut bytes = Vec::new();
+        let file = File::open(&found).map_err(unreadable)?;
+        if !file.metadata().map_err(unreadable)?.is_file() {
+            return Err(Unreadable::NotThere);
+        }
+        // It may grow while it is read.
+        file.take(self.max_file_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() as u64 > self.max_file_bytes {
+            return Err(Unreadable::TooLarge(self.max_file_bytes));
+        }
+        Ok(FileContents { name: path.last().cloned().unwrap_or_default(), bytes })
+    }
+
+    /// The regular file that a path leads to, if it lies in this folder and none of its names are
+    /// hidden. A pipe or a device is not opened at all.
+    fn inside(&self, path: &Path) -> Option<PathBuf> {
+        let found = path.canonicalize().ok()?;
+        let within = found.strip_prefix(&self.root).ok()?;
+        let is_offered = |part: Component<'_>| match part {
+            Component::Normal(name) => name.to_str().is_some_and(|name| self.is_offered(name)),
+            _ => false,
+        };
+        (within.components().all(is_offered) && fs::metadata(&found).ok()?.is_file()).then_some(found)
+    }
+
+    /// Returns whether a file or folder of that name may be there: one name, and no path.
+    fn is_offered(&self, name: &str) -> bool {
+        let is_name = !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0']);
+        // On Windows `C:x` is a path, and `x:y` a stream of a file.
+        let is_name = is_name && !(cfg!(windows) && name.contains(':'));
+        is_name && (self.hidden || !name.starts_with('.'))
+    }
+
+    /// The first files after a path, in the order of their names; the files of a folder stand where
+    /// its name does.
+    pub(super) fn files_after(&self, after: &[String], most: usize) -> Vec<FolderFile> {
+        let mut found = Vec::new();
+        self.walk(&self.root, &mut Vec::new(), after, most, &mut found);
+        found
+    }
+
+    fn walk(&self, folder: &Path, names: &mut Vec<String>, after: &[String], most: usize, found: &mut Vec<FolderFile>) {
+        // One that cannot be read has nothing to offer.
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let name_of = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+        let mut entries: Vec<String> =
+            entries.filter_map(name_of).filter(|name| self.is_offered(name)).take(MAX_ENTRIES).collect();
+        entries.sort_unstable();
+        for name in entries {
+            if found.len() >= most {
+                return;
+            }
+            let order = after.first().map_or(Ordering::Greater, |first| name.cmp(first));
+            let path = folder.join(&name);
+            // Links to folders are not followed: they may lead back.
+            let Ok(kind) = fs::symlink_metadata(&path) else { continue };
+            if kind.is_dir() {
+                if order != Ordering::Less && names.len() < MAX_DEPTH {
+                    let after = if order == Ordering::Equal { &after[1..] } else { &[] };
+                    names.push(name);
+                    self.walk(&path, names, after, most, found);
+                    names.pop();
+                }
+            } else if order == Ordering::Greater
+                && let Some(size) = self.inside(&path).and_then(|file| Some(fs::metadata(file).ok()?.len()))
+            {
+                let path = names.iter().cloned().chain([name]).collect();
+                found.push(FolderFile { path, size });
+            }
+        }
+    }
+}
+
+fn unreadable(error: io::Error) -> Unreadable {
+    match error.kind() {
+        io::ErrorKind::NotFound => Unreadable::NotThere,
+        _ => Unreadable::Failed(error),
+    }
+}
+
+impl FolderFile {
+    /// Its path as a part of its URI.
+    pub(super) fn encoded_path(&self) -> String {
+        let names: Vec<_> = self.path.iter().map(|name| utf8_percent_encode(name, SEGMENT).to_string()).collect();
+        names.join("/")
+    }
+
+    /// A Resource.
+    pub(super) fn descriptor(&self, base: &str) -> Value {
+        let name = self.path.join("/");
+        let uri = format!("{base}{}", self.encoded_path());
+        // Text or not is only known when it is read.
+        json!({"uri": uri, "name": name, "mimeType": media_type(&name, false), "size": self.size})
+    }
+}
+
+impl FileContents {
+    /// ResourceContents.
+    pub(super) fn to_json(&self, uri: &str) -> Value {
+        let text = std::str::from_utf8(&self.bytes).ok().filter(|text| !text.contains('\0'));
+        let mut contents = json!({"uri": uri, "mimeType": media_type(&self.name, text.is_some())});
+        match text {
+            Some(text) => contents["text"] = text.into(),
+            None => contents["blob"] = STANDARD.encode(&self.bytes).into(),
+        }
+        contents
+    }
+}

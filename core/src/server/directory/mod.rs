@@ -1,0 +1,136 @@
+//! Folders whose files are resources: listed page by page, and read when they are asked for.
+
+mod files;
+
+use super::{
+    handlers::{Call, Handler, Outcome},
+    registry::{Category, ProviderDefinition, RegisterError},
+};
+use crate::protocol::{RawJson, uri};
+use files::{Folder, Unreadable};
+use serde::Deserialize;
+use serde_json::json;
+use std::{path::PathBuf, sync::Arc};
+
+/// The most bytes of a file that is read, unless the definition says otherwise.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// A folder to register: its files are resources, those in the folders below it too. A resource is
+/// read when it is asked for, so that changes are seen; text is text, and everything else a blob.
+///
+/// Nothing outside of the folder can be read: no `..`, no absolute path, no link that leads out.
+/// Only regular files are there. Hidden files and folders, whose names begin with a dot, are not,
+/// unless [`Self::hidden`] says so.
+///
+/// ```
+/// use trunkline::{Server, server::DirectoryDefinition};
+///
+/// let docs = DirectoryDefinition::new("docs://", ".").max_file_bytes(1 << 20);
+/// let server = Server::builder("docs", "1.0.0").add_directory(docs).build();
+/// ```
+#[must_use = "a directory does nothing until it is added to a server"]
+pub struct DirectoryDefinition {
+    uri: String,
+    path: PathBuf,
+    hidden: bool,
+    max_file_bytes: u64,
+}
+
+impl DirectoryDefinition {
+    /// The files of the folder at `path`. The URI of each is `uri`, a `/` unless it ends with one,
+    /// and the path within the folder.
+    pub fn new(uri: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        Self { uri: uri.into(), path: path.into(), hidden: false, max_file_bytes: MAX_FILE_BYTES }
+    }
+
+    /// Offers hidden files too.
+    pub fn hidden(mut self, hidden: bool) -> Self {
+        self.hidden = hidden;
+        self
+    }
+
+    /// The most bytes of a file that is read; larger ones are listed, and reading one is an error.
+    /// 4 MiB by default.
+    pub fn max_file_bytes(mut self, bytes: u64) -> Self {
+        self.max_file_bytes = bytes;
+        self
+    }
+
+    pub(super) fn compile(self) -> Result<ProviderDefinition, RegisterError> {
+        let Self { mut uri, path, hidden, max_file_bytes } = self;
+        uri::check(&uri).map_err(|problem| RegisterError(format!("Directory {uri}: uri: {problem}")))?;
+        if !uri.ends_with('/') {
+            uri.push('/');
+        }
+        let folder = Folder::open(&path, hidden, max_file_bytes)
+            .map_err(|error| RegisterError(format!("Directory {uri}: path: {}: {error}", path.display())))?;
+        Ok(ProviderDefinition::new(Category::Resources, DirectoryHandler { uri, folder: Arc::new(folder) }))
+    }
+}
+
+struct DirectoryHandler {
+    uri: String,
+    folder: Arc<Folder>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum DirectoryRequest {
+    List { cursor: Option<String> },
+    Get { uri: String },
+}
+
+impl Handler for DirectoryHandler {
+    fn call(&self, call: Call) {
+        let (uri, folder) = (self.uri.clone(), Arc::clone(&self.folder));
+        let info = call.info().clone();
+        let page_size = info.page_size();
+        info.runtime().run_blocking(Box::new(move || {
+            let outcome = match call.input().parse::<DirectoryRequest>() {
+                Ok(DirectoryRequest::List { cursor }) => list(&folder, &uri, cursor.as_deref(), page_size),
+                Ok(DirectoryRequest::Get { uri: asked }) => read(&folder, &uri, &asked),
+                Err(error) => Outcome::InvalidArguments(error.to_string()),
+            };
+            call.complete(outcome);
+        }));
+    }
+}
+
+/// A page of resources. The cursor is the path of the last file of the page before.
+fn list(folder: &Folder, base: &str, cursor: Option<&str>, size: usize) -> Outcome {
+    let after = match cursor.map(files::decoded) {
+        Some(None) => return Outcome::Protocol(crate::protocol::RpcError::invalid_cursor()),
+        Some(Some(path)) => path,
+        None => Vec::new(),
+    };
+    let mut found = folder.files_after(&after, size.saturating_add(1));
+    let more = found.len() > size;
+    found.truncate(size);
+    let mut page = json!({"items": found.iter().map(|file| file.descriptor(base)).collect::<Vec<_>>()});
+    if let Some(last) = found.last().filter(|_| more) {
+        page["nextCursor"] = last.encoded_path().into();
+    }
+    outcome(&page, Outcome::Value)
+}
+
+fn read(folder: &Folder, base: &str, uri: &str) -> Outcome {
+    let Some(path) = uri.strip_prefix(base).and_then(files::decoded) else { return Outcome::NotFound };
+    match folder.read(&path) {
+        Ok(contents) => outcome(&contents.to_json(uri), Outcome::Content),
+        Err(Unreadable::NotThere) => Outcome::NotFound,
+        Err(Unreadable::TooLarge(most)) => Outcome::Protocol(
+            crate::protocol::RpcError::invalid_params(format!(
+                "{uri} has more than {most} bytes, the most that is read"
+            ))
+            .with_data(json!({"uri": uri})),
+        ),
+        Err(Unreadable::Failed(error)) => Outcome::Internal(format!("{uri} cannot be read: {error}")),
+    }
+}
+
+fn outcome(value: &serde_json::Value, shape: fn(RawJson) -> Outcome) -> Outcome {
+    RawJson::from_value(value).map_or_else(|error| Outcome::Internal(error.to_string()), shape)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! The rate limit of an endpoint: a bucket of tokens for each principal, or each session where no
+//! tokens are verified. A request takes one; they come back with time.
+
+use crate::{http::rejection::Rejection, protocol::RpcError, sync::Mutex};
+use http::{HeaderValue, StatusCode, header};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Buckets that are kept at once. Callers beyond it share one.
+const MAX_BUCKETS: usize = 100_000;
+
+pub(super) struct RateLimit {
+    /// Tokens that come back in a second.
+    per_second: f64,
+    /// Tokens of a full bucket.
+    burst: f64,
+    /// The buckets that are not full.
+    buckets: Mutex<HashMap<Arc<str>, Bucket>>,
+}
+
+struct Bucket {
+    tokens: f64,
+    at: Instant,
+}
+
+impl RateLimit {
+    /// `None`: there is no limit.
+    pub(super) fn new(per_minute: u32, burst: u32) -> Option<Self> {
+        let (per_second, burst) = (f64::from(per_minute) / 60.0, f64::from(burst.max(1)));
+        (per_minute > 0).then(|| Self { per_second, burst, buckets: Mutex::default() })
+    }
+
+    /// Takes the tokens of so many requests. `Err`: the time after which they will be there.
+    pub(super) fn take(&self, caller: &str, requests: usize, now: Instant) -> Result<(), Duration> {
+        let mut buckets = self.buckets.lock();
+        let caller = if buckets.len() >= MAX_BUCKETS && !buckets.contains_key(caller) {
+            buckets.retain(|_, bucket| self.filled(bucket, now) < self.burst);
+            if buckets.len() >= MAX_BUCKETS { "" } else { caller }
+        } else {
+            caller
+        };
+        let tokens = buckets.get(caller).map_or(self.burst, |bucket| self.filled(bucket, now));
+        // A batch of more than a bucket holds waits for a full one.
+        let wanted = (requests as f64).min(self.burst);
+        if tokens < wanted {
+            return Err(Duration::from_secs_f64((wanted - tokens) / self.per_second));
+        }
+        let tokens = tokens - requests as f64;
+        match buckets.get_mut(caller) {
+            Some(bucket) => *bucket = Bucket { tokens, at: now },
+            None => drop(buckets.insert(caller.into(), Bucket { tokens, at: now })),
+        }
+        Ok(())
+    }
+
+    fn filled(&self, bucket: &Bucket, now: Instant) -> f64 {
+        let passed = now.saturating_duration_since(bucket.at).as_secs_f64();
+        (bucket.tokens + passed * self.per_second).min(self.burst)
+    }
+}
+
+/// 429 with the time after which the caller may come back (RFC 6585 section 4, RFC 9110 section
+/// 10.2.3).
+pub(super) fn too_many(after: Duration) -> Rejection {
+    let seconds = after.as_secs_f64().ceil().max(1.0) as u64;
+    let error = RpcError::busy(&format!("too many requests of this client; try again in {seconds} s"));
+    let mut rejection = Rejection::new(StatusCode::TOO_MANY_REQUESTS, None, &error);
+    rejection.headers.push((header::RETRY_AFTER, HeaderValue::from(seconds)));
+    rejection
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_and_each_caller_has_its_own() {
+        let limit = RateLimit::new(60, 3).unwrap();
+        let start = Instant::now();
+        for _ in 0..3 {
+            assert_eq!(limit.take("greedy", 1, start), Ok(()));
+        }
+        assert_eq!(limit.take("greedy", 1, start), Err(Duration::from_secs(1)));
+        assert_eq!(limit.take("bystander", 1, start), Ok(()));
+        let later = start + Duration::from_millis(1500);
+        assert_eq!(limit.take("greedy", 1, later), Ok(()));
+        assert_eq!(limit.take("greedy", 1, later), Err(Duration::from_millis(500)));
+        let much_later = start + Duration::from_secs(3600);
+        assert_eq!((0..9).filter(|_| limit.take("greedy", 1, much_later).is_ok()).count(), 3, "a bucket has a brim");
+    }
+
+    #[test]
+    fn a_batch_takes_a_token_for_each_request() {
+        let limit = RateLimit::new(60, 5).unwrap();
+        let start = Instant::now();
+        assert_eq!(limit.take("a", 4, start), Ok(()));
+        assert_eq!(limit.take("a", 4, start), Err(Duration::from_secs(3)));
+        assert_eq!(limit.take("b", 10, start), Ok(()), "a full bucket takes any");
+        assert_eq!(limit.take("b", 1, start), Err(Duration::from_secs(6)), "and pays for it afterwards");
+    }
+
+    #[test]
+    fn the_buckets_are_bounded_and_full_ones_are_forgotten() {
+        let limit = RateLimit::new(60, 1).unwrap();
+        let start = Instant::now();
+        for caller in 0..MAX_BUCKETS {
+            limit.take(&caller.to_string(), 1, start).unwrap();
+        }
+        assert_eq!(limit.take("one more", 1, start), Ok(()), "it is the first that shares");
+        assert!(limit.take("another", 1, start).is_err());
+        let later = start + Duration::from_secs(2);
+        assert_eq!(limit.take("one more", 1, later), Ok(()));
+        assert_eq!(limit.buckets.lock().len(), 1);
+        assert!(RateLimit::new(0, 9).is_none());
+    }
+}
