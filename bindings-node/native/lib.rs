@@ -112,7 +112,8 @@ impl Port {
         self.inner.http_credit(exchange as u64, bytes.into()).map_err(thrown)
     }
 
-    /// Takes up to `max` events as one flat array: kind, ticket, handle, ok, name and body of each.
+    /// Takes up to `max` events as one flat array: kind, ticket, handle, ok, name, body and
+    /// cause of each.
     /// A `wait_ms` above 0 blocks the JavaScript thread, for use once its loop has ended.
     #[napi(catch_unwind)]
     pub fn drain(&self, lane: String, max: u32, wait_ms: u32) -> Result<Vec<EventField>> {

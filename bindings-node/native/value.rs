@@ -65,7 +65,7 @@ pub enum EventField {
 }
 
 pub(crate) fn fields(events: Vec<Event>) -> Vec<EventField> {
-    let mut fields = Vec::with_capacity(events.len() * 6);
+    let mut fields = Vec::with_capacity(events.len() * 7);
     for event in events {
         let ok = event.ok();
         fields.extend([
@@ -78,6 +78,7 @@ pub(crate) fn fields(events: Vec<Event>) -> Vec<EventField> {
                 EventKind::HttpChunk => EventField::Chunk(event.body.into_bytes()),
                 _ => EventField::Body(event.body.into_bytes()),
             },
+            EventField::Number(number(event.cause)),
         ]);
     }
     fields

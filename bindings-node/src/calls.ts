@@ -1,36 +1,41 @@
 // Calls of this thread's handlers, from the body to the answer, which is sent exactly once.
 import { InputRequired } from "./client-requests.js";
-import { Context, finish } from "./context.js";
-import { ToolError, attempt, thrownBy } from "./errors.js";
+import { Context, finish, passedOn, report } from "./context.js";
+import { Suspended, ToolError, attempt, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
+import { TrunklineError } from "./generated/errors.js";
 import type { Callable } from "./features/feature.js";
 import { log } from "./log.js";
 import type { NativePort } from "./native.js";
 import type { Requests } from "./requests.js";
-import { inputOf, InvalidReturn, UnfitValue, valueOf, type Answer } from "./returns.js";
+import { inputOf, InvalidReturn, resultOf, UnfitValue, valueOf, type Answer } from "./returns.js";
 import { isPromise } from "./schema/validate.js";
+import type { CallScopes } from "./scope.js";
 
 export class Calls {
   readonly #port: NativePort;
   readonly #requests: Requests;
+  readonly #scopes: CallScopes;
   /** Contexts of the calls without an answer, by ticket. */
   readonly #open = new Map<number, Context>();
 
-  constructor(port: NativePort, requests: Requests) {
+  constructor(port: NativePort, requests: Requests, scopes: CallScopes) {
     this.#port = port;
     this.#requests = requests;
+    this.#scopes = scopes;
   }
 
   /** Runs the handler of a call and answers when it is done. */
-  start(ticket: number, callable: Callable | undefined, body: string): void {
+  start(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
     if (!callable) {
       this.#fail(ticket, new ToolError("it was removed while the call was on its way"));
       return;
     }
-    const context = new Context(this.#port, this.#requests, ticket);
+    const scope = cause === 0 ? undefined : this.#scopes.get(cause);
+    const context = new Context(this.#port, this.#requests, ticket, callable.owner, scope);
     this.#open.set(ticket, context);
     try {
-      const returned = callable.run(JSON.parse(body) as never, context);
+      const returned = scope ? scope.run(() => callable.run(JSON.parse(body) as never, context)) : callable.run(JSON.parse(body) as never, context);
       if (isPromise(returned)) {
         returned.then(
           (value) => {
@@ -49,7 +54,7 @@ export class Calls {
   /** Throws what a schema library says of arguments that the core has refused. */
   explain(ticket: number, callable: Callable | undefined, body: string): void {
     const explained: Callable = { run: (args) => callable?.explain?.(args), answer: () => valueOf(null) };
-    this.start(ticket, explained, body);
+    this.start(ticket, explained, body, 0);
   }
 
   /** Aborts the signal of a call. */
@@ -80,11 +85,18 @@ export class Calls {
 
   /** Fails a call. A handler that suspends ends here too; the core ignores that failure. */
   #fail(ticket: number, error: unknown): void {
+    const context = this.#open.get(ticket);
     this.#finish(ticket);
     let message = "what a handler threw cannot be read";
     try {
-      const failure = failureOf(error);
+      const passed = context && passedOn(context, error);
+      if (passed && !(passed.answer instanceof TrunklineError)) {
+        this.#port.complete(ticket, ...resultOf(passed.answer as object));
+        return;
+      }
+      let failure = failureOf(passed ? passed.answer : error);
       ({ message } = failure);
+      if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended)) failure = { ...failure, logged: report(context, error, message) };
       this.#port.fail(ticket, JSON.stringify(failure));
     } catch (error) {
       // A failure that cannot be sent must not leave the caller waiting.

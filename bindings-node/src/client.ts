@@ -11,6 +11,7 @@ import { clientOptionsTimes, oauthOptionsTimes, type ClientOptions, type Endpoin
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { isTransport } from "./generated/transport.js";
 import { Handlers } from "./server-requests.js";
+import { Server } from "./server.js";
 import { inMilliseconds, milliseconds } from "./times.js";
 
 /** A notification from the server. */
@@ -27,6 +28,11 @@ export interface ConnectOptions extends ClientOptions, EndpointOptions, RequestH
   auth?: string | OAuthOptions;
   /** Gives up connecting. */
   signal?: AbortSignal;
+  /**
+   * For tests, of a server of this process: rejects a request with what a handler threw, where its
+   * caller is otherwise told of an internal error. Default: false.
+   */
+  raiseExceptions?: boolean;
 }
 
 // A type: an interface does not fit the index signature of EventEmitter.
@@ -51,7 +57,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
 
   /** @internal */
   protected static async open<C extends ConnectedClient>(make: (connection: Connection, handlers: Handlers) => C, target: ConnectTarget | ServersOf, options: ConnectOptions): Promise<C> {
-    const { headers, ca, clientCertificate, clientKey, proxy, auth, signal, ...others } = options;
+    const { headers, ca, clientCertificate, clientKey, proxy, auth, signal, raiseExceptions, ...others } = options;
     const handlers = new Handlers();
     handlers.add(others);
     if (isTransport(target)) handlers.addTransport(target);
@@ -59,10 +65,12 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     const connection = new Connection((method, params) => {
       client.#receiveNotification(method, params as JsonObject);
     }, handlers);
+    connection.raiseExceptions = raiseExceptions ?? false;
     const client = make(connection, handlers);
     const settings = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined };
     const config = { client: settings, handlers: handlers.lanes(), auth: authorization(auth) };
     client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as ConnectionDescription;
+    if (target instanceof Server && !handlers.listens && !others.onNotification) client.#releaseLoop();
     return client;
   }
 
@@ -98,7 +106,10 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     await this.#connection.close(milliseconds(deadline, "deadline"));
   }
 
-  /** Keeps the event loop alive while connected, which is the default. */
+  /**
+   * Keeps the event loop alive while connected, which is the default; of a server of this process
+   * only where there are handlers or listeners for what it sends.
+   */
   ref(): this {
     this.#connection.ref();
     return this;
@@ -118,6 +129,14 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   protected override get described(): ConnectionDescription {
     if (!this.#opened.serverInfo) Object.assign(this.#opened, this.#connection.describe());
     return this.#opened;
+  }
+
+  /** Lets the process end while nobody asks a server of this process and nobody listens to it. */
+  #releaseLoop(): void {
+    this.#connection.unref();
+    this.once("newListener" as "notification", () => {
+      this.#connection.ref();
+    });
   }
 
   #receiveNotification(method: string, params: JsonObject): void {

@@ -1,6 +1,6 @@
 // The connection of a client: its handle, and its requests in flight.
 import { invalid } from "./errors.js";
-import { ClosedError, TransportError } from "./generated/errors.js";
+import { ClosedError, ProtocolError, TransportError } from "./generated/errors.js";
 import { ServersOf } from "./generated/group-servers.js";
 import type { CallToolResult } from "./generated/model.js";
 import type { ChildOptions, EndpointOptions, InputOptions } from "./generated/options.js";
@@ -9,6 +9,7 @@ import { OpenHandle } from "./open-handle.js";
 import { port } from "./port.js";
 import type { CallOptions, OpenStream, RequestOptions, RequestSender, SenderOptions, SendOptions, ToolCallOptions } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
+import { CallScope } from "./scope.js";
 import { connectInMemory, Server } from "./server.js";
 import { within } from "./times.js";
 import { expectation } from "./tool-results.js";
@@ -42,12 +43,15 @@ export class Connection extends OpenHandle implements RequestSender {
   readonly #port = port();
   /** Requests in flight to a server in this process, which waits for them when it closes. */
   readonly #inFlight = new Set<Promise<unknown>>();
+  /** Rejects requests with what a handler of this process threw, where its caller is not told. */
+  raiseExceptions = false;
   #inMemory = false;
   #closing = false;
 
   /** Connects and negotiates; gives the result of the core. */
   async connect(target: ConnectTarget | ServersOf, http: ForUrls, config: object, signal: AbortSignal | undefined): Promise<unknown> {
-    const transport = target instanceof Server ? this.#toServer(target, http) : transportOf(target, http);
+    if (this.raiseExceptions && !(target instanceof Server)) throw invalid("raiseExceptions: for a server of this process only, because exceptions do not travel");
+    const transport = target instanceof Server ? await this.#toServer(target, http) : transportOf(target, http);
     return this.open({ ...config, transport }, signal);
   }
 
@@ -87,23 +91,27 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 
   #send(method: string, params: object | undefined, options: SendOptions & SenderOptions): Promise<unknown> {
-    const send = (): Promise<unknown> => this.#port.requests.send(this.handle, method, params, options);
-    return this.#inMemory ? this.#sendInMemory(send) : send();
+    return this.#inMemory ? this.#sendInMemory(method, params, options) : this.#port.requests.send(this.handle, method, params, options);
   }
 
-  async #sendInMemory(send: () => Promise<unknown>): Promise<unknown> {
+  async #sendInMemory(method: string, params: object | undefined, options: SendOptions & SenderOptions): Promise<unknown> {
     if (this.#closing) throw new ClosedError("the server is closed");
-    const result = send();
+    const scope = new CallScope();
+    const result = this.#port.requests.send(this.handle, method, params, options, scope);
     this.#inFlight.add(result);
     try {
-      return await result;
+      await result;
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
     } finally {
       this.#inFlight.delete(result);
     }
+    if (this.raiseExceptions && scope.failure?.internal) throw scope.failure.thrown;
+    return result;
   }
 
   /** Connects to a server in this process, which closes the connection when it closes. */
-  #toServer(server: Server, http: ForUrls): object {
+  async #toServer(server: Server, http: ForUrls): Promise<object> {
     refuse(http);
     this.#inMemory = true;
     const closeWithin = async (deadlineMs: number): Promise<void> => {
@@ -111,7 +119,12 @@ export class Connection extends OpenHandle implements RequestSender {
       await within(deadlineMs, Promise.allSettled(this.#inFlight));
       await this.close(0);
     };
-    return { type: "memory", server: connectInMemory(server, { closeWithin, end: this.end }) };
+    try {
+      return { type: "memory", server: await connectInMemory(server, { closeWithin, end: this.end }) };
+    } catch (error) {
+      this.closed();
+      throw error;
+    }
   }
 }
 

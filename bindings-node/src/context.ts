@@ -1,16 +1,19 @@
 // The context of a call: its description, and messages to its client.
 import { form } from "./client-requests.js";
 import type { ElicitResult, FormContent } from "./client-requests.js";
-import { stringify, thrownBy } from "./errors.js";
+import { Suspended, stringify, thrownBy } from "./errors.js";
+import { failureOf } from "./failures.js";
 import { ClientRequests, elicit, type CallDescription, type ClientRequestSender } from "./generated/client-requests.js";
 import { ClosedError, ProtocolError } from "./generated/errors.js";
 import type { JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
 import { invalidRequest, waistMethod } from "./generated/waist.js";
+import { log } from "./log.js";
 import type { NativePort } from "./native.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
 import { InvalidArguments, validated } from "./schema/validate.js";
+import { CallScope, type Owner } from "./scope.js";
 
 /** The facts about a call, and what the handler keeps for its later runs. */
 interface CallInfo extends CallDescription {
@@ -23,6 +26,21 @@ export let finish: (context: Context, cancelled?: string) => void;
 /** Runs the rest of a request, for middleware. */
 export let proceed: (context: Context, params?: JsonObject) => Promise<unknown>;
 
+/** Logs an error that the caller is not told of, and hands it to the hook of the server. */
+export let report: (context: Context, error: unknown, described: string) => true;
+
+/**
+ * Notes the failure of a call for whoever caused it. Where it went through middleware, gives the
+ * answer that it has become already: a result or an error.
+ */
+export let passedOn: (context: Context, error: unknown) => PassedOn | undefined;
+
+/** The error of the handler behind a middleware, and the answer that it has become. */
+interface PassedOn {
+  thrown: unknown;
+  answer: unknown;
+}
+
 /** The call that a handler answers, and messages to its client. */
 export class Context extends ClientRequests {
   readonly #port: NativePort;
@@ -32,11 +50,49 @@ export class Context extends ClientRequests {
   #cancelled: string | undefined;
   #controller: AbortController | undefined;
   #info: CallInfo | undefined;
+  readonly #owner: Owner | undefined;
+  readonly #scope: CallScope | undefined;
+  #vars: Map<string, unknown> | undefined;
+  /** Failures that `next` was rejected with. */
+  readonly #passedOn: PassedOn[] = [];
   /** Values of `once`, by name. */
   readonly #done = new Map<string, Promise<unknown>>();
 
   static {
-    proceed = (context, params) => context.#requests.send(context.#ticket, waistMethod.next, params, {});
+    proceed = async (context, params) => {
+      const scope = new CallScope(context.vars);
+      let answer: unknown;
+      try {
+        answer = await context.#requests.send(context.#ticket, waistMethod.next, params, {}, scope);
+      } catch (error) {
+        if (!scope.failure) throw error;
+        answer = error;
+      }
+      if (!scope.failure) return answer;
+      const { thrown } = scope.failure;
+      context.#passedOn.push({ thrown, answer });
+      throw thrown;
+    };
+    passedOn = (context, thrown) => {
+      const found = context.#passedOn.find((passed) => passed.thrown === thrown);
+      if (context.#scope && !(thrown instanceof Suspended)) context.#scope.failure = { thrown, internal: failureOf(thrown).kind === "internal" };
+      return found;
+    };
+    report = (context, error, described) => {
+      let name = "a handler";
+      try {
+        name = `${context.method} ${context.name}`;
+      } catch {
+        // The call is over, or is one of a client.
+      }
+      log([{ level: "error", target: context.#owner ? "trunkline::server" : "trunkline::client", message: `${name} failed: ${described}`, error }]);
+      try {
+        context.#owner?.onError?.(error, context as never);
+      } catch (error) {
+        log([{ level: "error", target: "trunkline::server", message: `onError failed: ${failureOf(error).message}`, error }]);
+      }
+      return true;
+    };
     finish = (context, cancelled) => {
       context.#open = false;
       context.#cancelled = cancelled;
@@ -45,11 +101,23 @@ export class Context extends ClientRequests {
   }
 
   /** @internal */
-  constructor(port: NativePort, requests: Requests, ticket: number) {
+  constructor(port: NativePort, requests: Requests, ticket: number, owner?: Owner, scope?: CallScope) {
     super(new Sender(requests, ticket));
     this.#port = port;
     this.#requests = requests;
     this.#ticket = ticket;
+    this.#owner = owner;
+    this.#scope = scope;
+  }
+
+  /** Values of this request, which its middleware and its handler share. */
+  get vars(): Map<string, unknown> {
+    return (this.#vars ??= this.#scope?.vars ?? new Map());
+  }
+
+  /** The value that the option `lifespan` of the server opened. */
+  get lifespan(): unknown {
+    return this.#owner?.lifespan;
   }
 
   /** Aborted when the caller cancels the call, its connection ends, or the server closes. */

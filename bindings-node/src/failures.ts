@@ -9,7 +9,8 @@ import { InvalidArguments } from "./schema/validate.js";
 
 /** The argument of `fail`. */
 export type Failure =
-  | { kind: "tool" | "internal"; message: string }
+  | { kind: "tool"; message: string }
+  | { kind: "internal"; message: string; logged?: boolean }
   | { kind: "invalid"; message: string; path: string }
   | { kind: "protocol"; message: string; code?: number; data: unknown };
 

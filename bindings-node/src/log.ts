@@ -5,8 +5,10 @@ export type LogLevel = "error" | "warn" | "info" | "debug";
 export interface LogRecord {
   level: LogLevel;
   message: string;
-  /** The part of the core that logged. */
+  /** The subject, such as `trunkline::server` or `trunkline::access`. */
   target: string;
+  /** The value that a handler threw, of a record about that. */
+  error?: unknown;
 }
 
 export type Logger = (record: LogRecord) => void;

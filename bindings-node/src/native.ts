@@ -21,7 +21,10 @@ export interface NativePort {
   httpRequest(listener: number, head: string, end: boolean): number;
   httpBody(exchange: number, bytes: Uint8Array, end: boolean): boolean;
   httpCredit(exchange: number, bytes: number): void;
-  /** Kind, ticket, handle, ok, name and body of each event in turn. A response chunk is bytes. */
+  /**
+   * Kind, ticket, handle, ok, name, body and cause of each event in turn. A response chunk is
+   * bytes.
+   */
   drain(lane: "queue" | "pool", max: number, waitMs: number): (number | boolean | string | Uint8Array)[];
   wait(ticket: number, waitMs: number): [ok: boolean, body: string] | null;
   describe(target: number): string;

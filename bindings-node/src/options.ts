@@ -1,8 +1,10 @@
 // Options of servers and listeners, and their form in the messages of the contract.
 import type { TokenVerifier } from "./auth.js";
 import { base64 } from "./content.js";
+import type { ErrorHook } from "./features/feature.js";
 import type { Implementation } from "./generated/model.js";
 import * as generated from "./generated/options.js";
+import type { OpenLifespan } from "./lifespan.js";
 import { inMilliseconds } from "./times.js";
 
 /** Name and version of the server. */
@@ -12,6 +14,14 @@ export type ServerInfo = Implementation;
 export interface ServerOptions extends generated.ServerOptions {
   /** Instructions for the model. */
   instructions?: string;
+  /** Called with what a handler threw, where the caller is given a generic text. */
+  onError?: ErrorHook;
+  /**
+   * Opens what calls need, before the first one over whichever transport. The value is
+   * `ctx.lifespan`; its `[Symbol.asyncDispose]` or `[Symbol.dispose]` is called when nothing serves
+   * or uses the server any more.
+   */
+  lifespan?: OpenLifespan;
 }
 
 /** Access tokens that requests to an endpoint need. By default they are JWTs. */
@@ -39,7 +49,7 @@ export interface MountOptions extends HttpOptions {
 }
 
 /** The message that registers a server. */
-export function describeServer(info: ServerInfo, { instructions, ...options }: ServerOptions): object {
+export function describeServer(info: ServerInfo, { instructions, ...options }: Omit<ServerOptions, "onError" | "lifespan">): object {
   const { stateKeys } = options;
   return { info, instructions, options: { ...inMilliseconds(options, generated.serverOptionsTimes), stateKeys: stateKeys?.map(base64) } };
 }

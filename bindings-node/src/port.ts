@@ -11,9 +11,12 @@ import { Exchanges } from "./http-mount/exchanges.js";
 import { log, type LogRecord } from "./log.js";
 import { native, type NativePort } from "./native.js";
 import { Requests } from "./requests.js";
+import type { CallScopes, Owner } from "./scope.js";
 
 /** Events taken in one turn of the event loop. Timers and sockets are served before the next. */
 const batch = 512;
+/** Fields of an event in the array that the native library gives. */
+const eventFields = 7;
 /** Longest time that the exit of the process waits for the port to close. */
 const exitMs = 2000;
 
@@ -43,9 +46,11 @@ export class Port {
   readonly exchanges: Exchanges;
   readonly #port: NativePort;
   readonly #callables = new Map<number, Callable>();
+  readonly #servers = new Map<number, Owner>();
   readonly #calls: Calls;
   readonly #owners = new Map<number, HandleOwner>();
   readonly #handoffs: Handoffs;
+  readonly #scopes: CallScopes = new Map();
   readonly #drain = (): void => {
     outside(() => {
       this.#takeBatch();
@@ -57,14 +62,17 @@ export class Port {
   constructor() {
     const { Port } = native();
     this.#port = outside(() => new Port(this.#drain));
-    this.requests = new Requests(this.#port, this);
-    this.exchanges = new Exchanges(this.#port, this);
-    this.#calls = new Calls(this.#port, this.requests);
+    this.requests = new Requests(this.#port, this, this.#scopes);
+    this.exchanges = new Exchanges(this.#port, this, this.#scopes);
+    this.#calls = new Calls(this.#port, this.requests, this.#scopes);
     this.#handoffs = new Handoffs(this.#port, this.#drain);
   }
 
-  registerServer(description: object): number {
-    return this.#register("server", description);
+  /** Registers a server; `owner` is for the calls of its features. */
+  registerServer(description: object, owner: Owner): number {
+    const handle = this.#register("server", description);
+    this.#servers.set(handle, owner);
+    return handle;
   }
 
   /** Registers a feature of a server, or puts it in the place of another; returns its handle. */
@@ -72,7 +80,7 @@ export class Port {
     const visible = hook && this.register(server, { kind: "visibility", description: {}, callable: hook });
     try {
       const handle = this.#register(kind, { server, ...description, replaces, visible });
-      if (callable) this.#callables.set(handle, { ...callable, where: `${name}${callerPlace()}` });
+      if (callable) this.#callables.set(handle, { ...callable, where: `${name}${callerPlace()}`, owner: this.#servers.get(server) });
       return handle;
     } finally {
       // The feature keeps it.
@@ -87,6 +95,7 @@ export class Port {
 
   /** Unregisters a handle. Its callable stays until `Freed`: admitted calls may still come. */
   unregister(handle: number): void {
+    this.#servers.delete(handle);
     attempt(() => {
       this.#port.unregister(handle);
     });
@@ -157,7 +166,7 @@ export class Port {
 
   #takeBatch(): void {
     const events = this.#port.drain("queue", batch, 0);
-    for (let at = 0; at < events.length; at += 6) {
+    for (let at = 0; at < events.length; at += eventFields) {
       try {
         this.#dispatch(
           events[at] as number,
@@ -166,6 +175,7 @@ export class Port {
           events[at + 3] as boolean,
           events[at + 4] as string,
           events[at + 5] as string | Uint8Array,
+          events[at + 6] as number,
         );
       } catch (error) {
         // Only an event listener of the user can throw. The error surfaces like any other, but the
@@ -175,10 +185,10 @@ export class Port {
         });
       }
     }
-    if (events.length === batch * 6) setImmediate(this.#drain);
+    if (events.length === batch * eventFields) setImmediate(this.#drain);
   }
 
-  #dispatch(kind: number, ticket: number, handle: number, ok: boolean, name: string, body: string | Uint8Array): void {
+  #dispatch(kind: number, ticket: number, handle: number, ok: boolean, name: string, body: string | Uint8Array, cause: number): void {
     if (typeof body !== "string" || (kind >= EventKind.HttpHead && kind <= EventKind.HttpEnd)) {
       this.exchanges.receive(kind, ticket, ok, body);
       return;
@@ -186,7 +196,7 @@ export class Port {
     switch (kind) {
       case EventKind.Call:
         if (name === waistMethod.explain) this.#calls.explain(ticket, this.#callables.get(handle), body);
-        else this.#calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#owners.get(handle)?.callable(name), body);
+        else this.#calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#owners.get(handle)?.callable(name), body, cause);
         break;
       case EventKind.Cancel:
         this.#calls.cancel(ticket, body);
@@ -223,7 +233,7 @@ export class Port {
       this.#port.close(0, 0);
       for (let left = exitMs; left > 0; left = end - Date.now()) {
         const events = this.#port.drain("queue", batch, left);
-        for (let at = 0; at < events.length; at += 6) {
+        for (let at = 0; at < events.length; at += eventFields) {
           if (events[at] === EventKind.Log) log(JSON.parse(events[at + 5] as string) as LogRecord[]);
           if (events[at] === EventKind.Stopped) return;
         }

@@ -2,11 +2,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { aborted, attempt, errorOf, stringify } from "./errors.js";
-import { CancelledError, type TrunklineError } from "./generated/errors.js";
+import { CancelledError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject, Progress } from "./generated/model.js";
 import type { CacheOptions, InputOptions, RequestOptions as RequestTimes } from "./generated/options.js";
 import type { NativePort } from "./native.js";
 import type { Arguments, Schema } from "./schema/convert.js";
+import type { CallScope, CallScopes } from "./scope.js";
 import { milliseconds } from "./times.js";
 
 /** Options of a request. All times are in milliseconds. */
@@ -96,9 +97,13 @@ export interface StartedRequest {
   result: Promise<unknown>;
 }
 
+interface Reply {
+  ok: boolean;
+  body: string;
+}
+
 interface PendingRequest {
-  resolve: (result: never) => void;
-  reject: (error: TrunklineError) => void;
+  resolve: (reply: Reply) => void;
   onProgress: SendOptions["onProgress"];
 }
 
@@ -106,24 +111,31 @@ export class Requests {
   readonly #port: NativePort;
   readonly #keepAlive: KeepAlive;
   readonly #pending = new Map<number, PendingRequest>();
+  readonly #scopes: CallScopes;
 
-  constructor(port: NativePort, keepAlive: KeepAlive) {
+  constructor(port: NativePort, keepAlive: KeepAlive, scopes: CallScopes) {
     this.#port = port;
     this.#keepAlive = keepAlive;
+    this.#scopes = scopes;
   }
 
-  /** Sends a request to the server of a connection or the client of a call; gives its result. */
-  async send(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions): Promise<unknown> {
-    return this.start(target, method, params, options).result;
+  /**
+   * Sends a request to the server of a connection or the client of a call; gives its result. The
+   * calls that it causes in this process have `scope` around them.
+   */
+  async send(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions, scope?: CallScope): Promise<unknown> {
+    // Awaited, as everywhere on the way to the caller: so an error has the caller in its stack.
+    return await this.start(target, method, params, options, scope).result;
   }
 
   /** Sends a request; gives its ticket and its result. */
-  start(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions): StartedRequest {
+  start(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions, scope?: CallScope): StartedRequest {
     const { signal, timeout, maxTimeout, onProgress, key, all, resultSchema, manualInput, inputResponses, requestState, fresh } = options;
     if (signal?.aborted) throw aborted(signal);
     const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
     const json = stringify({ method, params, key, all, resultSchema, manualInput, inputResponses, requestState, fresh, ...times, progress: onProgress && true }, "the arguments");
     const ticket = attempt(() => this.#port.request(target, json));
+    if (scope) this.#scopes.set(ticket, scope);
     const result = this.reply(ticket, onProgress);
     return { ticket, result: signal ? this.#abortable(ticket, result, signal) : result };
   }
@@ -145,21 +157,24 @@ export class Requests {
   }
 
   /** The result in the reply with this ticket. */
-  reply(ticket: number, onProgress?: SendOptions["onProgress"]): Promise<unknown> {
+  async reply(ticket: number, onProgress?: SendOptions["onProgress"]): Promise<unknown> {
     this.#keepAlive.ref();
-    return new Promise<unknown>((resolve, reject) => {
+    const { ok, body } = await new Promise<Reply>((resolve) => {
       // Progress runs in the asynchronous context of the request, as its continuation does.
-      this.#pending.set(ticket, { resolve, reject, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
+      this.#pending.set(ticket, { resolve, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
     });
+    if (ok) return JSON.parse(body);
+    // Made here and not where the event came, so that its stack leads to the caller.
+    throw errorOf(body);
   }
 
   receiveReply(ticket: number, ok: boolean, body: string): void {
     const request = this.#pending.get(ticket);
     if (!request) return;
     this.#pending.delete(ticket);
+    this.#scopes.delete(ticket);
     this.#keepAlive.unref();
-    if (ok) request.resolve(JSON.parse(body) as never);
-    else request.reject(errorOf(body));
+    request.resolve({ ok, body });
   }
 
   receiveProgress(ticket: number, body: string): void {

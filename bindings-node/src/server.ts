@@ -12,6 +12,7 @@ import { verifierFeature } from "./features/verifier.js";
 import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
 import { Mount } from "./http-mount/mount.js";
 import { nodeHandler, type NodeHandler } from "./http-mount/node-handler.js";
+import { Lifespan } from "./lifespan.js";
 import { Listener, type Address } from "./listener.js";
 import type { CompletionReference } from "./generated/model.js";
 import type { Category } from "./generated/operations.js";
@@ -20,6 +21,7 @@ import { describeHttp, describeServer, type ListenOptions, type MountOptions, ty
 import { port } from "./port.js";
 import type { Schema } from "./schema/convert.js";
 import type { StandardSchemaV1 } from "./schema/standard-schema.js";
+import type { Owner } from "./scope.js";
 import { milliseconds } from "./times.js";
 
 /** A connection to a server in the same process. */
@@ -30,8 +32,8 @@ export interface MemoryConnection {
   readonly end: Promise<unknown>;
 }
 
-/** Adds a connection in memory to a server; returns the server's handle. */
-export let connectInMemory: (server: Server, connection: MemoryConnection) => number;
+/** Adds a connection in memory to a server; gives the server's handle. */
+export let connectInMemory: (server: Server, connection: MemoryConnection) => Promise<number>;
 
 /** A server of tools, resources, prompts and skills for clients of every revision. */
 export class Server {
@@ -41,12 +43,14 @@ export class Server {
   /** Undefined once the server is closed. */
   #handle: number | undefined;
   #closing = false;
+  readonly #lifespan: Lifespan | undefined;
 
   static {
-    connectInMemory = (server, connection) => {
+    connectInMemory = async (server, connection) => {
       const handle = server.#handleToOpen();
       server.#memoryConnections.add(connection);
       void connection.end.then(() => server.#memoryConnections.delete(connection));
+      await server.#lifespan?.enter(connection.end);
       return handle;
     };
   }
@@ -54,8 +58,10 @@ export class Server {
   /** Handles web-standard requests, as in `export default { fetch: server.fetch }`. */
   readonly fetch: FetchHandler = this.fetchHandler();
 
-  constructor(info: ServerInfo, options: ServerOptions = {}) {
-    this.#handle = this.#port.registerServer(describeServer(info, options));
+  constructor(info: ServerInfo, { onError, lifespan, ...options }: ServerOptions = {}) {
+    const owner: Owner = { onError, lifespan: undefined };
+    this.#lifespan = lifespan && new Lifespan(lifespan, owner);
+    this.#handle = this.#port.registerServer(describeServer(info, options), owner);
   }
 
   /**
@@ -144,6 +150,7 @@ export class Server {
   async serveStdio(): Promise<void> {
     const { opened } = await this.#listen({ type: "stdio" });
     const error = await opened.end;
+    await this.#lifespan?.closed();
     if (error) throw error;
   }
 
@@ -179,6 +186,7 @@ export class Server {
     const opened = [...this.#open].map((handle) => handle.close(deadlineMs));
     const connections = [...this.#memoryConnections].map((connection) => connection.closeWithin(deadlineMs));
     await Promise.all([...opened, ...connections]);
+    await this.#lifespan?.closed();
     const handle = this.#handle;
     this.#handle = undefined;
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a close may have cleared it
@@ -264,6 +272,12 @@ export class Server {
     const opened = new OpenHandle();
     this.#open.add(opened);
     void opened.end.then(() => this.#open.delete(opened));
+    try {
+      await this.#lifespan?.enter(opened.end);
+    } catch (error) {
+      opened.closed();
+      throw error;
+    }
     return { opened, result: await opened.open({ server, transport }) };
   }
 }

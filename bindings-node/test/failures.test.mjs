@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Client, ClosedError, ProtocolError, Server, setLogger } from "trunkline";
+import { Client, ClosedError, ProtocolError, Server, setLogger, ToolError, TransportError } from "trunkline";
 
 const logged = [];
 setLogger(({ message }) => logged.push(message));
@@ -93,4 +93,101 @@ test("what describes a call is read before it ends", async () => {
   assert.throws(() => late.meta, (error) => error instanceof ClosedError && /the call is over/.test(error.message));
   const revision = (await client.callTool("early")).content[0].text;
   assert.equal(late.revision, revision);
+});
+
+class Broken extends Error {}
+
+function failing(options) {
+  const server = new Server({ name: "s", version: "1" }, options);
+  server.registerTool("broken", {}, async () => {
+    throw new Broken("broken");
+  });
+  server.registerTool("told", {}, () => {
+    throw new ToolError("told");
+  });
+  server.registerPrompt("refused", {}, () => {
+    throw new ProtocolError("refused", { code: -32001 });
+  });
+  after(() => server.close());
+  return server;
+}
+
+test("the error itself reaches the logger and onError", async () => {
+  const [records, seen] = [[], []];
+  setLogger((record) => records.push(record));
+  const onError = (error, { name }) => {
+    seen.push([error, name]);
+    throw new Error("a hook that fails costs nothing");
+  };
+  const client = await Client.connect(failing({ onError }));
+  assert.match((await client.callTool("broken")).content[0].text, /internal error/);
+  assert.equal((await client.callTool("told")).content[0].text, "told");
+  await assert.rejects(client.getPrompt("refused"), ProtocolError);
+  setLogger(({ message }) => logged.push(message));
+  const [[error, name], ...others] = seen;
+  assert.ok(error instanceof Broken);
+  assert.deepEqual([name, others], ["broken", []]);
+  assert.deepEqual(records.map(({ level, target }) => [level, target]), [["error", "trunkline::server"], ["error", "trunkline::server"]]);
+  assert.equal(records[0].error, error);
+  assert.match(records[0].message, /^tools\/call broken failed: Error: broken\n[^]*failures\.test/);
+  assert.match(records[1].message, /a hook that fails/);
+  await client.close();
+});
+
+test("next is rejected with what the handler threw, and its caller is told the same as without", async () => {
+  const server = failing();
+  const seen = [];
+  server.use(async (_, next) => {
+    try {
+      return await next();
+    } catch (error) {
+      seen.push(error.constructor);
+      throw error;
+    }
+  });
+  server.use("tools/call", async ({ params }, next) => {
+    try {
+      return await next();
+    } catch (error) {
+      if (params.arguments?.map && error instanceof Broken) throw new ToolError(`mapped: ${error.message}`, { cause: error });
+      throw error;
+    }
+  });
+  const client = await Client.connect(server);
+  const ask = async (name, args) => {
+    const { content, isError } = await client.callTool(name, args);
+    return [content[0].text, isError];
+  };
+  assert.deepEqual(await ask("broken"), ["The tool failed because of an internal error.", true]);
+  assert.deepEqual(await ask("told"), ["told", true]);
+  await assert.rejects(client.getPrompt("refused"), { message: "refused", code: -32001 });
+  assert.deepEqual(seen, [Broken, ToolError, ProtocolError]);
+  server.registerTool("mapped", { inputSchema: { type: "object", properties: { map: { type: "boolean" } } } }, () => {
+    throw new Broken("inner");
+  });
+  assert.deepEqual(await ask("mapped", { map: true }), ["mapped: inner", true]);
+  await client.close();
+});
+
+test("clients in memory are rejected with what handlers threw, if they want that", async () => {
+  const server = failing();
+  const client = await Client.connect(server, { raiseExceptions: true });
+  await assert.rejects(client.callTool("broken"), Broken);
+  assert.equal((await client.callTool("told")).isError, true);
+  await assert.rejects(client.getPrompt("refused"), ProtocolError);
+  await client.close();
+  await assert.rejects(Client.connect("http://127.0.0.1:1/mcp", { raiseExceptions: true }), /raiseExceptions/);
+});
+
+test("errors of a client have the caller in their stack, and the facts of the connection", async () => {
+  const client = await Client.connect(failing());
+  async function businessFunction() {
+    return await client.getPrompt("refused");
+  }
+  await assert.rejects(businessFunction(), ({ stack }) => stack.includes("businessFunction"));
+  await client.close();
+  async function connects() {
+    await Client.connect("http://127.0.0.1:1/mcp");
+  }
+  await assert.rejects(connects(), (error) => error instanceof TransportError && error.stack.includes("connects"));
 });

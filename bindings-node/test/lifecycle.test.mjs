@@ -48,7 +48,7 @@ for (const [name, body] of Object.entries(programs)) {
 }
 
 test("an open client and an open listener keep the program alive", () => {
-  for (const body of ["await Client.connect(server);", "await server.listen({ port: 0 });"]) {
+  for (const body of ["await Client.connect(server, { onNotification() {} });", "(await Client.connect(server)).on('notification', () => {});", "await server.listen({ port: 0 });"]) {
     const { status, stdout, stderr } = run(`${head}${body}\nsetTimeout(() => { console.log("alive"); process.exit(7); }, 300).unref();`);
     assert.deepEqual([status, stdout], [7, "alive\n"], stderr);
   }

@@ -104,7 +104,7 @@ impl Port {
         contained(|| self.port.http_credit(exchange, bytes).map_err(|error| from_bridge(py, error)))
     }
 
-    /// Events as tuples `(kind, ticket, handle, ok, name, body)`.
+    /// Events as tuples `(kind, ticket, handle, ok, name, body, cause)`.
     fn drain<'py>(&self, py: Python<'py>, lane: &str, max: usize, wait_ms: u64) -> PyResult<Bound<'py, PyList>> {
         contained(|| {
             let lane = lane_of(lane)?;
@@ -178,7 +178,7 @@ pub(crate) fn from_json<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py
     contained(|| decode(py, json).map_err(|message| raise("invalidArgument", message)))
 }
 
-type EventRecord<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>);
+type EventRecord<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>, u64);
 
 impl Port {
     /// The event for Python. A call whose body cannot be built is answered here, and becomes a
@@ -200,7 +200,7 @@ impl Port {
             }
             (Err(message), _) => (false, unreadable(py, &message)?),
         };
-        Ok((event.kind as u8, event.ticket, event.handle, ok, event.name, body))
+        Ok((event.kind as u8, event.ticket, event.handle, ok, event.name, body, event.cause))
     }
 }
 

@@ -409,7 +409,7 @@ def test_failures_are_logged(caplog: pytest.LogCaptureFixture) -> None:
             await until(lambda: "secret detail" in caplog.text, "the log record")
 
     run(check())
-    assert caplog.records[0].name == "trunkline" and caplog.records[0].levelname == "ERROR"
+    assert caplog.records[0].name == "trunkline.server" and caplog.records[0].levelname == "ERROR"
 
 
 def test_unknown_tools_are_protocol_errors() -> None:

@@ -99,8 +99,7 @@ def test_a_callback_may_call(tmp_path: Path) -> None:
         def broken(*_: Any) -> None:
             raise ZeroDivisionError
 
-        with pytest.raises(ZeroDivisionError):
-            client.call_tool("steps", on_progress=broken)
+        assert client.call_tool("steps", on_progress=broken).text == "done"
         assert client.call_tool("steps").text == "done"
 
 

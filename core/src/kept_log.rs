@@ -27,7 +27,7 @@ impl Visit for KeptLog {
 
 impl Subscriber for KeptLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "trunkline"
+        metadata.target().starts_with("trunkline")
     }
 
     fn event(&self, event: &Event<'_>) {

@@ -23,7 +23,7 @@ use trunkline::{
     auth::{Authorization, AuthorizationOptions, Verification},
     client::{Client, ClientOptions, RequestOptions},
     protocol::{RawJson, model::SubscriptionFilter},
-    server::{Context, Params, Server},
+    server::{Context, Params, RemoteAddress, Server},
     transport::HttpOptions,
 };
 
@@ -172,7 +172,7 @@ async fn the_metadata_that_a_challenge_names_is_there_wherever_the_server_is_mou
 #[tokio::test]
 async fn http_24_a_modern_client_that_goes_away_cancels_its_call() {
     let (server, dropped) = server();
-    let address = serve(Router::new().nest_service("/mcp", server.into_service())).await;
+    let address = serve(Router::new().nest_service("/mcp", server.clone().into_service())).await;
     let client = connect(&format!("{address}/mcp"), "modern").await;
     let waiting = timeout(Duration::from_millis(200), client.call_tool("endless", json!({}))).await;
     assert!(waiting.is_err());
@@ -215,7 +215,7 @@ async fn a_framework_shuts_down_when_the_service_is_closed_though_clients_hold_t
 #[tokio::test]
 async fn http_22_a_legacy_client_that_goes_away_cancels_nothing_until_it_says_so() {
     let (server, dropped) = server();
-    let mut application = Router::new().nest_service("/mcp", server.into_service());
+    let mut application = Router::new().nest_service("/mcp", server.clone().into_service());
     let mut post = |message: serde_json::Value, session: Option<&str>| {
         let mut request = Request::post("/mcp")
             .header("host", "localhost")
@@ -262,4 +262,62 @@ async fn http_03_other_hosts_are_refused_unless_they_are_allowed_and_other_pages
     assert!(status == StatusCode::FORBIDDEN && text.contains("allowed_hosts"), "{status} {text}");
     assert_eq!(ask("/open", "POST").await.0, StatusCode::OK);
     assert_eq!(ask("/", "GET").await.1, "an ordinary page");
+}
+
+#[derive(Clone)]
+struct User(String);
+
+#[tokio::test]
+async fn handlers_see_the_http_request_of_two_users_at_once() {
+    let server = Server::builder("facts", "1")
+        .tool("facts", "Tells who asks.", async |ctx: Context| {
+            sleep(Duration::from_millis(2)).await;
+            let request = ctx.http().expect("it came over HTTP");
+            let user = request.extensions().get().map_or("nobody", |User(name)| name);
+            let header = request.headers().get("x-user").and_then(|value| value.to_str().ok()).unwrap_or_default();
+            let session = if ctx.session_id().is_some() { "session" } else { "none" };
+            format!(
+                "{user} {header} {} {:?} {session}",
+                request.uri(),
+                request.remote_address().map(|ip| ip.to_string())
+            )
+        })
+        .build();
+    let identify = |mut request: Request<Body>, next: axum::middleware::Next| async move {
+        let user = request.headers().get("x-user").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        request.extensions_mut().insert(User(user));
+        request.extensions_mut().insert(RemoteAddress([192, 0, 2, 7].into()));
+        next.run(request).await
+    };
+    let app =
+        Router::new().nest_service("/mcp", server.clone().into_service()).layer(axum::middleware::from_fn(identify));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = &format!("http://{}/mcp", listener.local_addr().unwrap());
+    let task = tokio::spawn(async move { axum::serve(listener, app).await });
+    let listening = server.listen("127.0.0.1:0").await.unwrap();
+    let own = &listening.url().unwrap();
+    for revision in REVISIONS {
+        let ask = |url: &str, user: &'static str, expected: String| {
+            let target = trunkline::transport::HttpEndpoint::new(url).with_header("X-User", user);
+            async move {
+                let options = ClientOptions::default().with_revision(RevisionChoice::parse(revision).unwrap());
+                let client = Client::connect_with(target, options, ()).await.unwrap();
+                for _ in 0..3 {
+                    let text = client.call_tool("facts", json!({})).await.unwrap().joined_text();
+                    assert_eq!(text, expected, "{revision}");
+                }
+                client.close().await;
+            }
+        };
+        let session = if revision.starts_with("2026") || revision == "auto" { "none" } else { "session" };
+        let mounted = |user: &str| format!("{user} {user} / Some(\"192.0.2.7\") {session}");
+        let listened = |user: &str| format!("nobody {user} /mcp Some(\"127.0.0.1\") {session}");
+        tokio::join!(
+            ask(url, "ada", mounted("ada")),
+            ask(url, "bob", mounted("bob")),
+            ask(own, "ada", listened("ada")),
+            ask(own, "bob", listened("bob")),
+        );
+    }
+    task.abort();
 }

@@ -47,7 +47,7 @@ pub unsafe extern "C" fn trunkline_http_request(
         }
         let (path, query) = target.split_once('?').map_or((&*target, None), |(path, query)| (path, Some(query)));
         let (path, query) = (path.to_owned(), query.map(str::to_owned));
-        let request = HttpHead { method, path, query, headers: fields, optional: false };
+        let request = HttpHead { method, path, query, headers: fields, ..HttpHead::default() };
         let port = &listener.inner.port;
         // Given away before the first callback can run.
         let begun = |ticket| exchange.put(give(trunkline_http_exchange { port: port.clone(), ticket }));

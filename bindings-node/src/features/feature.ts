@@ -2,6 +2,7 @@
 import type { Context } from "../context.js";
 import { invalid } from "../errors.js";
 import { valueOf, type Answer } from "../returns.js";
+import type { Owner } from "../scope.js";
 import { milliseconds } from "../times.js";
 
 /** The handler of a feature, as its calls need it. Both steps may be asynchronous. */
@@ -14,7 +15,15 @@ export interface Callable {
   explain?(args: unknown): unknown;
   /** The feature and the place of its registration, for errors. */
   where?: string;
+  /** The server of the feature; the handlers of a client have none. */
+  owner?: Owner | undefined;
 }
+
+/**
+ * Called with what a handler threw, after it was logged, where the caller is given a generic text:
+ * not with a ToolError or ProtocolError, which are answers. An error that it throws is logged.
+ */
+export type ErrorHook = (error: unknown, context: Context) => void;
 
 /** A feature to register. */
 export interface Feature {

@@ -11,7 +11,10 @@ export interface MiddlewareRequest {
   readonly params: JsonObject;
 }
 
-/** Runs the rest of the request, with other params if given. Rejected with the handler's error. */
+/**
+ * Runs the rest of the request, with other params if given, in the asynchronous context of its
+ * caller. Rejected with what the handler threw.
+ */
 export type Next = (params?: JsonObject) => Promise<JsonObject>;
 
 /** Wraps requests. It returns the result of `next`, changed or not, or a result of its own. */

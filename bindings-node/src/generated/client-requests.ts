@@ -79,6 +79,40 @@ export abstract class ClientRequests {
     return this.described.revision;
   }
 
+  /**
+   * The JSON-RPC id of the request as text, unique among those of its session that are in flight.
+   */
+  get requestId(): string {
+    return this.described.requestId;
+  }
+
+  /** The id of the session, over HTTP up to 2025-11-25; elsewhere there is none. */
+  get sessionId(): string | undefined {
+    return this.described.sessionId;
+  }
+
+  /**
+   * The headers of the HTTP request that brought the call, by their names in lower case; several
+   * values of a name are joined by commas, those of `cookie` by semicolons. Those with an access
+   * token are left out where the endpoint asks for one. Empty on pipes and in memory.
+   */
+  get headers(): Record<string, string> {
+    return this.described.headers;
+  }
+
+  /**
+   * The target of that request as it was received, such as `/mcp?tenant=acme`; in a web framework,
+   * as it is below the mount.
+   */
+  get url(): string | undefined {
+    return this.described.url;
+  }
+
+  /** The IP address of its peer, which may be a proxy, where it is known. */
+  get remoteAddress(): string | undefined {
+    return this.described.remoteAddress;
+  }
+
   /** The name and version of the caller, if it gave them. */
   get clientInfo(): Implementation | undefined {
     return this.described.clientInfo;
@@ -89,7 +123,7 @@ export abstract class ClientRequests {
     return this.described.clientCapabilities;
   }
 
-  /** The `_meta` of the request. */
+  /** The `_meta` of the request, or the one that middleware put in its place. */
   get meta(): JsonObject {
     return this.described.meta;
   }
@@ -184,6 +218,11 @@ export interface CallDescription {
   method: string;
   name: string;
   revision: string;
+  requestId: string;
+  sessionId?: string;
+  headers: Record<string, string>;
+  url?: string;
+  remoteAddress?: string;
   clientInfo?: Implementation;
   clientCapabilities: JsonObject;
   meta: JsonObject;

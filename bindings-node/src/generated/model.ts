@@ -184,6 +184,16 @@ export interface Once {
 }
 
 /**
+ * The severity of a log record.
+ *
+ * - `error`: Something failed.
+ * - `warn`: May become an error.
+ * - `info`: Events that are rare, such as the start of a listener.
+ * - `debug`: Everything, also each access over HTTP.
+ */
+export type LogLevel = "error" | "warn" | "info" | "debug";
+
+/**
  * The kind of a failure of a call.
  *
  * - `tool`: A result that says that the tool failed; outside of tools a JSON-RPC error with the

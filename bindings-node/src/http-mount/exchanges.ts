@@ -4,6 +4,7 @@ import type { TrunklineError } from "../generated/errors.js";
 import { EventKind } from "../generated/waist.js";
 import type { NativePort } from "../native.js";
 import type { KeepAlive } from "../requests.js";
+import { CallScope, type CallScopes } from "../scope.js";
 
 /** The head of a request. Header names and values have one character for each byte. */
 export interface RequestHead {
@@ -12,6 +13,8 @@ export interface RequestHead {
   path: string;
   query?: string;
   headers: (readonly [name: string, value: string])[];
+  /** The IP address of the peer, if it is known. */
+  remoteAddress?: string | undefined;
 }
 
 export interface ResponseHead {
@@ -36,10 +39,12 @@ export class Exchanges {
   readonly #port: NativePort;
   readonly #keepAlive: KeepAlive;
   readonly #receivers = new Map<number, Receiver>();
+  readonly #scopes: CallScopes;
 
-  constructor(port: NativePort, keepAlive: KeepAlive) {
+  constructor(port: NativePort, keepAlive: KeepAlive, scopes: CallScopes) {
     this.#port = port;
     this.#keepAlive = keepAlive;
+    this.#scopes = scopes;
   }
 
   /**
@@ -51,6 +56,7 @@ export class Exchanges {
     const ticket = attempt(() => this.#port.httpRequest(listener, json, false));
     if (ticket === 0) return undefined;
     this.#receivers.set(ticket, receiver);
+    this.#scopes.set(ticket, new CallScope());
     this.#keepAlive.ref();
     return new Exchange(this.#port, ticket);
   }
@@ -63,6 +69,7 @@ export class Exchanges {
     else if (kind === EventKind.HttpChunk) receiver.chunk(body as Uint8Array);
     else {
       this.#receivers.delete(ticket);
+      this.#scopes.delete(ticket);
       this.#keepAlive.unref();
       receiver.end(ok ? undefined : errorOf(body as string));
     }

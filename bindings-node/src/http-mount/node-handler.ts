@@ -33,7 +33,8 @@ export function nodeHandler(mount: Mount): NodeHandler {
   };
 }
 
-function headOf({ method = "GET", url = "/", rawHeaders }: IncomingMessage): RequestHead {
+function headOf({ method = "GET", url = "/", rawHeaders, socket }: IncomingMessage): RequestHead {
+  const { remoteAddress } = socket;
   const headers: [string, string][] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]];
@@ -42,8 +43,8 @@ function headOf({ method = "GET", url = "/", rawHeaders }: IncomingMessage): Req
     else if (!name.startsWith(":")) headers.push([name, value]);
   }
   const query = url.indexOf("?");
-  if (query < 0) return { method, path: url, headers };
-  return { method, path: url.slice(0, query), query: url.slice(query + 1), headers };
+  if (query < 0) return { method, path: url, headers, remoteAddress };
+  return { method, path: url.slice(0, query), query: url.slice(query + 1), headers, remoteAddress };
 }
 
 function isAt(path: string, asked: string): boolean {

@@ -4,8 +4,8 @@ from typing import Any, Final, TypeAlias, final
 
 VERSION: Final[str]
 
-# kind, ticket, handle, ok, name, body
-_Event: TypeAlias = tuple[int, int, int, bool, str, Any]
+# kind, ticket, handle, ok, name, body, cause
+_Event: TypeAlias = tuple[int, int, int, bool, str, Any, int]
 
 class NativeError(Exception):
     # kind, message, code, data

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._generated.models import LoggingLevel
     from .client_requests.input_request import InputRequest
     from .port.port import Port
+    from .port.scope import CallScope
 
 # Every request has a timeout in the core: this is only how long one look lasts.
 _WAIT_MS: Final = 60_000
@@ -24,12 +25,26 @@ _WAIT_MS: Final = 60_000
 class Call(CallDescription):
     """The common part of both contexts. The core describes the call on demand."""
 
-    __slots__ = ("_info", "_port", "_ticket")
+    __slots__ = ("_info", "_port", "_ticket", "_vars")
 
-    def __init__(self, port: Port, ticket: int) -> None:
+    def __init__(self, port: Port, ticket: int, scope: CallScope | None = None) -> None:
         self._port = port
         self._ticket = ticket
         self._info: dict[str, Any] | None = None
+        self._vars = None if scope is None else scope.vars
+
+    @property
+    def vars(self) -> dict[str, Any]:
+        """Values of this request, which its middleware, its dependencies and its handler share."""
+        if self._vars is None:
+            self._vars = {}
+        return self._vars
+
+    @property
+    def lifespan(self) -> Any:
+        """The value of the lifespan of the server; None if it has none."""
+        lifespan = self._port.lifespan
+        return None if lifespan is None else lifespan.value
 
     @property
     def cancelled(self) -> bool:
@@ -38,6 +53,9 @@ class Call(CallDescription):
             return self._port.native.cancelled(self._ticket)
         except _native.NativeError as error:
             reraise(error)
+
+    def _error_hooks(self) -> Sequence[Callable[[BaseException, Any], object]]:
+        return self._port.error_hooks
 
     def _fact(self, name: str) -> Any:
         if self._info is None:

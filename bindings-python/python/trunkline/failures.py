@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from . import _native
-from .errors import ProtocolError, Suspended, ToolError
+from .errors import ProtocolError, Suspended, ToolError, TrunklineError
 from .schema.jsonable import jsonable
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from .calls import Call
 
 _PACKAGE: Final = __name__.partition(".")[0]
 
@@ -33,6 +35,9 @@ class InvalidReturn(TypeError):
 def failure_of(error: BaseException) -> dict[str, Any]:
     from asyncio import CancelledError
 
+    whole = error
+    while len(inner := getattr(error, "exceptions", ())) == 1:
+        error = inner[0]  # a task group that holds nothing else
     if isinstance(error, ToolError):
         return {"kind": "tool", "message": str(error)}
     if isinstance(error, InvalidArguments):
@@ -42,7 +47,32 @@ def failure_of(error: BaseException) -> dict[str, Any]:
     if isinstance(error, ProtocolError):
         failure: dict[str, Any] = {"kind": "protocol", "code": error.code, "message": error.message}
         return failure if error.data is None else {**failure, "data": jsonable(error.data)}
-    return {"kind": "internal", "message": detail(error)}
+    return {"kind": "internal", "message": detail(whole)}
+
+
+def is_told(error: BaseException) -> bool:
+    """Returns whether the caller is told of the error, as of the answers that handlers raise."""
+    return failure_of(error)["kind"] != "internal"
+
+
+def report(context: Call, error: BaseException, subject: str, otherwise: str) -> None:
+    """Logs an error that the caller is not told of, and hands it to the hooks of the server. The call is named by its
+    method and name, or `otherwise`.
+    """
+    import logging
+
+    logger = logging.getLogger(f"{_PACKAGE}.{subject}")
+    where = (type(error), error, _outside(error.__traceback__))
+    try:
+        named = {"mcp_method": context.method, "mcp_name": context.name}
+    except TrunklineError:  # the call is over, or is one of a client
+        named = {}
+    logger.error("%s failed", " ".join(named.values()) or otherwise, exc_info=where, extra=named)
+    for hook in context._error_hooks():
+        try:
+            hook(error, context)
+        except Exception:
+            logger.exception("a function of on_error failed")
 
 
 def is_suspension(error: BaseException) -> bool:

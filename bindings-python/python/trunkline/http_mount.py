@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextvars import Context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from . import _native
 from ._generated.waist import HTTP_CHUNK, HTTP_HEAD
 from .errors import ClosedError, reraise
+from .failures import detail
 from .port.events import start_task
 from .port.lifecycle import close_deadline
 
@@ -29,7 +31,8 @@ class ASGIApp:
     """The ASGI 3 application that `Server.asgi` returns.
 
     Nothing starts before the first request, so it needs no lifespan hook and may be made before a server forks. Where
-    it is the root application, the lifespan's end closes it; elsewhere `close` may be called, or not at all.
+    it is the root application, the lifespan of the web server is its own; elsewhere `close` may be called, or not at
+    all.
     """
 
     def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
@@ -74,11 +77,23 @@ class ASGIApp:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
+                try:
+                    await self._begin()
+                except Exception as error:  # noqa: BLE001 - the web server reports it and exits
+                    await send({"type": "lifespan.startup.failed", "message": detail(error)})
+                    return
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 await self.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+    async def _begin(self) -> None:
+        """Enters the lifespan of the server, if it has one, before the first request."""
+        from asyncio import get_running_loop
+
+        if self._server._enter_lifespan is not None:
+            await self._server._ready(self._open(get_running_loop())[0])
 
     def _open(self, loop: AbstractEventLoop) -> tuple[Port, int]:
         """The port and the listener, for a request on `loop`."""
@@ -88,7 +103,8 @@ class ASGIApp:
         with self._server._lock:
             if self._server._bind() is not self._port:  # the first request, or the first one in a forked process
                 self._mount()
-            port, _ = self._server._acquire(loop)
+            # Events of no request must not run in the context variables of the first one.
+            port, _ = Context().run(self._server._acquire, loop)
             self._loops = {known for known in self._loops if not known.is_closed()} | {loop}
             return port, self._listener
 
@@ -111,6 +127,7 @@ class ASGIApp:
 
         loop = get_running_loop()
         port, listener = self._open(loop)
+        await self._server._ready(port)
         exchange = Exchange(loop)
         ticket = port.http_request(listener, _head(scope), exchange)
         feeding = start_task(loop, _feed(port, ticket, receive))
@@ -217,7 +234,9 @@ def _head(scope: MutableMapping[str, Any]) -> dict[str, Any]:
         from urllib.parse import quote
 
         path = quote(path)
+    client = scope.get("client")
     return {
+        **({"remoteAddress": client[0]} if client else {}),
         "method": scope["method"],
         "path": path or "/",
         "query": scope.get("query_string", b"").decode("latin-1"),

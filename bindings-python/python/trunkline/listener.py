@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
+from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from .errors import ClosedError, InvalidArgumentError
@@ -64,6 +66,9 @@ class Listener:
                 raise InvalidArgumentError(
                     "another event loop serves this server already; a SyncClient of it connects after serve()"
                 )
+            # The core keeps standard output for messages once it is open.
+            with redirect_stdout(sys.stderr) if self._transport["type"] == "stdio" else nullcontext():
+                await self._server._ready(port)
             transport, self._verifier = self._server._transport(port, self._transport)
             self._handle = port.open({"server": server, "transport": transport})
             result = await port.opened(self._handle)

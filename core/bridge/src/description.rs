@@ -5,8 +5,10 @@ use super::{
     state::PortState,
     table::HandleKind,
 };
+use http::{HeaderMap, HeaderName, header};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use trunkline::{
     auth::Identity,
     bridge_support::described,
@@ -15,7 +17,7 @@ use trunkline::{
         RawJson,
         model::{Implementation, JsonObject},
     },
-    server::{CallInfo, Category, Server},
+    server::{CallInfo, Category, HttpRequest, Server},
 };
 
 /// The description of a call, a connection, a server, or (0) the port.
@@ -50,11 +52,26 @@ described! {
         required name: String = "name",
         /// The protocol revision of the caller.
         required revision: &'static str = "revision" as String,
+        /// The JSON-RPC id of the request as text, unique among those of its session that are in
+        /// flight.
+        required request_id: String = "requestId",
+        /// The id of the session, over HTTP up to 2025-11-25; elsewhere there is none.
+        optional session_id: Option<String> = "sessionId",
+        /// The headers of the HTTP request that brought the call, by their names in lower case;
+        /// several values of a name are joined by commas, those of `cookie` by semicolons. Those
+        /// with an access token are left out where the endpoint asks for one. Empty on pipes and in
+        /// memory.
+        required headers: BTreeMap<String, String> = "headers",
+        /// The target of that request as it was received, such as `/mcp?tenant=acme`; in a web
+        /// framework, as it is below the mount.
+        optional url: Option<String> = "url",
+        /// The IP address of its peer, which may be a proxy, where it is known.
+        optional remote_address: Option<String> = "remoteAddress",
         /// The name and version of the caller, if it gave them.
         optional client_info: Option<Value> = "clientInfo" as Implementation,
         /// The capabilities of the caller.
         required client_capabilities: Value = "clientCapabilities" as JsonObject,
-        /// The `_meta` of the request.
+        /// The `_meta` of the request, or the one that middleware put in its place.
         required meta: Value = "meta" as JsonObject,
         /// The identity of the caller, if its access token was verified.
         optional auth: Option<Value> = "auth" as Identity,
@@ -131,6 +148,11 @@ fn of_call(call: &CallInfo) -> Value {
         method: call.method().to_owned(),
         name: call.name().to_owned(),
         revision: scope.revision.as_str(),
+        request_id: call.request_id().to_string(),
+        session_id: call.session_id().map(str::to_owned),
+        headers: call.http().map(|request| headers_of(request.headers())).unwrap_or_default(),
+        url: call.http().map(|request| request.uri().to_string()),
+        remote_address: call.http().and_then(HttpRequest::remote_address).map(|address| address.to_string()),
         client_info: scope.client_info.as_ref().map(value),
         client_capabilities: value(&scope.client_capabilities),
         meta: scope.meta.as_ref().map_or_else(|| json!({}), value),
@@ -147,6 +169,17 @@ fn of_call(call: &CallInfo) -> Value {
         members.extend(more);
     }
     without_nulls(described)
+}
+
+/// Headers as texts, one character for each byte of a value.
+fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let joined = |name: &HeaderName| {
+        let separator = if *name == header::COOKIE { "; " } else { ", " };
+        let values =
+            headers.get_all(name).iter().map(|value| value.as_bytes().iter().copied().map(char::from).collect());
+        values.collect::<Vec<String>>().join(separator)
+    };
+    headers.keys().map(|name| (name.as_str().to_owned(), joined(name))).collect()
 }
 
 /// A description with its kind.

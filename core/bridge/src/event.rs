@@ -18,6 +18,8 @@ pub struct Event {
     pub name: String,
     /// The body, as `docs/bridge.md` says for each kind.
     pub body: Body,
+    /// The exchange or the request of the host within which a `Call` came; 0 if none.
+    pub cause: u64,
 }
 
 impl Event {
@@ -59,6 +61,7 @@ macro_rules! event_kinds {
     (@doc ticket) => { &[" The call to answer, the request that is answered, or the exchange; 0 if none."] };
     (@doc handle) => { &[" The registered feature, the listener or the connection."] };
     (@doc ok) => { &[" `false`: the body is an error object."] };
+    (@doc cause) => { &[" The exchange or the request of the host within which the call came; 0 if none."] };
     (@doc name) => { &[" The method, or the operation."] };
     (@doc body) => { &[" The body, as the event says."] };
 }
@@ -66,8 +69,10 @@ macro_rules! event_kinds {
 event_kinds! {
     /// A call of the registered feature `handle`. The body is the arguments object as JSON, already
     /// valid against the schema. Of a connection, a request of its server: `name` is the operation,
-    /// the body its params. Answer with `complete` or `fail`, once.
-    Call = 0 { ticket: Integer, handle: Integer, name: String, body: Json }
+    /// the body its params. `cause` is the number of something of the host that the call came of:
+    /// the exchange that brought it, the request of a connection in memory, or the request `next`
+    /// of the middleware around it; 0 if there is none. Answer with `complete` or `fail`, once.
+    Call = 0 { ticket: Integer, handle: Integer, name: String, body: Json, cause: Integer }
     /// The call is no longer wanted; it is already done for the core. The body is the reason as
     /// text, and may be empty.
     Cancel = 1 { ticket: Integer, body: String }

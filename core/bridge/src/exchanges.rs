@@ -13,7 +13,10 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::BodyExt;
 use std::sync::{Arc, Weak};
-use trunkline::bridge_support::{Exchange, FedBody};
+use trunkline::{
+    bridge_support::{Exchange, FedBody},
+    server::{Cause, RemoteAddress},
+};
 
 pub(super) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
     let mounted = match state.tables.lock().listeners.get(listener).and_then(|listener| listener.get()) {
@@ -25,7 +28,7 @@ pub(super) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, en
     })?;
     let process = state.process()?;
     let (feed, body) = mounted.new_body();
-    let request = request_of(head, body);
+    let mut request = request_of(head, body);
     if head.optional && !request.as_ref().is_ok_and(|request| mounted.serves(request)) {
         return Ok(0);
     }
@@ -34,6 +37,9 @@ pub(super) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, en
     }
     let exchange = HttpExchange::new(feed);
     let ticket = state.tables.lock().exchanges.insert(Arc::clone(&exchange)).ok_or_else(full)?;
+    if let Ok(request) = &mut request {
+        request.extensions_mut().insert(Cause(ticket));
+    }
     let response = ResponseEvents {
         state: Arc::downgrade(state),
         ticket,
@@ -146,6 +152,9 @@ fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String
     *request.method_mut() =
         Method::from_bytes(head.method.as_bytes()).map_err(|_| format!("{:?} is not a method", head.method))?;
     *request.uri_mut() = Uri::try_from(&target).map_err(|error| format!("{target:?} is not a target: {error}"))?;
+    if let Some(address) = head.remote_address.as_deref().and_then(|address| address.parse().ok()) {
+        request.extensions_mut().insert(RemoteAddress(address));
+    }
     let headers = request.headers_mut();
     for (name, value) in &head.headers {
         let parsed = HeaderName::from_bytes(name.as_bytes()).ok().zip(value_of(value));

@@ -74,7 +74,7 @@ impl RequestForHost {
         let there = state.upgrade()?;
         let ticket = there.tables.lock().server_requests.insert(PendingServerRequest(answer))?;
         let (kind, name, body) = (EventKind::Call, self.operation.to_owned(), self.params.into_bytes().into());
-        there.queue.push(self.lane, Event { kind, ticket, handle: self.connection, name, body });
+        there.queue.push(self.lane, Event { kind, ticket, handle: self.connection, name, body, cause: 0 });
         Some(WaitingCall { state, ticket, connection: self.connection, lane: self.lane })
     }
 }
@@ -120,7 +120,7 @@ pub(super) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, 
             Some(path) => format!("{path}: {}", given.message),
         }),
         (FailKind::Internal, _) => {
-            tracing::error!(target: "trunkline", "a handler of the client failed: {}", given.message);
+            tracing::error!(target: "trunkline::bridge", "a handler of the client failed: {}", given.message);
             RpcError::internal()
         }
         (FailKind::Protocol, Some(code)) => RpcError { code, message: given.message, data: given.data },

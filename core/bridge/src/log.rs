@@ -1,9 +1,12 @@
 //! The library's log, told to the host in batches.
 
-use super::{body::LogRecord, log_scope::current_queue, queue::EventQueue};
+use super::{body::LogRecord, log_scope::current_queue, message::LogLevel, queue::EventQueue};
 use std::{
     fmt::{self, Write},
-    sync::{Arc, Once, Weak},
+    sync::{
+        Arc, Once, Weak,
+        atomic::{AtomicU8, Ordering},
+    },
 };
 use tracing::{
     Level, Metadata, Subscriber,
@@ -15,7 +18,7 @@ use trunkline::bridge_support::Mutex;
 /// The queues of all ports, the newest last.
 static QUEUES: Mutex<Vec<Weak<EventQueue>>> = Mutex::new(Vec::new());
 
-/// From now on the library's warnings and errors go to the ports: each to the one that it concerns,
+/// From now on the library's log records go to the ports: each to the one that it concerns,
 /// and what concerns none to one that takes its events. A process that has its own tracing
 /// subscriber keeps it.
 pub(super) fn attach(queue: Weak<EventQueue>) {
@@ -30,21 +33,46 @@ pub(super) fn attach(queue: Weak<EventQueue>) {
     queues.push(queue);
 }
 
+/// The least severe level that is wanted, a [`LogLevel`].
+static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
+
+/// Sets the least severe level that hosts want. `tracing` keeps its first answer for each place, so
+/// it is made to ask again.
+pub(super) fn set_level(level: LogLevel) {
+    if LEVEL.swap(level as u8, Ordering::Relaxed) != level as u8 {
+        tracing::callsite::rebuild_interest_cache();
+    }
+}
+
+fn level() -> Level {
+    match LEVEL.load(Ordering::Relaxed) {
+        level if level == LogLevel::Error as u8 => Level::ERROR,
+        level if level == LogLevel::Warn as u8 => Level::WARN,
+        level if level == LogLevel::Info as u8 => Level::INFO,
+        _ => Level::DEBUG,
+    }
+}
+
 struct ToPorts;
 
 impl Subscriber for ToPorts {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN && metadata.is_event() && metadata.target().starts_with("trunkline")
+        *metadata.level() <= level() && metadata.is_event() && metadata.target().starts_with("trunkline")
     }
 
     fn max_level_hint(&self) -> Option<tracing::level_filters::LevelFilter> {
-        Some(tracing::level_filters::LevelFilter::WARN)
+        Some(level().into())
     }
 
     fn event(&self, event: &tracing::Event<'_>) {
         let mut message = MessageText(String::new());
         event.record(&mut message);
-        let level = if *event.metadata().level() == Level::ERROR { "error" } else { "warn" };
+        let level = match *event.metadata().level() {
+            Level::ERROR => "error",
+            Level::WARN => "warn",
+            Level::INFO => "info",
+            _ => "debug",
+        };
         let current = current_queue().filter(|queue| queue.takes_logs());
         if let Some(queue) = current.or_else(any_queue) {
             queue.push_log(LogRecord::new(level, event.metadata().target(), message.0));

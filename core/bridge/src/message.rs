@@ -705,9 +705,52 @@ message! {
     }
 }
 
+message! {
+    /// A note about the whole port: the target is 0.
+    pub struct NotifyPort {
+        /// The least severe log records that the host wants, from now on and of all ports of the
+        /// process: `error`, `warn`, `info` (the default) or `debug`.
+        log_level: LogLevel = "logLevel",
+    }
+}
+
+/// The severity of a log record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// Something failed.
+    Error,
+    /// May become an error.
+    Warn,
+    /// Events that are rare, such as the start of a listener.
+    #[default]
+    Info,
+    /// Everything, also each access over HTTP.
+    Debug,
+}
+
+impl Described for LogLevel {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "LogLevel",
+            doc: &[" The severity of a log record."],
+            values: &[
+                ("error", &[" Something failed."]),
+                ("warn", &[" May become an error."]),
+                ("info", &[" Events that are rare, such as the start of a listener."]),
+                ("debug", &[" Everything, also each access over HTTP."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
+}
+
 /// A notification.
 #[derive(Debug, Clone)]
 pub enum Notification {
+    /// To the port.
+    Port(NotifyPort),
     /// To a call.
     Call(NotifyCall),
     /// To a server.
@@ -732,6 +775,8 @@ message! {
         code: Option<i64> = "code",
         /// Of the kind `protocol`: the JSON-RPC data.
         data: Option<Value> = "data",
+        /// Of the kind `internal`: the host has logged it, so the core does not.
+        logged: bool = "logged",
     }
 }
 
@@ -813,6 +858,8 @@ message! {
         query: Option<String> = "query",
         /// The exchange is 0, and nothing follows, where nothing is served at that path.
         optional: bool = "optional",
+        /// The IP address of the peer; another text is ignored.
+        remote_address: Option<String> = "remoteAddress",
     }
 }
 
@@ -845,6 +892,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     NotifyServer::OBJECT,
     NotifyFeature::OBJECT,
     NotifyConnection::OBJECT,
+    NotifyPort::OBJECT,
     Fail::OBJECT,
     InputRequired::OBJECT,
     InputRequest::OBJECT,

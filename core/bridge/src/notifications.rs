@@ -5,8 +5,8 @@ use super::{
     connection::Connection,
     entries::{MAX_WAITING, OpenState, WaitingMessage, too_many_wait},
     error::BridgeError,
-    functions,
-    message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyServer},
+    functions, log,
+    message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyPort, NotifyServer},
     server_requests,
     state::PortState,
     table::HandleKind,
@@ -21,6 +21,10 @@ use trunkline::{
 /// neither can be notified, and only the host knows which.
 pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
     match HandleKind::of(target) {
+        None if target == 0 => {
+            log::set_level(given.of_port()?.log_level);
+            Ok(())
+        }
         Some(HandleKind::Call) => {
             let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
             info.map_or(Ok(()), |info| given.of_call().map(|given| of_call(&info, given)))
@@ -131,6 +135,14 @@ impl GivenNotification<'_> {
             Self::Json(json) => config::read("notify", json),
             Self::Typed(Notification::Call(given)) => Ok(given),
             Self::Typed(_) => Err(Self::mistaken("a call")),
+        }
+    }
+
+    fn of_port(self) -> Result<NotifyPort, BridgeError> {
+        match self {
+            Self::Json(json) => config::read("notify", json),
+            Self::Typed(Notification::Port(given)) => Ok(given),
+            Self::Typed(_) => Err(Self::mistaken("the port")),
         }
     }
 

@@ -55,6 +55,7 @@ pub(super) fn failure(given: Fail) -> Result<Outcome, BridgeError> {
             None | Some("") => given.message,
             Some(path) => format!("{path}: {}", given.message),
         }),
+        FailKind::Internal if given.logged => Outcome::Reported(given.message),
         FailKind::Internal => Outcome::Internal(given.message),
         FailKind::Protocol => Outcome::Protocol(RpcError {
             code: given.code.unwrap_or(code::INTERNAL_ERROR),

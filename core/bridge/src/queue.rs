@@ -266,7 +266,7 @@ impl EventQueue {
                 if event.kind == EventKind::Notification {
                     let dropped = self.notifications.taken(size(&event));
                     if dropped > 0 {
-                        tracing::warn!(target: "trunkline", "{dropped} notifications were dropped: they came faster than they were taken");
+                        tracing::warn!(target: "trunkline::bridge", "{dropped} notifications were dropped: they came faster than they were taken");
                     }
                 }
                 event
@@ -277,6 +277,7 @@ impl EventQueue {
                 handle,
                 name: method.into(),
                 body: latest.lock().take().unwrap_or_default().into(),
+                cause: 0,
             },
             QueuedEvent::Log => {
                 let (mut records, dropped) = {
@@ -302,7 +303,7 @@ fn size(event: &Event) -> usize {
 /// Rings a bell. One that panics loses no event and does not unwind into the core.
 fn ring(bell: &dyn Bell) {
     if catch_unwind(AssertUnwindSafe(|| bell.ring())).is_err() {
-        tracing::error!(target: "trunkline", "the bell of a port panicked");
+        tracing::error!(target: "trunkline::bridge", "the bell of a port panicked");
     }
 }
 

@@ -89,14 +89,15 @@ fn ask_server(
     if skills::is_operation(&given.method) {
         return skills::ask(state, client, ticket, given);
     }
+    let options = given.options.clone().with_cause(ticket);
     let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
     let expected = expected.map(|expected| (given.method.clone(), expected));
     let reply = HostReply::new(state, ticket, handle, slot, expected);
     let (method, params, reply) = (given.method.as_str(), given.params.clone(), Arc::new(reply));
     let started = if given.all {
-        client.start_all(method, params, &given.options, given.progress, reply)
+        client.start_all(method, params, &options, given.progress, reply)
     } else {
-        client.start(method, params.as_ref(), &given.options, given.progress.into(), reply)
+        client.start(method, params.as_ref(), &options, given.progress.into(), reply)
     };
     let in_flight = started.map_err(BridgeError::from)?;
     if !note_sent(state, ticket, RunningRequest::ToServer(client.clone(), in_flight.clone())) {
@@ -136,7 +137,7 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
     if given.method == NEXT {
         let params = given.params.clone();
         let done = move |outcome: Result<RawJson, RpcError>| answered(outcome.map_err(BridgeError::from));
-        return info.proceed(params, done).map_err(BridgeError::from);
+        return info.proceed_as(ticket, params, done).map_err(BridgeError::from);
     }
     let asked = move |outcome: Result<RawJson, ClientRequestError>| answered(outcome.map_err(BridgeError::from));
     let asking = info
@@ -155,7 +156,7 @@ pub(super) fn send_waiting(state: &Arc<PortState>, connection: &Connection, hand
             WaitingMessage::Request(ticket, given) => (ticket, given),
             WaitingMessage::Notification(given) => {
                 if let Err(error) = notifications::of_connection(state, handle, connection, given) {
-                    tracing::warn!(target: "trunkline", "a notification was not sent once the connection was open: {error}");
+                    tracing::warn!(target: "trunkline::bridge", "a notification was not sent once the connection was open: {error}");
                 }
                 continue;
             }

@@ -42,6 +42,7 @@ pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: 
             .options
             .clone()
             .with_task_ttl(start.ttl.map(|time| time.0))
+            .with_cause(ticket)
             .with_on_progress(Some(Arc::new(move |params| reported.report(params))));
         state.spawn(&process, async move {
             match started(&client, start, &options).await {

@@ -89,6 +89,7 @@ fn refusal(given: &Fail) -> Result<Refusal, BridgeError> {
             let scopes = scopes.filter_map(Value::as_str).map(str::to_owned).collect();
             Ok(Refusal::InsufficientScope { scopes, description: Some(given.message.clone()) })
         }
+        (FailKind::Internal, _) if given.logged => Ok(Refusal::Unavailable("the verifier failed".into())),
         (FailKind::Internal, _) => Ok(Refusal::Unavailable(given.message.clone())),
         _ => Err(BridgeError::invalid(
             "fail: a verifier fails with the kind invalid (401), internal (503), or protocol with data.error insufficient_scope and data.scopes (403)",

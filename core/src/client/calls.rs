@@ -245,7 +245,7 @@ impl Client {
             self.inner.conversation.lock().fail(&id);
             return Err(error);
         }
-        self.inner.send_request(sent, method, revision, params, parameters);
+        self.inner.send_request(sent, method, revision, params, parameters, options.cause);
         Ok(id)
     }
 
@@ -260,7 +260,7 @@ impl Client {
         self.inner.check_size(method, &notification)?;
         let revision = self.inner.conversation.lock().revision();
         self.inner.log(Direction::Sent, revision, "", &notification);
-        self.inner.deliver(LinkMessage { bytes: notification, request: None, alone: false });
+        self.inner.deliver(LinkMessage { bytes: notification, request: None, alone: false, caller: None });
         Ok(())
     }
 

@@ -205,7 +205,9 @@ impl ClientInner {
         let head =
             RequestHead { id: sent.id.clone(), method: method.into(), name: None, revision, parameters: Vec::new() };
         match self.link() {
-            Some(link) => link.send(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone }),
+            Some(link) => {
+                link.send(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller: None })
+            }
             None => return Err(ClientError::Closed),
         }
         // A link that ended between two probes takes nothing and tells nothing any more.
@@ -274,7 +276,7 @@ impl ClientInner {
         }
         self.runtime.spawn(Box::pin(async move {
             if let Err(error) = client.set_log_level(level).await {
-                tracing::warn!(target: "trunkline", "the server was not asked for log messages: {error}");
+                tracing::warn!(target: "trunkline::client", "the server was not asked for log messages: {error}");
             }
         }));
     }

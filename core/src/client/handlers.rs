@@ -164,10 +164,10 @@ impl ClientHandlers {
             match params.map(read_task) {
                 Some(Ok(task)) => handler(task),
                 Some(Err(error)) => {
-                    tracing::warn!(target: "trunkline", "{method} of the server makes no sense: {error}");
+                    tracing::warn!(target: "trunkline::client", "{method} of the server makes no sense: {error}");
                 }
                 None => {
-                    tracing::warn!(target: "trunkline", "{method} of the server makes no sense: there are no params")
+                    tracing::warn!(target: "trunkline::client", "{method} of the server makes no sense: there are no params")
                 }
             }
         })
@@ -317,7 +317,7 @@ where
             let answer = answer.map_err(|problem| RpcError::invalid_params(format!("params.{problem}")))?;
             let result = answer.await.map_err(|error| error.into().into_rpc())?;
             RawJson::from_value(&result).map_err(|error| {
-                tracing::error!(target: "trunkline", "the answer of a handler cannot be JSON: {error}");
+                tracing::error!(target: "trunkline::client", "the answer of a handler cannot be JSON: {error}");
                 RpcError::internal()
             })
         })
@@ -326,8 +326,10 @@ where
 
 fn read_notification<T: DeserializeOwned>(method: &str, params: Option<&RawJson>) -> Option<T> {
     let read = params.map_or_else(|| Err("there are no params".to_owned()), RawJson::read);
-    read.inspect_err(|problem| tracing::warn!(target: "trunkline", "{method} of the server makes no sense: {problem}"))
-        .ok()
+    read.inspect_err(
+        |problem| tracing::warn!(target: "trunkline::client", "{method} of the server makes no sense: {problem}"),
+    )
+    .ok()
 }
 
 #[cfg(test)]

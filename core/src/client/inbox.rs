@@ -40,7 +40,7 @@ impl Inbox for ClientInbox {
         let Some(client) = self.client() else { return };
         // The hooks of the program run in here; who reads for the connection must survive them.
         if catch_unwind(AssertUnwindSafe(|| client.receive(&frame))).is_err() {
-            tracing::error!(target: "trunkline", "a panic while a message was taken in: a hook that hears of notifications or progress must not");
+            tracing::error!(target: "trunkline::client", "a panic while a message was taken in: a hook that hears of notifications or progress must not");
         }
     }
 
@@ -102,7 +102,7 @@ impl ClientInner {
             let problem = format!("The server sent a message of more than {limit} bytes, which was skipped");
             return match Beginning::of(frame) {
                 Beginning { id: Some(id), response: true } => self.request_failed(&id, LinkFailure::Broken(problem)),
-                _ => tracing::warn!(target: "trunkline", "{problem}"),
+                _ => tracing::warn!(target: "trunkline::client", "{problem}"),
             };
         }
         // A server that answers many requests at once answers no more than there are.
@@ -115,7 +115,7 @@ impl ClientInner {
             match element {
                 Ok(message) => self.message(message),
                 Err(malformed) => {
-                    tracing::warn!(target: "trunkline", "the server sent what is not a message: {}", malformed.error);
+                    tracing::warn!(target: "trunkline::client", "the server sent what is not a message: {}", malformed.error);
                 }
             }
         }
@@ -171,7 +171,7 @@ impl ClientInner {
             ClientReceived::Asked(request) => self.asked(request),
             ClientReceived::Withdrawn(id) => self.withdrawn(id),
             ClientReceived::Replied(answer) => self.send(answer),
-            ClientReceived::Nothing(why) => tracing::debug!(target: "trunkline", "no effect: {why}"),
+            ClientReceived::Nothing(why) => tracing::debug!(target: "trunkline::client", "no effect: {why}"),
         }
     }
 

@@ -5,7 +5,7 @@ use super::{
     events::ClientEvents,
     failure::LinkFailure,
     host::{HandledEvents, Host},
-    link::{ClientId, Connector, Link, LinkMessage, RequestHead},
+    link::{ClientId, Connector, Link, LinkMessage, LocalCaller, RequestHead},
     mirrored::MirroredTools,
     options::{ClientOptions, RequestOptions},
     output_schemas::OutputSchemas,
@@ -40,6 +40,7 @@ use std::{
     },
     time::Instant,
 };
+use tracing::Span;
 
 pub(crate) struct ClientInner {
     pub(super) id: ClientId,
@@ -167,19 +168,27 @@ impl ClientInner {
         revision: Option<Revision>,
         params: Option<&RawJson>,
         parameters: Vec<(String, String)>,
+        cause: u64,
     ) {
         self.log(Direction::Sent, revision, method, &sent.message);
         let name =
             Method::name_parameter(method).zip(params).and_then(|(parameter, params)| string_member(params, parameter));
         let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters };
-        self.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone });
+        let caller = self.local_caller(cause);
+        self.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller });
         self.arm_timer();
+    }
+
+    /// The caller, where the server is in this process.
+    fn local_caller(&self, cause: u64) -> Option<LocalCaller> {
+        let span = if self.transport == Transport::Memory { Span::current() } else { return None };
+        (cause != 0 || !span.is_none()).then_some(LocalCaller { span, cause })
     }
 
     pub(super) fn send(&self, message: Bytes) {
         self.log(Direction::Sent, self.conversation.lock().revision(), "", &message);
         if let Some(link) = self.link() {
-            link.send(LinkMessage { bytes: message, request: None, alone: false });
+            link.send(LinkMessage { bytes: message, request: None, alone: false, caller: None });
         }
     }
 
@@ -204,7 +213,7 @@ impl ClientInner {
             && let Some(told) = told
         {
             self.log(Direction::Sent, self.conversation.lock().revision(), "", &told);
-            link.send(LinkMessage { bytes: told, request: None, alone: false });
+            link.send(LinkMessage { bytes: told, request: None, alone: false, caller: None });
         }
         reply.answered(Err(error));
     }

@@ -14,6 +14,7 @@ use std::{
     },
     time::Duration,
 };
+use tracing::Span;
 
 /// The identity of a client in its process.
 #[doc(hidden)]
@@ -107,6 +108,18 @@ pub struct LinkMessage {
     pub request: Option<RequestHead>,
     /// A request, and no other is in flight: waiting for others to send with it is in vain.
     pub alone: bool,
+    /// The sender of a request to a server of this process, if it can be told apart.
+    pub caller: Option<LocalCaller>,
+}
+
+/// The sender of a request to a server of this process.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LocalCaller {
+    /// The span within which the request was sent.
+    pub span: Span,
+    /// The number by which the host of a binding knows the request; 0: there is none.
+    pub cause: u64,
 }
 
 /// The parts of a request that HTTP mirrors in headers.

@@ -39,7 +39,7 @@ impl MirroredTools {
                 Ok(parameters) if parameters.is_empty() => drop(by_name.remove(name)),
                 Ok(parameters) => drop(by_name.insert(name.to_owned(), parameters)),
                 Err(problem) => {
-                    tracing::warn!(target: "trunkline", "the tool {name:?} is left out: its x-mcp-header at {problem}");
+                    tracing::warn!(target: "trunkline::client", "the tool {name:?} is left out: its x-mcp-header at {problem}");
                     by_name.remove(name);
                     return false;
                 }

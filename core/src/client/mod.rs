@@ -62,7 +62,7 @@ pub use group::{ClientGroup, GroupServer, GroupServerState, NamedServer, ServerP
 pub use handler_error::HandlerError;
 pub use handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, RequestHandler, SampleRequest, ServerRequest};
 pub use input_required::{InputRequest, InputRequired, InputResponses};
-pub use link::{ClientId, Connector, Inbox, Link, LinkMessage, RequestHead};
+pub use link::{ClientId, Connector, Inbox, Link, LinkMessage, LocalCaller, RequestHead};
 pub use options::{ClientOptions, ProgressHook, RequestOptions};
 pub use server_description::ServerDescription;
 #[cfg(feature = "skills")]

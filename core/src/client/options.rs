@@ -165,6 +165,8 @@ trunkline_proto::options! {
         @into task_ttl: Option<Duration> = None,
         /// Ask the server even if the result is kept and fresh.
         fresh: bool => "fresh" = false,
+        /// Internal: the number by which the host of a binding knows the request.
+        cause: u64 = 0,
         ;
         /// The answers to the requests of the round before, where the caller drives the rounds.
         input_responses: InputResponses,

@@ -120,7 +120,7 @@ impl ListedOutputSchema {
         Schema::compile(&schema)
             .map_err(|error| {
                 let tool = &self.tool;
-                tracing::warn!(target: "trunkline", "results of the tool {tool:?} are not checked: its output schema: {error}");
+                tracing::warn!(target: "trunkline::client", "results of the tool {tool:?} are not checked: its output schema: {error}");
             })
             .ok()
     }

@@ -107,7 +107,7 @@ impl ClientInner {
             return Box::pin(std::future::ready(answer.map(|roots| as_raw(&roots))));
         }
         let Some(handler) = handlers.handler_of(method, &given) else {
-            tracing::error!(target: "trunkline", "the client declares that it answers {method}, and has no handler for it");
+            tracing::error!(target: "trunkline::client", "the client declares that it answers {method}, and has no handler for it");
             return Box::pin(std::future::ready(Err(Unanswered::Failed(RpcError::internal()))));
         };
         let server = self.description().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
@@ -146,7 +146,7 @@ impl Unanswered {
         match self {
             Self::Failed(error) => error,
             Self::Invalid(problem) => {
-                tracing::error!(target: "trunkline", "the answer of a handler was not sent: {problem}");
+                tracing::error!(target: "trunkline::client", "the answer of a handler was not sent: {problem}");
                 RpcError::internal()
             }
             Self::TimedOut => RpcError::new(RpcError::internal().code, "The host did not answer in time"),

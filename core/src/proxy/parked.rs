@@ -40,7 +40,7 @@ impl ParkedCalls {
             oldest
         };
         if let Some((_, oldest)) = oldest {
-            tracing::warn!(target: "trunkline", "a call was given up: {MAX_CALLS} calls of a proxy wait for their callers");
+            tracing::warn!(target: "trunkline::server", "a call was given up: {MAX_CALLS} calls of a proxy wait for their callers");
             oldest.give_up();
         }
         let (calls, runtime) = (Arc::downgrade(self), Arc::clone(&self.runtime));

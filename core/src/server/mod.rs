@@ -24,8 +24,10 @@ pub use directory::DirectoryDefinition;
 pub use facade::Server;
 pub use feature_handle::FeatureHandle;
 pub use handlers::{
-    Call, CallInfo, ClientRequestError, Handler, InputRequest, InputRequired, Outcome, PendingClientRequest,
+    Call, CallInfo, ClientRequestError, Handler, InputRequest, InputRequired, Outcome, PendingClientRequest, Vars,
 };
+#[cfg(feature = "http-server")]
+pub use handlers::{HttpRequest, RemoteAddress};
 pub use options::ServerOptions;
 pub use registry::{
     Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, OnDuplicate, PromptDefinition,
@@ -44,5 +46,9 @@ pub use typed::{
 };
 
 pub(crate) use facade::WeakServer;
+pub(crate) use handlers::Arrival;
+#[cfg(feature = "http-server")]
+#[doc(hidden)]
+pub use handlers::Cause;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer};
-pub(crate) use session::{Connection, ConversationStart, Origin};
+pub(crate) use session::{Arriving, Connection, ConversationStart, Origin};

@@ -204,7 +204,9 @@ impl<C: Channel> ChannelLink<C> {
         let problem = format!("{} MiB wait for the transport, which does not take them", MAX_WAITING >> 20);
         match &message.request {
             Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
-            None => tracing::warn!(target: "trunkline", "a notification or response was not delivered: {problem}"),
+            None => {
+                tracing::warn!(target: "trunkline::client", "a notification or response was not delivered: {problem}")
+            }
         }
     }
 }

@@ -183,7 +183,9 @@ impl ChildLink {
         let problem = format!("{} MiB wait for the server process, which does not read", MAX_QUEUED >> 20);
         match &message.request {
             Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
-            None => tracing::warn!(target: "trunkline", "a notification or response was not delivered: {problem}"),
+            None => {
+                tracing::warn!(target: "trunkline::client", "a notification or response was not delivered: {problem}")
+            }
         }
     }
 
@@ -332,7 +334,7 @@ impl MessageReader {
                     Beginning { id: Some(id), response: true } => {
                         self.ending.inbox.failed(&id, LinkFailure::Broken(problem));
                     }
-                    _ => tracing::warn!(target: "trunkline", "{problem}"),
+                    _ => tracing::warn!(target: "trunkline::client", "{problem}"),
                 }
             }
         }

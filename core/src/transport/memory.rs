@@ -5,7 +5,7 @@ use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
     protocol::{RequestId, Revision, envelope::Frame},
     runtime::{BoxedTask, Runtime},
-    server::{Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server},
+    server::{Arrival, Arriving, Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server},
     wire_log::Transport,
 };
 use bytes::Bytes;
@@ -29,7 +29,7 @@ impl Connector for MemoryConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         // Queues, so that neither side ever runs on the other's stack. Their content is bounded by
         // admission on both sides.
-        let (to_server, mut from_client) = mpsc::unbounded_channel::<Bytes>();
+        let (to_server, mut from_client) = mpsc::unbounded_channel::<LinkMessage>();
         let (to_client, mut from_server) = mpsc::unbounded_channel::<Bytes>();
         let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));
         let runtime = Arc::clone(&self.runtime);
@@ -43,8 +43,12 @@ impl Connector for MemoryConnector {
         let bounds = self.server.options().limits.frame();
         let served = Arc::clone(&connection);
         self.runtime.spawn(Box::pin(async move {
-            while let Some(frame) = from_client.recv().await {
-                if let Err(refusal) = served.receive(Frame::parse(&frame, bounds), None, &out) {
+            while let Some(LinkMessage { bytes, caller, .. }) = from_client.recv().await {
+                let reply = match caller {
+                    Some(caller) => Arriving::way(Arc::clone(&out), Arrival::within(caller.span, caller.cause)),
+                    None => Arc::clone(&out),
+                };
+                if let Err(refusal) = served.receive(Frame::parse(&bytes, bounds), None, &reply) {
                     out.send(OutgoingMessage::error(refusal.id.as_ref(), &refusal.error, true));
                 }
             }
@@ -79,7 +83,7 @@ impl Connector for MemoryConnector {
 }
 
 struct MemoryLink {
-    to_server: mpsc::UnboundedSender<Bytes>,
+    to_server: mpsc::UnboundedSender<LinkMessage>,
     connection: Arc<Connection>,
 }
 
@@ -87,7 +91,7 @@ impl Link for MemoryLink {
     fn send(&self, message: LinkMessage) {
         // The receiver lives as long as its task; a closed connection answers nothing, and the
         // client has ended its requests.
-        let _ = self.to_server.send(message.bytes);
+        let _ = self.to_server.send(message);
     }
 
     fn abandon(&self, _: &RequestId) -> bool {

@@ -181,3 +181,61 @@ async fn middleware_that_waits_hears_of_the_cancellation() {
     call.abort();
     timeout(Duration::from_secs(10), ended.notified()).await.expect("the middleware is not left behind");
 }
+
+#[derive(Clone)]
+struct Tenant(String);
+
+#[tokio::test]
+async fn middleware_extractors_and_handlers_share_the_values_and_the_meta_of_a_request() {
+    let find_tenant = MiddlewareDefinition::from_fn(|ctx: Context, next: Next| async move {
+        let mut params = next.params().cloned().unwrap_or_default();
+        let name = params["arguments"]["name"].take();
+        params["arguments"] = json!({});
+        ctx.vars().insert(Tenant(name.as_str().unwrap_or_default().into()));
+        params["_meta"]["example.com/from"] = "middleware".into();
+        let mut result = next.run_with(params).await?;
+        // The handler has taken it away: it is one request.
+        result["_meta"]["example.com/left"] = ctx.vars().get::<Tenant>().is_some().into();
+        result["_meta"]["example.com/number"] = ctx.vars().remove::<usize>().into();
+        Ok(result)
+    });
+    let keeps_all = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move { Ok(next.run().await?) });
+    let server = Server::builder("shared", "1")
+        .add_middleware(find_tenant.methods(["tools/call"]))
+        .add_middleware(keeps_all)
+        .tool("tenant", "Tell who calls.", async |ctx: Context| {
+            tokio::task::yield_now().await;
+            ctx.vars().insert(7_usize);
+            let from =
+                ctx.meta().and_then(|meta| meta.parse::<Value>().ok()).map(|meta| meta["example.com/from"].clone());
+            let Tenant(name) = ctx.vars().remove::<Tenant>().unwrap();
+            format!("{name} {}", from.unwrap_or_default())
+        })
+        .build();
+    for revision in Revision::ALL {
+        let client = &connect(&server, revision).await;
+        let call = |name: &'static str| async move {
+            let params =
+                json!({"name": "tenant", "arguments": {"name": name}, "_meta": {"example.com/from": "client"}});
+            let params = RawJson::from_value(&params).unwrap();
+            let result = client.request("tools/call", Some(&params), &RequestOptions::default()).await.unwrap();
+            let result: Value = result.parse().unwrap();
+            assert_eq!(result["content"][0]["text"], format!("{name} \"middleware\""), "{revision}");
+            let meta = &result["_meta"];
+            assert_eq!((&meta["example.com/left"], &meta["example.com/number"]), (&json!(false), &json!(7)));
+        };
+        tokio::join!(call("ada"), call("bob"), call("eve"));
+    }
+}
+
+#[tokio::test]
+async fn a_call_in_memory_has_an_id_and_neither_a_session_nor_an_http_request() {
+    let server = Server::builder("memory", "1")
+        .tool("facts", "Tells facts.", async |ctx: Context| {
+            assert!(ctx.session_id().is_none() && ctx.http().is_none());
+            ctx.request_id().to_string()
+        })
+        .build();
+    let client = connect(&server, Revision::LATEST).await;
+    assert!(!client.call_tool("facts", json!({})).await.unwrap().joined_text().is_empty());
+}

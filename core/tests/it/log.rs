@@ -2,11 +2,20 @@
 
 use crate::{offer, process::File, wire::Wire};
 use serde_json::json;
-use std::{fmt::Debug, path::PathBuf};
+use std::{
+    fmt::{Debug, Write},
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 use tracing::{
-    Event, Metadata, Subscriber,
+    Event, Instrument, Metadata, Subscriber,
     field::{Field, Visit},
-    span,
+    info_span, span,
+};
+use tracing_core::span::Current;
+use trunkline::{
+    Client, Context, Server,
+    server::{MiddlewareDefinition, Next},
 };
 
 /// A server that writes its log to standard error, as a role of this binary.
@@ -21,7 +30,7 @@ struct ToStandardError;
 
 impl Subscriber for ToStandardError {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "trunkline"
+        metadata.target().starts_with("trunkline")
     }
 
     fn event(&self, event: &Event<'_>) {
@@ -58,4 +67,138 @@ fn can_09_why_a_client_cancels_is_logged_on_one_line() {
         let line = line.unwrap_or_else(|| panic!("{revision}: {log}"));
         assert!(line.starts_with("DEBUG ") && line.contains("\\nERROR forged"), "{line}");
     }
+}
+
+/// Keeps the spans around each event whose message is `inside`, the innermost first.
+#[derive(Clone, Default)]
+struct Spans(Arc<Mutex<SpanTable>>);
+
+#[derive(Default)]
+struct SpanTable {
+    spans: Vec<SpanRecord>,
+    entered: Vec<u64>,
+    around: Vec<Vec<String>>,
+}
+
+struct SpanRecord {
+    metadata: &'static Metadata<'static>,
+    parent: Option<u64>,
+    text: Text,
+}
+
+#[derive(Default)]
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        write!(self.0, " {field}={value:?}").unwrap();
+    }
+}
+
+impl Subscriber for Spans {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &span::Attributes<'_>) -> span::Id {
+        let mut table = self.0.lock().unwrap();
+        let entered = || table.entered.last().copied().filter(|_| span.is_contextual());
+        let parent = span.parent().map(span::Id::into_u64).or_else(entered);
+        let mut text = Text(span.metadata().name().to_owned());
+        span.record(&mut text);
+        table.spans.push(SpanRecord { metadata: span.metadata(), parent, text });
+        span::Id::from_u64(table.spans.len() as u64)
+    }
+
+    fn record(&self, span: &span::Id, values: &span::Record<'_>) {
+        let mut table = self.0.lock().unwrap();
+        values.record(&mut table.spans[span.into_u64() as usize - 1].text);
+    }
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut text = Text::default();
+        event.record(&mut text);
+        if text.0 != " message=inside" {
+            return;
+        }
+        let mut table = self.0.lock().unwrap();
+        let mut next = table.entered.last().copied();
+        let mut around = Vec::new();
+        while let Some(id) = next {
+            let SpanRecord { parent, text, .. } = &table.spans[id as usize - 1];
+            around.push(text.0.clone());
+            next = *parent;
+        }
+        table.around.push(around);
+    }
+
+    fn enter(&self, span: &span::Id) {
+        self.0.lock().unwrap().entered.push(span.into_u64());
+    }
+
+    fn exit(&self, span: &span::Id) {
+        let mut table = self.0.lock().unwrap();
+        let at = table.entered.iter().rposition(|id| *id == span.into_u64()).unwrap();
+        table.entered.remove(at);
+    }
+
+    fn current_span(&self) -> Current {
+        let table = self.0.lock().unwrap();
+        match table.entered.last() {
+            Some(id) => Current::new(span::Id::from_u64(*id), table.spans[*id as usize - 1].metadata),
+            None => Current::none(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_has_a_span_within_those_of_its_caller_and_of_middleware() {
+    let spans = Spans::default();
+    let _here = tracing::subscriber::set_default(spans.clone());
+    let middleware = MiddlewareDefinition::from_fn(|_: Context, next: Next| {
+        async move { Ok(next.run().await?) }.instrument(info_span!("middleware"))
+    });
+    let server = Server::builder("spans", "1")
+        .add_middleware(middleware.methods(["tools/call"]))
+        .tool("who", "Logs.", async || {
+            tokio::task::yield_now().await;
+            async { tracing::info!("inside") }.instrument(info_span!("query")).await;
+            "done"
+        })
+        .resource("who://am/i", "who", async || {
+            tokio::task::yield_now().await;
+            tracing::info!("inside");
+            "done"
+        })
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    let ask = |user: &'static str| {
+        let client = &client;
+        async move {
+            client.call_tool("who", json!({})).await.unwrap();
+            client.read_resource("who://am/i").await.unwrap();
+        }
+        .instrument(info_span!("caller", user))
+    };
+    tokio::join!(ask("ada"), ask("bob"));
+    let around = std::mem::take(&mut spans.0.lock().unwrap().around);
+    let call = |method: &str, user: &str| {
+        let found = around.iter().find(|around| {
+            around.iter().any(|text| text.starts_with("mcp.call") && text.contains(method))
+                && around.last().is_some_and(|last| *last == format!("caller user={user:?}"))
+        });
+        found.unwrap_or_else(|| panic!("no {method} of {user}: {around:#?}"))
+    };
+    for user in ["ada", "bob"] {
+        let [query, middleware, request, _] = &call("tools/call", user)[..] else { panic!("{around:#?}") };
+        assert_eq!((&**query, &**middleware), ("query", "middleware"));
+        for field in [r#"method="tools/call""#, r#"revision="2026-07-28""#, "request_id=", r#"name="who""#] {
+            assert!(request.contains(field), "{field}: {request}");
+        }
+        let [request, _] = &call("resources/read", user)[..] else { panic!("{around:#?}") };
+        assert!(request.contains(r#"name="who://am/i""#), "{request}");
+    }
+    assert_eq!(around.len(), 4);
 }

@@ -33,6 +33,36 @@ class CallDescription:
         return self._fact("revision")
 
     @property
+    def request_id(self) -> str:
+        """The JSON-RPC id of the request as text, unique among those of its session that are in flight."""
+        return self._fact("requestId")
+
+    @property
+    def session_id(self) -> str | None:
+        """The id of the session, over HTTP up to 2025-11-25; elsewhere there is none."""
+        return self._fact("sessionId")
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of the HTTP request that brought the call, by their names in lower case; several values
+        of a name are joined by commas, those of `cookie` by semicolons. Those with an access token are left
+        out where the endpoint asks for one. Empty on pipes and in memory.
+        """
+        return self._fact("headers")
+
+    @property
+    def url(self) -> str | None:
+        """The target of that request as it was received, such as `/mcp?tenant=acme`; in a web framework, as it
+        is below the mount.
+        """
+        return self._fact("url")
+
+    @property
+    def remote_address(self) -> str | None:
+        """The IP address of its peer, which may be a proxy, where it is known."""
+        return self._fact("remoteAddress")
+
+    @property
     def client_info(self) -> Mapping[str, Any] | None:
         """The name and version of the caller, if it gave them."""
         return self._fact("clientInfo")
@@ -44,7 +74,7 @@ class CallDescription:
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """The `_meta` of the request."""
+        """The `_meta` of the request, or the one that middleware put in its place."""
         return self._fact("meta") or {}
 
     @property

@@ -138,6 +138,9 @@ class LogMessage(Model):
         return json
 
 
+LogLevel: TypeAlias = Literal["error", "warn", "info", "debug"]
+"""The severity of a log record."""
+
 TokenScheme: TypeAlias = Literal["Bearer", "DPoP"]
 """The scheme by which an access token is presented."""
 

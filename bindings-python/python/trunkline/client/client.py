@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ClosedError, InvalidArgumentError
+from ..errors import ClosedError, InvalidArgumentError, ProtocolError
 from ..port.lifecycle import close_deadline
 from ..port.port import Port
 from ..requests import OnProgress
 from ._generated.operations import AsyncOperations
-from .connection import Connected, Connection, Target
+from .connection import Connected, Connection, Target, callback_errors
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
@@ -65,6 +65,8 @@ class Client(AsyncOperations, Connected):
             port, server_handle = server._acquire(loop)
         self._port, self._handle = port, 0
         try:
+            if server is not None:
+                await server._ready(port)
             receive = self._connection.listen(self._run, self._progress)
             connection = self._connection
             self._handle = port.open(connection.open_json(server_handle), receive, connection.handlers)
@@ -110,14 +112,20 @@ class Client(AsyncOperations, Connected):
     ) -> tuple[int, Any]:
         """A request to the server, or about a subscription: its ticket and its result."""
         port = self._connected_port()
-        ticket = port.request(self._handle if target is None else target, json)
+        scope = self._connection.scope()
+        ticket = port.request(self._handle if target is None else target, json, scope)
         if on_progress is not None:
             self._progress[ticket] = on_progress
         try:
-            return ticket, await port.answer(ticket)
+            result = await port.answer(ticket)
+        except ProtocolError:
+            self._connection.raise_exception(scope)
+            raise
         finally:
             if on_progress is not None:
                 self._progress.pop(ticket, None)
+        self._connection.raise_exception(scope)
+        return ticket, result
 
     def _cancel(self, ticket: int) -> None:
         if self._port is not None:
@@ -143,8 +151,14 @@ class Client(AsyncOperations, Connected):
     def _run(self, callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         import asyncio
 
-        result = callback(*arguments)
-        if asyncio.iscoroutine(result):
-            task: Task[None] = asyncio.ensure_future(result)
-            self._callbacks.add(task)
-            task.add_done_callback(self._callbacks.discard)
+        with callback_errors():
+            result = callback(*arguments)
+            if asyncio.iscoroutine(result):
+                task: Task[None] = asyncio.ensure_future(_logged(result))
+                self._callbacks.add(task)
+                task.add_done_callback(self._callbacks.discard)
+
+
+async def _logged(callback: Coroutine[Any, Any, None]) -> None:
+    with callback_errors():
+        await callback

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from .. import _native
@@ -12,7 +12,9 @@ from .._generated import methods
 from .._generated.facts import ConnectionDescription
 from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS, OAUTH
 from ..errors import ClosedError, InvalidArgumentError
+from ..failures import is_told
 from ..options import camel_case, encoded
+from ..port.scope import CallScope
 from ..requests import OnProgress, read_answer
 from ..schema.jsonable import jsonable
 from ._generated.group_servers import ServersOf
@@ -58,6 +60,22 @@ if TYPE_CHECKING:
         on_tools_changed: OnToolsChanged
         """Called when the server's list of tools has changed."""
 
+        raise_exceptions: bool
+        """For tests, of a `Server` of this process: a request raises the exception that a handler raised, where its
+        caller is otherwise told of an internal error. Default: False.
+        """
+
+
+@contextmanager
+def callback_errors() -> Generator[None]:
+    """Logs what a callback of the program raises: it must cost neither the call that waits nor other events."""
+    try:
+        yield
+    except Exception:
+        import logging
+
+        logging.getLogger("trunkline.client").exception("a callback failed")
+
 
 class Connection:
     """The settings of a client, and the answer of the server when it was opened."""
@@ -66,6 +84,7 @@ class Connection:
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         on_notification, on_tools_changed = given.pop("on_notification", None), given.pop("on_tools_changed", None)
         name, version, auth = given.pop("name", None), given.pop("version", None), given.pop("auth", None)
+        self._raises = bool(given.pop("raise_exceptions", False))
         if isinstance(auth, str):
             auth = {"token": auth}
         self._auth = {} if auth is None else {"auth": encoded(OAUTH, auth)}
@@ -76,6 +95,8 @@ class Connection:
         self.blocking = blocking
         self.handlers: dict[str, ServerRequestHandler] = {}
         self.transport = self._describe(target, encoded(ENDPOINT_OPTIONS, endpoint), encoded(CHILD_OPTIONS, child))
+        if self._raises and self.server is None:
+            raise InvalidArgumentError("raise_exceptions is for a Server of this process: exceptions do not travel")
         if (name is None) != (version is None):
             raise InvalidArgumentError("a client's name and version go together")
         revision = given.pop("revision", None)
@@ -122,6 +143,15 @@ class Connection:
     def uses_pool(self, handler: ServerRequestHandler) -> bool:
         """True if it runs on a thread of the pool. A blocking client on its own port has those of its transport."""
         return handler.in_thread and (not self.blocking or self.server is not None or handler.key in FUNCTIONS)
+
+    def scope(self) -> CallScope | None:
+        """The surroundings of the calls that a request causes, where the server is in this process."""
+        return None if self.server is None else CallScope()
+
+    def raise_exception(self, scope: CallScope | None) -> None:
+        """Raises the exception of the handler, if that is wanted and its caller is not told of it."""
+        if self._raises and scope is not None and (error := scope.error) is not None and not is_told(error):
+            raise error
 
     def opened(self, info: dict[str, Any], native: _native.Port, handle: int) -> None:
         """Takes what is known about the server now that the connection is open."""

@@ -18,12 +18,14 @@ from ..schema.jsonable import jsonable
 
 if TYPE_CHECKING:
     from ..port.port import Port
+    from ..port.scope import CallScope
 
 
 class Here(NamedTuple):
     """The place of a handler that runs on the thread of a blocking call."""
 
     native: _native.Port
+    error_hooks: tuple[()] = ()
 
 
 class ServerRequestHandler(Handler):
@@ -33,6 +35,8 @@ class ServerRequestHandler(Handler):
 
     __slots__ = ("function", "read")
 
+    subject = "client"
+
     def __init__(self, operation: str, function: Callable[..., Any], read: Callable[[Any], Any]) -> None:
         if not callable(function):
             raise InvalidArgumentError(f"on_{operation} takes a function, not {type(function).__qualname__}")
@@ -41,10 +45,17 @@ class ServerRequestHandler(Handler):
         self.function = function
         self.read = read
 
-    async def run(self, port: Port, ticket: int, body: Any) -> Answer:  # noqa: ARG002
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
         return self._render(await self.function(self.read(body)))
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:  # noqa: ARG002
+    def run_in_thread(
+        self,
+        port: Port,  # noqa: ARG002
+        ticket: int,  # noqa: ARG002
+        body: Any,
+        context: ContextVars,
+        scope: CallScope | None,  # noqa: ARG002
+    ) -> Answer:
         return self._render(context.run(self.function, self.read(body)))
 
     def _render(self, result: Any) -> Answer:

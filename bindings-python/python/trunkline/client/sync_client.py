@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from .. import _native
 from .._generated.waist import CALL, LOG, NOTIFICATION
-from ..errors import BlockingError, ClosedError, InvalidArgumentError, from_object, reraise
+from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolError, from_object, reraise
 from ..port.lifecycle import close_deadline, end_port, remember_native
 from ..port.log import write_logs
 from ..port.port import send_request
 from ..requests import OnProgress
 from ._generated.sync_operations import SyncOperations
 from ._generated.transport import TransportCalls
-from .connection import Connected, Connection, Target
+from .connection import Connected, Connection, Target, callback_errors
 from .server_requests import Here
 
 if TYPE_CHECKING:
@@ -118,19 +118,34 @@ class SyncClient(SyncOperations, Connected):
         """A request to the server, or about a subscription: its ticket and its result."""
         native = self._connected_native()
         handle = self._handle if target is None else target
+        scope, port = self._connection.scope(), self._server_port
+
+        def send() -> int:
+            waiting = {**json, "wait": True}
+            if scope is None or port is None:
+                return send_request(native, handle, waiting)
+            return port.request_blocking(native, handle, waiting, scope)
+
         try:
             if on_progress is None:
-                ticket = send_request(native, handle, {**json, "wait": True})
+                ticket = send()
             else:
                 with self._draining:  # the first progress must not overtake its callback
-                    ticket = send_request(native, handle, {**json, "wait": True})
+                    ticket = send()
                     self._progress[ticket] = on_progress
         except _native.NativeError as error:
             reraise(error)
         try:
-            return ticket, self._wait(native, ticket, on_progress is not None)
+            result = self._wait(native, ticket, on_progress is not None)
+        except ProtocolError:
+            self._connection.raise_exception(scope)
+            raise
         finally:
             self._progress.pop(ticket, None)
+            if port is not None:
+                port.end_scope(ticket)
+        self._connection.raise_exception(scope)
+        return ticket, result
 
     def _cancel(self, ticket: int) -> None:
         try:
@@ -187,7 +202,7 @@ class SyncClient(SyncOperations, Connected):
                 return
             for _ in range(_BATCHES):
                 events = native.drain("queue", _BATCH, 0)
-                for kind, ticket, _, _, name, body in events:
+                for kind, ticket, _, _, name, body, _ in events:
                     if kind == NOTIFICATION:
                         self._receive(name, body, ticket)
                     elif kind == CALL:
@@ -209,7 +224,7 @@ class SyncClient(SyncOperations, Connected):
     def _answer_here(self, native: _native.Port, operation: str, params: Any, ticket: int) -> None:
         handler = self._connection.handlers.get(operation)
         if handler is not None and not native.cancelled(ticket):
-            handler.answer_in_thread(cast("Port", Here(native)), ticket, params, copy_context())
+            handler.answer_in_thread(cast("Port", Here(native)), ticket, params, copy_context(), None)
 
     def _drain_inbox(self, to_the_end: bool) -> None:
         port = self._server_port
@@ -241,6 +256,8 @@ class SyncClient(SyncOperations, Connected):
         port, server_handle = server._acquire(None)
         connection = self._connection
         try:
+            if port.lifespan is not None and port.loop is not None:
+                port.lifespan.open(port.loop).result()
             json = connection.open_json(server_handle)
             self._handle = port.open_blocking(json, self._receive_elsewhere, connection.handlers)
         except BaseException as error:
@@ -280,7 +297,9 @@ class SyncClient(SyncOperations, Connected):
 
 
 def _run(callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    result = callback(*arguments)
+    result = None
+    with callback_errors():
+        result = callback(*arguments)
     if hasattr(result, "__await__"):
         close = getattr(result, "close", None)
         if close is not None:

@@ -18,6 +18,7 @@ from .handler import Handler
 
 if TYPE_CHECKING:
     from ..port.port import Port
+    from ..port.scope import CallScope
     from ..signature.parameters import Parameters
     from ..signature.string_arguments import TextSignature
 
@@ -43,21 +44,24 @@ class FunctionHandler(Handler):
         """The shape of what the function returned."""
         raise NotImplementedError
 
-    async def run(self, port: Port, ticket: int, body: Any) -> Answer:
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         arguments = self.bind(body)
         if self._dependencies:
-            return self._rendered(await self._run_with_dependencies(Context(port, ticket), arguments))
+            return self._rendered(await self._run_with_dependencies(Context(port, ticket, scope), arguments))
         if self._context_name is not None:
-            arguments[self._context_name] = Context(port, ticket)
+            arguments[self._context_name] = Context(port, ticket, scope)
         return self._rendered(await self.function(**arguments))
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:
+    def run_in_thread(
+        self, port: Port, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
+    ) -> Answer:
         arguments = self.bind(body)
         if self._dependencies:
-            value = context.run(self._run_in_thread_with_dependencies, SyncContext(port, ticket), arguments)
+            sync = SyncContext(port, ticket, scope)
+            value = context.run(self._run_in_thread_with_dependencies, sync, arguments)
             return self._rendered(value)
         if self._context_name is not None:
-            arguments[self._context_name] = SyncContext(port, ticket)
+            arguments[self._context_name] = SyncContext(port, ticket, scope)
         return self._rendered(context.run(self.function, **arguments))
 
     @property

@@ -7,21 +7,26 @@ from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import _native
-from ..failures import InvalidReturn, detail, failure_of, is_suspension, send_failure
+from ..context._generated.sync_context import SyncContext
+from ..context.context import Context
+from ..failures import InvalidReturn, detail, failure_of, is_suspension, report, send_failure
 from ..returns import Answer
 from ..schema.jsonable import jsonable
 
 if TYPE_CHECKING:
     from ..port.port import Port
+    from ..port.scope import CallScope
 
 
 class Handler:
     """One registered feature. Classes of kinds say how its function is called and what becomes of the value."""
 
-    __slots__ = ("in_thread", "key", "origin", "registration", "visible")
+    __slots__ = ("in_thread", "key", "origin", "registration", "task_name", "visible")
 
     # As docs/bridge.md calls it.
-    kind: ClassVar[str]
+    kind: ClassVar[str] = "request"
+    # The last word of the name of its logger.
+    subject: ClassVar[str] = "server"
 
     def __init__(self, key: Hashable, registration: dict[str, Any], *, in_thread: bool) -> None:
         # Unique among the features of its kind on one server.
@@ -33,12 +38,15 @@ class Handler:
         self.origin: Any = None
         # Decides who sees it.
         self.visible: Handler | None = None
+        self.task_name = f"trunkline {self.kind} {key}"
 
-    async def run(self, port: Port, ticket: int, body: Any) -> Answer:
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         """Runs an `async def` handler."""
         raise NotImplementedError
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:
+    def run_in_thread(
+        self, port: Port, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
+    ) -> Answer:
         """Runs a `def` handler."""
         raise NotImplementedError
 
@@ -46,21 +54,24 @@ class Handler:
         """The failure message for an exception of a handler."""
         return failure_of(error)
 
-    async def answer(self, port: Port, ticket: int, body: Any) -> None:
+    async def answer(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:
         """Answers a call on the event loop."""
         try:
-            self._complete(port.native, ticket, await self.run(port, ticket, body))
+            self._complete(port.native, ticket, await self.run(port, ticket, body, scope))
         except BaseException as error:
-            self._fail(port.native, ticket, error)
-            if not isinstance(error, Exception) and not is_suspension(error):
+            self._fail(port, ticket, error, scope, Context)
+            # SystemExit costs the call, as on a thread of the pool: libraries raise it for wrong arguments.
+            if not isinstance(error, (Exception, SystemExit)) and not is_suspension(error):
                 raise
 
-    def answer_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> None:
+    def answer_in_thread(
+        self, port: Port, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
+    ) -> None:
         """Answers a call on a thread of the pool."""
         try:
-            self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, context))
+            self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, context, scope))
         except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end a thread of the pool
-            self._fail(port.native, ticket, error)
+            self._fail(port, ticket, error, scope, SyncContext)
 
     @property
     def explainer(self) -> Handler:
@@ -83,9 +94,24 @@ class Handler:
         except (TypeError, ValueError) as error:
             raise InvalidReturn(self.where, error) from None
 
-    def _fail(self, native: _native.Port, ticket: int, error: BaseException) -> None:
+    def _fail(
+        self,
+        port: Port,
+        ticket: int,
+        error: BaseException,
+        scope: CallScope | None,
+        context: type[Context | SyncContext],
+    ) -> None:
+        native = port.native
         try:
-            send_failure(native, ticket, self.failure(error))
+            failure = self.failure(error)
+            if not is_suspension(error):
+                if scope is not None and scope.error is None:
+                    scope.error = error
+                if failure["kind"] == "internal":
+                    report(context(port, ticket, scope), error, self.subject, self.task_name)
+                    failure["logged"] = True
+            send_failure(native, ticket, failure)
         except Exception as broken:  # noqa: BLE001 - such an error cannot be told; still its caller must not wait in vain
             try:
                 send_failure(native, ticket, {"kind": "internal", "message": detail(broken)})

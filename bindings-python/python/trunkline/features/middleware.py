@@ -10,7 +10,8 @@ from .._generated.methods import CALL_TOOL, NEXT
 from .._generated.waist import INPUT, RESULT
 from ..client_requests.input_request import InputRequired
 from ..context.context import Context
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, ProtocolError
+from ..port.scope import CallScope
 from ..returns import Answer
 from ..schema.jsonable import jsonable
 from ..signature.parameters import name_of
@@ -59,20 +60,48 @@ class MiddlewareHandler(Handler):
         super().__init__(key_of(function), {"methods": [*methods]} if methods else {}, in_thread=False)
         self.function = function
 
-    async def run(self, port: Port, ticket: int, body: Any) -> Answer:
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
+        context = Context(port, ticket, scope)
+        # Exceptions of the rest, each with the answer that it has become.
+        raised: list[tuple[BaseException, dict[str, Any] | ProtocolError]] = []
+
         async def proceed(params: Mapping[str, Any] | None = None) -> dict[str, Any]:
             rest: dict[str, Any] = {"method": NEXT}
             if params is not None:
                 rest["params"] = params
-            return await port.answer(port.request(ticket, rest))
+            within = CallScope(context.vars)
+            told: dict[str, Any] | ProtocolError
+            try:
+                told = await port.answer(port.request(ticket, rest, within))
+            except ProtocolError as error:
+                told = error
+            if within.error is not None:
+                raised.append((within.error, told))
+                raise within.error
+            if isinstance(told, ProtocolError):
+                raise told
+            return told
 
         request = Request(body["method"], body.get("params") or {})
-        result = await self.function(request, proceed, Context(port, ticket))
+        try:
+            result = await self.function(request, proceed, context)
+        except BaseException as error:
+            answers = [told for known, told in raised if known is error]
+            if not answers:
+                raise
+            if scope is not None:
+                scope.error = error
+            # It went through: its caller is told what the handler's failure became.
+            if isinstance(told := answers[-1], ProtocolError):
+                raise told from None
+            return RESULT, told
         if isinstance(result, InputRequired):
             return INPUT, result.to_json()
         return RESULT, jsonable(result)
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:
+    def run_in_thread(
+        self, port: Port, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
+    ) -> Answer:
         raise NotImplementedError("middleware runs on the event loop")
 
 
@@ -108,6 +137,8 @@ class Middlewares(Registry):
         Args:
             function: `async def` of the request, of `next`, and of the context. `await next()` runs the rest and gives
                 its result as the protocol has it, `await next(params)` does so with other params; it returns a result.
+                The rest runs in a copy of the context variables of the middleware, and `next` raises what its handler
+                raised.
             methods: the methods of the requests, such as `"tools/call"` (default: all that can be wrapped).
 
         Raises:

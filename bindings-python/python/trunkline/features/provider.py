@@ -18,6 +18,7 @@ from .registry import Registry
 
 if TYPE_CHECKING:
     from ..port.port import Port
+    from ..port.scope import CallScope
 
 
 Category: TypeAlias = Literal["tools", "resources", "resourceTemplates", "prompts"]
@@ -41,14 +42,16 @@ class ProviderHandler(Handler):
         self._category: Category = category
         self.provider = provider
 
-    async def run(self, port: Port, ticket: int, body: Any) -> Answer:
-        context = Context(port, ticket)
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
+        context = Context(port, ticket, scope)
         if "list" in body:
             return _page(await self._list(body["list"].get("cursor"), context))
         return self._render(await self._get(body["get"], context))
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:
-        sync = SyncContext(port, ticket)
+    def run_in_thread(
+        self, port: Port, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
+    ) -> Answer:
+        sync = SyncContext(port, ticket, scope)
         if "list" in body:
             return _page(context.run(self._list, body["list"].get("cursor"), sync))
         return self._render(context.run(self._get, body["get"], sync))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import _native
 from ..errors import InvalidArgumentError, reraise
@@ -14,24 +15,34 @@ from ..signature.parameters import describe
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from contextlib import AbstractAsyncContextManager
 
     from ..auth import Auth
+    from ..context._generated.sync_context import SyncContext
+    from ..context.context import Context
     from ..port.background import BackgroundLoop
     from .handler import Handler
 
+    # Gets an exception of a handler, and the context of its call.
+    ErrorHook = Callable[[BaseException, Context | SyncContext], object]
+    # Makes what a server opens before its first call.
+    EnterLifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
     # Kind and key of a registered feature.
     Key = tuple[str, Hashable]
     # Makes the handler of a function with options, and its words for an error.
     Make = Callable[[Callable[..., Any], Mapping[str, Any]], tuple[Handler, str]]
 
+E = TypeVar("E", bound="ErrorHook")
+
 
 class Registry:
     """A server without its features, each kind of which is a class that builds on this one."""
 
-    def __init__(self, json: dict[str, Any], max_threads: int | None) -> None:
+    def __init__(self, json: dict[str, Any], max_threads: int | None, lifespan: EnterLifespan | None) -> None:
         # The registration message of the server.
         self._json = json
         self._max_threads = max_threads
+        self._enter_lifespan = lifespan
         # In the order of registration, which is that of lists, of middleware, and of looking for a template.
         self._things: dict[Key, Handler] = {}
         self._handles: dict[Key, int] = {}
@@ -43,7 +54,25 @@ class Registry:
         # The users of the port: the loops of listeners and clients, and None for each blocking client.
         self._users: list[AbstractEventLoop | None] = []
         self._background: BackgroundLoop | None = None
+        self._error_hooks: list[ErrorHook] = []
         self._bind()
+
+    def on_error(self, function: E, /) -> E:
+        """Registers the decorated function for exceptions of handlers, and leaves it as it is: `(error, ctx)`.
+
+        It gets those of which the caller is told nothing, after they were logged, and not `ToolError` and
+        `ProtocolError`, which are answers. It is an ordinary function and runs where the handler ran, so it must not
+        block; what it raises is logged.
+
+        Raises:
+            InvalidArgumentError: if it is an `async def` function, or none.
+        """
+        from inspect import iscoroutinefunction
+
+        if not callable(function) or iscoroutinefunction(function):
+            raise InvalidArgumentError(f"on_error takes an ordinary function of (error, ctx), not {function!r}")
+        self._error_hooks.append(function)
+        return function
 
     def _add(self, handler: Handler, what: str) -> Key:
         """Registers a feature; clients that are connected are told. `what` is for the error if it is there already."""
@@ -165,6 +194,18 @@ class Registry:
             self._users = [*self._open_users(), loop]
             return port, self._handle
 
+    async def _ready(self, port: Port) -> None:
+        """Returns when the lifespan has begun; whoever has acquired the port waits for it before the first call."""
+        if port.lifespan is not None and port.loop is not None:
+            from asyncio import wrap_future
+
+            await wrap_future(port.lifespan.open(port.loop))
+
+    async def _end(self, port: Port, deadline: float) -> None:
+        await port.stop(deadline)
+        if port.lifespan is not None:
+            await port.lifespan.close()
+
     async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
         """Takes back one `_acquire` with that loop; with the last one everything that was started ends."""
         import asyncio
@@ -174,9 +215,9 @@ class Registry:
             return
         serving = port.serving_loop
         if serving is asyncio.get_running_loop():
-            await port.stop(deadline)
+            await self._end(port, deadline)
         elif serving is not None:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(port.stop(deadline), serving))
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._end(port, deadline), serving))
         else:
             port.end_now()
         if background is not None:
@@ -191,7 +232,7 @@ class Registry:
             if background is not None and background.loop is port.serving_loop:
                 from asyncio import run_coroutine_threadsafe
 
-                run_coroutine_threadsafe(port.stop(deadline), background.loop).result()
+                run_coroutine_threadsafe(self._end(port, deadline), background.loop).result()
             else:
                 port.end_now()
         finally:
@@ -239,6 +280,11 @@ class Registry:
         with self._lock:
             if self._port is None or self._port.is_inherited:
                 port = Port(self._max_threads)
+                port.error_hooks = self._error_hooks
+                if self._enter_lifespan is not None:
+                    from ..port.lifespan import Lifespan
+
+                    port.lifespan = Lifespan(partial(self._enter_lifespan, self))
                 try:
                     self._handle = port.native.register("server", self._json)
                 except _native.NativeError as error:

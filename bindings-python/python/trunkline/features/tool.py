@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._generated.options import ToolOptions
+    from ..context._generated.sync_context import SyncContext
+    from ..context.context import Context
     from ..port.port import Port
+    from ..port.scope import CallScope
 
 
 class ToolHandler(FunctionHandler):
@@ -58,11 +61,29 @@ class Explainer(Handler):
         super().__init__(key, {}, in_thread=in_thread)
         self._signature = signature
 
-    async def run(self, port: Port, ticket: int, body: Any) -> Answer:  # noqa: ARG002
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
         return VALUE, self._signature.explain(body)
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:  # noqa: ARG002
+    def run_in_thread(
+        self,
+        port: Port,  # noqa: ARG002
+        ticket: int,  # noqa: ARG002
+        body: Any,
+        context: ContextVars,
+        scope: CallScope | None,  # noqa: ARG002
+    ) -> Answer:
         return VALUE, context.run(self._signature.explain, body)
+
+    def _fail(
+        self,
+        port: Port,
+        ticket: int,
+        error: BaseException,
+        scope: CallScope | None,  # noqa: ARG002
+        context: type[Context | SyncContext],
+    ) -> None:
+        # The words about arguments are not an exception of the handler, which did not run.
+        super()._fail(port, ticket, error, None, context)
 
 
 F = TypeVar("F", bound=Callable[..., Any])

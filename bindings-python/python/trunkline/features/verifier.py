@@ -16,6 +16,7 @@ from .handler import Handler, key_of
 
 if TYPE_CHECKING:
     from ..port.port import Port
+    from ..port.scope import CallScope
 
 
 class VerifierHandler(Handler):
@@ -34,11 +35,18 @@ class VerifierHandler(Handler):
         super().__init__(key_of(function), {}, in_thread=not inspect.iscoroutinefunction(called))
         self.function = function
 
-    async def run(self, port: Port, ticket: int, body: Any) -> Answer:  # noqa: ARG002
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
         identity: Any = self.function(AccessToken.from_json(body))
         return _render(await identity)
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, context: ContextVars) -> Answer:  # noqa: ARG002
+    def run_in_thread(
+        self,
+        port: Port,  # noqa: ARG002
+        ticket: int,  # noqa: ARG002
+        body: Any,
+        context: ContextVars,
+        scope: CallScope | None,  # noqa: ARG002
+    ) -> Answer:
         return _render(context.run(self.function, AccessToken.from_json(body)))
 
     def failure(self, error: BaseException) -> dict[str, Any]:

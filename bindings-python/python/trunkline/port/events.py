@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from functools import partial
 from inspect import CORO_CREATED, getcoroutinestate
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
     from collections.abc import Callable, Coroutine, Mapping
     from contextvars import Context as ContextVars
+
+    from .scope import CallScope
 
     # method, params, ticket of the request or 0
     Receive: TypeAlias = Callable[[str, Any, int], None]
@@ -40,11 +43,18 @@ class Handler(Protocol):
         """The handler of calls for the words about refused arguments."""
         ...
 
-    async def answer(self, port: Any, ticket: int, body: Any) -> None:
+    @property
+    def task_name(self) -> str:
+        """The name of the tasks that answer its calls."""
+        ...
+
+    async def answer(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> None:
         """Answers on the event loop."""
         ...
 
-    def answer_in_thread(self, port: Any, ticket: int, body: Any, context: ContextVars) -> None:
+    def answer_in_thread(
+        self, port: Any, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
+    ) -> None:
         """Answers on a thread of the pool."""
         ...
 
@@ -74,6 +84,8 @@ class Events:
         # Connection -> its loop, and the receiver of its notifications there; without a loop, on any thread.
         self._listeners: dict[int, tuple[AbstractEventLoop | None, Receive]] = {}
         self._exchanges: dict[int, Exchange] = {}
+        # Exchange or request -> the surroundings of the calls that it causes.
+        self._scopes: dict[int, CallScope] = {}
         self._tasks: dict[int, Task[None]] = {}
         self._replies: dict[int, Future[tuple[bool, Any]]] = {}
         self._ends: dict[int, Future[tuple[bool, Any]]] = {}
@@ -119,9 +131,9 @@ class Events:
                 loop.call_exception_handler({"message": "an event of trunkline was not handled", "exception": error})
         return len(events) == _BATCH and self.loop is loop
 
-    def _dispatch(self, kind: int, ticket: int, handle: int, ok: bool, name: str, body: Any) -> None:
+    def _dispatch(self, kind: int, ticket: int, handle: int, ok: bool, name: str, body: Any, cause: int) -> None:
         if kind == waist.CALL:
-            self._call(ticket, handle, name, body)
+            self._call(ticket, handle, name, body, cause)
         elif kind == waist.REPLY:
             # A reply that nobody waits for any more was cancelled.
             if (future := self._known(self._replies, ticket)) is not None:
@@ -157,30 +169,35 @@ class Events:
             return
         if kind == waist.HTTP_END:
             self._exchanges.pop(ticket, None)
+            self._scopes.pop(ticket, None)
         if exchange.loop is self.loop:
             exchange.receive(kind, ok, body)
         elif not exchange.loop.is_closed():
             exchange.loop.call_soon_threadsafe(exchange.receive, kind, ok, body)
 
-    def _call(self, ticket: int, handle: int, name: str, body: Any) -> None:
+    def _call(self, ticket: int, handle: int, name: str, body: Any, cause: int) -> None:
         handler, loop = self.handler(handle, name), self.loop
         if handler is None or loop is None:
             self.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
             return
+        scope = self.scope(cause)
         own = self._listeners[handle][0] if name and handle in self._listeners else None
         if own is None or own is loop:
-            self._start(loop, handler, ticket, body)
+            self._start(loop, handler, ticket, body, scope)
         elif not own.is_closed():
-            own.call_soon_threadsafe(self._start, own, handler, ticket, body)
+            own.call_soon_threadsafe(self._start, own, handler, ticket, body, scope)
 
-    def _start(self, loop: AbstractEventLoop, handler: Handler, ticket: int, body: Any) -> None:
-        task = start_task(loop, self._answer(handler, ticket, body))
+    def _start(
+        self, loop: AbstractEventLoop, handler: Handler, ticket: int, body: Any, scope: CallScope | None
+    ) -> None:
+        context = None if scope is None else scope.context.copy()
+        task = start_task(loop, self._answer(handler, ticket, body, scope), handler.task_name, context)
         if not task.done():
             self._tasks[ticket] = task  # a loop keeps only weak references to its tasks
 
-    async def _answer(self, handler: Handler, ticket: int, body: Any) -> None:
+    async def _answer(self, handler: Handler, ticket: int, body: Any, scope: CallScope | None) -> None:
         try:
-            await handler.answer(self, ticket, body)
+            await handler.answer(self, ticket, body, scope)
         finally:
             self._tasks.pop(ticket, None)
             self._poll_soon()
@@ -199,6 +216,10 @@ class Events:
     def _poll_soon(self) -> None:
         if self.loop is not None:
             self._handoff.poll_soon(self.loop, self.drain)
+
+    def scope(self, cause: int) -> CallScope | None:
+        """The surroundings of the calls that an exchange or a request causes; None if it has none, or is over."""
+        return self._known(self._scopes, cause) if cause else None
 
     def handler(self, handle: int, name: str) -> Handler | None:
         """The receiver of calls of `handle`; of a connection, of the operation `name`."""
@@ -233,13 +254,27 @@ def _set_result(future: Future[_T], result: _T) -> None:
 
 if sys.version_info >= (3, 12):
 
-    def start_task(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> Task[None]:
-        """Starts a task that runs up to its first wait at once: most handlers are done then."""
+    def start_task(
+        loop: AbstractEventLoop,
+        coroutine: Coroutine[Any, Any, None],
+        name: str | None = None,
+        context: ContextVars | None = None,
+    ) -> Task[None]:
+        """Starts a task that runs up to its first wait at once: most handlers are done then. It runs in `context`, or
+        else in a copy of the current one.
+        """
         from asyncio import Task
 
-        return Task(coroutine, loop=loop, eager_start=True)
+        return Task(coroutine, loop=loop, eager_start=True, name=name, context=context)
 
 else:
 
-    def start_task(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> Task[None]:
-        return loop.create_task(coroutine)
+    def start_task(
+        loop: AbstractEventLoop,
+        coroutine: Coroutine[Any, Any, None],
+        name: str | None = None,
+        context: ContextVars | None = None,
+    ) -> Task[None]:
+        # A task copies the context in which it is made; only later versions take one.
+        start = partial(loop.create_task, coroutine, name=name)
+        return start() if context is None else context.run(start)

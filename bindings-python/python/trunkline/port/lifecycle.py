@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .. import _native
 from .._generated.waist import STOPPED
@@ -12,10 +12,14 @@ from ..errors import BlockingError, ClosedError, ForkedError
 from ..options import checked_time
 from .bell import make_bell
 from .events import Events
+from .log import wanted_level
 from .pool import Pool
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from collections.abc import Callable, Sequence
+
+    from .lifespan import Lifespan
 
 # Added to a deadline of the core before the host stops believing in it.
 GRACE: Final = 10.0
@@ -29,6 +33,9 @@ class Lifecycle(Events):
         self._bell = make_bell()
         super().__init__(self._bell.make_port())
         self.pool = Pool(self, max_threads)
+        # The functions that get the errors of handlers; the list is the server's.
+        self.lifespan: Lifespan | None = None
+        self.error_hooks: Sequence[Callable[[BaseException, Any], object]] = ()
         _end_at_exit()
         _ports.add(self)
 
@@ -41,6 +48,7 @@ class Lifecycle(Events):
             if self.loop is not None and (self.loop is loop or self.loop.is_running()):
                 return
             self.pool.prepare()
+            self.native.notify(0, {"logLevel": wanted_level()})
             self.move(loop)
 
     def move(self, loop: AbstractEventLoop) -> None:

@@ -1,4 +1,4 @@
-"""The core's log records, as records of the standard logger named `trunkline`."""
+"""The core's log records, as records of the standard loggers `trunkline.server`, `trunkline.access` and so on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ def write_logs(records: list[dict[str, Any]]) -> None:
     """Hands records over to `logging`."""
     import logging
 
-    logger = logging.getLogger("trunkline")
     for record in records:
+        logger = logging.getLogger(record.get("target", "trunkline").replace("::", "."))
         logger.log(_LEVELS.get(record.get("level", ""), logging.INFO), "%s", record.get("message", ""))
+
+
+def wanted_level() -> str:
+    """The least severe records of the core that `logging` takes now. Without a need it is not imported for that."""
+    import sys
+
+    logging = sys.modules.get("logging")
+    if logging is None:
+        return "info"
+    loggers = map(logging.getLogger, ("trunkline.server", "trunkline.client", "trunkline.access"))
+    return "debug" if any(logger.isEnabledFor(logging.DEBUG) for logger in loggers) else "info"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .events import Handler
+    from .scope import CallScope
 
     class Calls(Protocol):
         """The port whose calls a pool answers."""
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
         def handler(self, handle: int, name: str) -> Handler | None:
             """The receiver of calls of `handle`; of a connection, of the operation `name`."""
+            ...
+
+        def scope(self, cause: int) -> CallScope | None:
+            """The surroundings of the calls that an exchange or a request causes."""
             ...
 
 
@@ -91,8 +96,8 @@ class Pool:
                 events = native.drain("pool", 1, _IDLE_MS)
                 if not self._goes_on(this, is_busy=bool(events)):
                     return
-                for _, ticket, handle, _, name, body in events:
-                    self._answer(ticket, handle, name, body)
+                for _, ticket, handle, _, name, body, cause in events:
+                    self._answer(ticket, handle, name, body, cause)
                 with self._lock:
                     self._waiting.add(this)
         except _native.NativeError:
@@ -121,7 +126,7 @@ class Pool:
         self._waiting.discard(this)
         self._threads.discard(this)
 
-    def _answer(self, ticket: int, handle: int, name: str, body: object) -> None:
+    def _answer(self, ticket: int, handle: int, name: str, body: object, cause: int) -> None:
         if self._native.cancelled(ticket):
             return  # while it waited for a thread
         port = self._port()
@@ -129,4 +134,6 @@ class Pool:
         if port is None or handler is None:
             self._native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
         else:
-            handler.answer_in_thread(port, ticket, body, self._context.copy())
+            scope = port.scope(cause)
+            context = self._context if scope is None else scope.context
+            handler.answer_in_thread(port, ticket, body, context.copy(), scope)

@@ -8,6 +8,7 @@ from .. import _native
 from ..errors import from_object, reraise
 from ..schema.jsonable import jsonable
 from .lifecycle import GRACE, Lifecycle
+from .scope import CallScope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,13 +96,17 @@ class Port(Lifecycle):
         except _native.NativeError as error:
             reraise(error)
 
-    def request(self, handle: int, json: dict[str, Any]) -> int:
-        """Sends a request to the server of a connection or the client of a call; `answer` waits for the answer."""
+    def request(self, handle: int, json: dict[str, Any], scope: CallScope | None = None) -> int:
+        """Sends a request to the server of a connection or the client of a call; `answer` waits for the answer. The
+        calls that it causes in this process have `scope` around them.
+        """
         loop = self.here()
         try:
             with self._lock:
                 ticket = send_request(self.native, handle, json)
                 self._replies[ticket] = loop.create_future()
+                if scope is not None:
+                    self._scopes[ticket] = scope
         except _native.NativeError as error:
             reraise(error)
         if loop is self.loop:
@@ -121,6 +126,7 @@ class Port(Lifecycle):
             raise
         finally:
             self._replies.pop(ticket, None)
+            self._scopes.pop(ticket, None)
         if not ok:
             raise from_object(body)
         return body
@@ -132,9 +138,21 @@ class Port(Lifecycle):
             with self._lock:
                 ticket = self.native.http_request(listener, head, False)
                 self._exchanges[ticket] = exchange
+                self._scopes[ticket] = CallScope()
         except _native.NativeError as error:
             reraise(error)
         return ticket
+
+    def request_blocking(self, native: _native.Port, handle: int, json: dict[str, Any], scope: CallScope) -> int:
+        """Sends a request of blocking code to a server of this process; `end_scope` takes the scope back."""
+        with self._lock:
+            ticket = send_request(native, handle, json)
+            self._scopes[ticket] = scope
+        return ticket
+
+    def end_scope(self, ticket: int) -> None:
+        """Takes the scope of a request back."""
+        self._scopes.pop(ticket, None)
 
     def cancel(self, ticket: int, reason: str) -> None:
         """Ends a request; one that is done already is not an error."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .._generated.models import Icon
     from .._generated.options import ServerOptions
+    from ..features.registry import EnterLifespan
 
 
 class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewares, Serving):
@@ -37,6 +38,9 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         icons: icons for user interfaces.
         instructions: how a model should use the server.
         max_threads: threads for `def` handlers (default: processors + 4, at most 32).
+        lifespan: a function of the server that gives an async context manager. It is entered before the first call,
+            over whichever transport that comes, and left when nothing serves or uses the server any more; its value is
+            `ctx.lifespan`.
         options: see `ServerOptions`.
     """
 
@@ -51,6 +55,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         icons: Sequence[Icon] | None = None,
         instructions: str | None = None,
         max_threads: int | None = None,
+        lifespan: EnterLifespan | None = None,
         **options: Unpack[ServerOptions],
     ) -> None:
         info = camel_case(
@@ -61,6 +66,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         super().__init__(
             camel_case(info=info, instructions=instructions, options=encoded(SERVER_OPTIONS, options)),
             max_threads,
+            lifespan,
         )
 
     def __repr__(self) -> str:

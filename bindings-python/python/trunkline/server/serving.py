@@ -43,11 +43,26 @@ class Serving(Registry):
         """
         import asyncio
 
+        if running_loop() is not None:
+            raise BlockingError(
+                "run() blocks, and an event loop runs in this thread: use `await server.run_async(...)` or `serve`"
+            )
+        asyncio.run(self.run_async(transport, on_ready=on_ready, auth=auth, **options))
+
+    async def run_async(
+        self,
+        transport: Transport = "stdio",
+        *,
+        on_ready: Callable[[Listener], object] | None = None,
+        auth: Auth | None = None,
+        **options: Unpack[HttpOptions],
+    ) -> None:
+        """As `run`, on the running event loop. On the main thread Ctrl-C and SIGTERM end it in good order; a second
+        signal acts as if nobody handled it. Arguments: those of `run`.
+        """
         from .foreground import run_until_signal
 
-        if running_loop() is not None:
-            raise BlockingError("run() blocks, and an event loop runs in this thread: use `await server.serve(...)`")
-        asyncio.run(run_until_signal(self.serve(transport, auth=auth, **options), on_ready))
+        await run_until_signal(self.serve(transport, auth=auth, **options), on_ready)
 
     def serve(
         self, transport: Transport = "stdio", *, auth: Auth | None = None, **options: Unpack[HttpOptions]

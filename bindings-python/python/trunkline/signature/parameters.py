@@ -7,7 +7,7 @@ import sys
 import typing
 from collections.abc import Callable
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeAlias, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin
 
 from .. import _native
 from ..errors import InvalidArgumentError
@@ -17,6 +17,9 @@ from ..schema.node import Schema
 from .dependencies import Dependency, Depends
 
 ContextKind: TypeAlias = Literal["async", "sync"]
+
+# Dependencies of dependencies.
+_DEEPEST: Final = 32
 
 
 class Parameters:
@@ -110,7 +113,12 @@ def _take_context(
 
 
 def _take_dependencies(
-    parameters: list[inspect.Parameter], hints: dict[str, Any], *, is_async: bool, within: tuple[str, ...]
+    parameters: list[inspect.Parameter],
+    hints: dict[str, Any],
+    *,
+    is_async: bool,
+    within: tuple[str, ...],
+    makers: tuple[Callable[..., Any], ...] = (),
 ) -> list[tuple[str, Dependency]]:
     found: list[tuple[str, Dependency]] = []
     for parameter in list(parameters):
@@ -121,18 +129,21 @@ def _take_dependencies(
         annotation = hints.get(parameter.name)
         marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
         if (mark := next((mark for mark in marks if isinstance(mark, Depends)), None)) is not None:
-            found.append((parameter.name, _plan(mark.function, is_async=is_async, within=within)))
+            found.append((parameter.name, _plan(mark.function, is_async=is_async, within=within, makers=makers)))
             parameters.remove(parameter)
     return found
 
 
-def _plan(function: Callable[..., Any], *, is_async: bool, within: tuple[str, ...]) -> Dependency:
+def _plan(
+    function: Callable[..., Any], *, is_async: bool, within: tuple[str, ...], makers: tuple[Callable[..., Any], ...]
+) -> Dependency:
     """Maker of a dependency for handlers of that kind."""
     where = name_of(function)
     if not callable(function):
         raise InvalidArgumentError(f"{within[-1]}: Depends needs a function, not {type(function).__qualname__}")
     path = " -> ".join([*within, where])
-    if where in within:
+    # Functions that one factory makes have one name; an annotation that makes new ones has no end.
+    if any(maker is function for maker in makers) or len(makers) > _DEEPEST:
         raise InvalidArgumentError(f"{path}: a dependency that needs itself")
     dependency = Dependency(function)
     if dependency.is_async and not is_async:
@@ -140,7 +151,8 @@ def _plan(function: Callable[..., Any], *, is_async: bool, within: tuple[str, ..
     parameters, hints = _parameters(function, path), _hints(function, path)
     # The context is that of the handler, whatever the dependency is made with.
     dependency.context_name = _take_context(path, parameters, hints, is_async=is_async)
-    dependency.needs = _take_dependencies(parameters, hints, is_async=is_async, within=(*within, where))
+    within, makers = (*within, where), (*makers, function)
+    dependency.needs = _take_dependencies(parameters, hints, is_async=is_async, within=within, makers=makers)
     for parameter in parameters:
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
             raise InvalidArgumentError(
@@ -184,7 +196,9 @@ def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
     function = inspect.unwrap(function)
     while callable(inner := getattr(function, "func", None)):  # functools.partial
         function = cast("Callable[..., Any]", inner)
-    if not inspect.isroutine(function):
+    if isinstance(function, type):
+        function = function.__init__
+    elif not inspect.isroutine(function):
         function = type(function).__call__
     try:
         return typing.get_type_hints(function, include_extras=True)

@@ -49,7 +49,7 @@ impl GroupChanges {
             _ if method == method::RESOURCES_UPDATED => {}
             None => self.notify(method, None),
             Some(Some(params)) => self.notify(method, Some(&params)),
-            Some(None) => tracing::debug!(target: "trunkline", "an invalid {method} of the server {prefix}"),
+            Some(None) => tracing::debug!(target: "trunkline::client", "an invalid {method} of the server {prefix}"),
         }
     }
 

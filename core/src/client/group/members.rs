@@ -142,7 +142,7 @@ impl GroupMembers {
                 match list_of(&member, &method, &options).await {
                     Ok(items) => collected.lock()[number] = items,
                     Err(error) => tracing::warn!(
-                        target: "trunkline",
+                        target: "trunkline::client",
                         "the server {:?} is missing in {method} of its group: {error}", member.name
                     ),
                 }

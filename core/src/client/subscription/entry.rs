@@ -162,7 +162,7 @@ impl SubscriptionEntry {
         match (&self.receiver, error) {
             (ChangeReceiver::Stream(changes), error) => changes.end(error),
             (ChangeReceiver::Events(_), Some(error)) => {
-                tracing::warn!(target: "trunkline", "the stream of change notifications ended: {error}");
+                tracing::warn!(target: "trunkline::client", "the stream of change notifications ended: {error}");
             }
             (ChangeReceiver::Events(_), None) => {}
         }
@@ -207,7 +207,10 @@ fn change(notification: &Notification) -> Option<Change> {
         method::TASKS_CHANGED | method::TASKS_STATUS => task(params.as_ref()?),
         _ => return None,
     };
-    read.inspect_err(|error| tracing::warn!(target: "trunkline", "{method} of the server makes no sense: {error}")).ok()
+    read.inspect_err(
+        |error| tracing::warn!(target: "trunkline::client", "{method} of the server makes no sense: {error}"),
+    )
+    .ok()
 }
 
 fn updated(params: &RawJson) -> Result<Change, serde_json::Error> {

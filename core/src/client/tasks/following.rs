@@ -302,7 +302,7 @@ fn open_stream(client: &Client, id: &str, state: &Arc<ClientTaskState>) {
                     state.hold(Box::new(subscription));
                 }
             }
-            Err(error) => tracing::debug!(target: "trunkline", "no notifications of a task: {error}"),
+            Err(error) => tracing::debug!(target: "trunkline::client", "no notifications of a task: {error}"),
         }
     }));
 }

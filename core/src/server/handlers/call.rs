@@ -1,14 +1,16 @@
 //! One call of a handler: its input, its answer, and the means to use while it runs.
 
 use super::{
+    arrival::Arrival,
     cancellation::Cancelled,
     client_request::{ClientRequestError, PendingClientRequest, ResponseCallback},
     input::InputKind,
     outcome::Outcome,
+    vars::Vars,
 };
 use crate::{
     engine::{RequestInfo, RequestTimeout},
-    protocol::{RawJson, RpcError, model::LoggingLevel},
+    protocol::{RawJson, RequestId, RpcError, model::LoggingLevel},
     runtime::Runtime,
     server::options::ServerOptions,
 };
@@ -35,6 +37,16 @@ pub(in crate::server) type ResultCallback = Box<dyn FnOnce(Result<RawJson, RpcEr
 pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     /// The sender of the request, and its revision.
     fn info(&self) -> &RequestInfo;
+    /// The JSON-RPC id of the request.
+    fn request_id(&self) -> &RequestId;
+    /// See [`CallInfo::session_id`].
+    fn session_id(&self) -> Option<&str>;
+    /// The way by which the request came.
+    fn arrival(&self) -> Option<&Arrival>;
+    /// See [`CallInfo::cause`].
+    fn cause(&self) -> u64;
+    /// See [`CallInfo::vars`].
+    fn vars(&self) -> &Vars;
     /// The method of the request.
     fn method(&self) -> &'static str;
     /// The name, URI or method that the handler serves.
@@ -64,8 +76,8 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     ) -> Result<PendingClientRequest, ClientRequestError>;
     /// See [`CallInfo::cancel_client_request`].
     fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str);
-    /// See [`CallInfo::proceed`].
-    fn proceed(&self, params: Option<RawJson>, done: ResultCallback) -> Result<(), RpcError>;
+    /// See [`CallInfo::proceed_as`].
+    fn proceed(&self, cause: u64, params: Option<RawJson>, done: ResultCallback) -> Result<(), RpcError>;
     /// See [`CallInfo::input_responses`].
     fn input_responses(&self) -> BTreeMap<String, Value>;
     /// See [`CallInfo::input_problems`].
@@ -130,6 +142,34 @@ impl CallInfo {
         self.backend.info()
     }
 
+    /// The JSON-RPC id of the request, unique among those of its session that are in flight.
+    pub fn request_id(&self) -> &RequestId {
+        self.backend.request_id()
+    }
+
+    /// The id of the session, over HTTP up to 2025-11-25; elsewhere there is none.
+    pub fn session_id(&self) -> Option<&str> {
+        self.backend.session_id()
+    }
+
+    /// The HTTP request that brought the call; `None` on pipes and in memory.
+    #[cfg(feature = "http-server")]
+    pub fn http(&self) -> Option<&super::HttpRequest> {
+        self.backend.arrival()?.http.as_ref()
+    }
+
+    /// The values that middleware, extractors and the handler of this request share.
+    pub fn vars(&self) -> &Vars {
+        self.backend.vars()
+    }
+
+    /// The number by which the host of a binding knows the caller: of the exchange or the request
+    /// that brought the call, or of the middleware around it. 0: there is none.
+    #[doc(hidden)]
+    pub fn cause(&self) -> u64 {
+        self.backend.cause()
+    }
+
     /// The method of the request.
     pub fn method(&self) -> &'static str {
         self.backend.method()
@@ -189,7 +229,8 @@ impl CallInfo {
     }
 
     /// For middleware: runs the rest of the chain, with these parameters or with those that came to
-    /// it; `done` takes the result.
+    /// it; `done` takes the result. If the parameters have a `_meta`, it takes the place of the one
+    /// that came.
     ///
     /// # Errors
     /// If the call is not one of middleware.
@@ -198,7 +239,18 @@ impl CallInfo {
         params: Option<RawJson>,
         done: impl FnOnce(Result<RawJson, RpcError>) + Send + 'static,
     ) -> Result<(), RpcError> {
-        self.backend.proceed(params, Box::new(done))
+        self.proceed_as(self.cause(), params, done)
+    }
+
+    /// The same for middleware that the host of a binding knows by a number.
+    #[doc(hidden)]
+    pub fn proceed_as(
+        &self,
+        cause: u64,
+        params: Option<RawJson>,
+        done: impl FnOnce(Result<RawJson, RpcError>) + Send + 'static,
+    ) -> Result<(), RpcError> {
+        self.backend.proceed(cause, params, Box::new(done))
     }
 
     /// The answers that came with this round of the request, for handlers that return

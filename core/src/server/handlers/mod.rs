@@ -1,20 +1,30 @@
 //! The contract between a server and its handlers: the call that a handler gets, and the outcome
 //! that it gives.
 
+mod arrival;
 mod call;
 mod cancellation;
 mod client_request;
 mod handler;
+#[cfg(feature = "http-server")]
+mod http_request;
 mod input;
 mod outcome;
+mod vars;
 
+pub use arrival::Arrival;
+#[cfg(feature = "http-server")]
+pub use arrival::Cause;
 pub use call::{Call, CallInfo};
 pub use client_request::{ClientRequestError, PendingClientRequest};
 pub use handler::Handler;
+#[cfg(feature = "http-server")]
+pub use http_request::{HttpRequest, RemoteAddress};
 pub use input::{InputRequest, InputRequired};
 pub use outcome::Outcome;
+pub use vars::Vars;
 
-pub(super) use call::CallBackend;
+pub(super) use call::{CallBackend, ResultCallback};
 pub(super) use cancellation::{Cancellation, Cancelled, HookId};
 pub(super) use client_request::{RequestState, ResponseCallback};
 pub(super) use input::{Answer, InputKind, Refused, SealedInputRequest, both, check, lacking, read_answer};

@@ -33,6 +33,9 @@ pub enum Outcome {
     Protocol(RpcError),
     /// Something broke; the detail is for the log.
     Internal(String),
+    /// Something broke, and the handler has logged it: the detail is for clients of a server with
+    /// [`debug`](crate::ServerOptions::debug).
+    Reported(String),
 }
 
 impl Outcome {

@@ -125,7 +125,8 @@ fn ask(
 ) {
     let input = RawJson::from_value(&json!({"name": name})).unwrap_or_else(|_| RawJson::empty_object());
     let decided = |decision: Result<RawJson, RpcError>| decision.is_ok_and(|decision| decision.as_bytes() == TRUE);
-    let responder = Responder::Inside(Box::new(move |decision| on_decision(decided(decision))));
+    let scope = Responder::Client.scope(context);
+    let responder = Responder::Inside(scope, Box::new(move |decision| on_decision(decided(decision))));
     context.run(Arc::new(Deciding { hook, name }), input, responder);
 }
 
@@ -158,7 +159,7 @@ impl ResultMapper for Deciding {
             }
             Outcome::Internal(_) | Outcome::ToolError(_) | Outcome::Protocol(_) => {
                 let error = error_of(results, &what(), outcome);
-                tracing::warn!(target: "trunkline", "{} failed, so the caller does not see it: {}", what(), error.message);
+                tracing::warn!(target: "trunkline::server", "{} failed, so the caller does not see it: {}", what(), error.message);
                 Err(error)
             }
             other => {

@@ -45,11 +45,14 @@ impl MergedPage {
         let params = from.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
         let Ok(params) = RawJson::from_value(&params) else { return self.finish(context, responder, None) };
         let (outer, asked) = (Arc::clone(context), Arc::clone(&mount));
-        let taken = Responder::Inside(Box::new(move |result| {
-            // Servers of this process answer at once: the next one is not asked on the same stack.
-            let runtime = Arc::clone(outer.connection.runtime());
-            runtime.spawn(Box::pin(async move { self.take(&outer, responder, &asked, from, result) }));
-        }));
+        let taken = Responder::Inside(
+            responder.scope(context),
+            Box::new(move |result| {
+                // Servers of this process answer at once: the next one is not asked on this stack.
+                let runtime = Arc::clone(outer.connection.runtime());
+                runtime.spawn(Box::pin(async move { self.take(&outer, responder, &asked, from, result) }));
+            }),
+        );
         context.enter(&mount, params, taken);
     }
 
@@ -66,7 +69,7 @@ impl MergedPage {
             Ok(page) => page,
             Err(problem) => {
                 let name = &mount.prefix;
-                tracing::warn!(target: "trunkline", "the mounted server {name:?} is missing in {}: {problem}", context.method);
+                tracing::warn!(target: "trunkline::server", "the mounted server {name:?} is missing in {}: {problem}", context.method);
                 return self.next(context, responder);
             }
         };

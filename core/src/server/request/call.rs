@@ -3,25 +3,26 @@
 
 use super::{
     client_request::raw,
-    context::{RequestContext, Responder},
+    context::{CallScope, RequestContext, Responder},
     keys::RequestKeys,
     mapper::ResultMapper,
     time_limit::TimeLimit,
 };
 use crate::{
     engine::{RequestInfo, RequestTimeout},
-    protocol::{RawJson, RevisionFeature, RpcError, model::LoggingLevel},
+    protocol::{RawJson, RequestId, RevisionFeature, RpcError, model::LoggingLevel},
     runtime::Runtime,
     server::{
         handlers::{
-            CallBackend, Cancellation, Cancelled, ClientRequestError, InputKind, InputRequest, Outcome,
-            PendingClientRequest, RequestState, ResponseCallback, check,
+            Arrival, CallBackend, Cancellation, Cancelled, ClientRequestError, InputKind, InputRequest, Outcome,
+            PendingClientRequest, RequestState, ResponseCallback, ResultCallback, Vars, check,
         },
         options::ServerOptions,
     },
     sync::Mutex,
     wire_log::Transport,
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -32,6 +33,7 @@ use std::{
 pub(super) struct PendingCall {
     context: Arc<RequestContext>,
     mapper: Arc<dyn ResultMapper>,
+    scope: CallScope,
     /// The receiver of the result; taken by the first result.
     responder: Mutex<Option<Responder>>,
     keys: RequestKeys,
@@ -46,8 +48,9 @@ impl PendingCall {
         responder: Responder,
     ) -> Arc<Self> {
         let limit = mapper.timeout().map(TimeLimit::new);
+        let scope = responder.scope(&context);
         let responder = Mutex::new(Some(responder));
-        let call = Arc::new(Self { context, mapper, responder, keys: RequestKeys::default(), limit });
+        let call = Arc::new(Self { context, mapper, scope, responder, keys: RequestKeys::default(), limit });
         if let Some(limit) = &call.limit {
             let expired = Arc::downgrade(&call);
             let expire = move || expired.upgrade().map(|call| call.expire()).unwrap_or_default();
@@ -72,6 +75,17 @@ impl PendingCall {
     /// The number of the middleware among all that the request passes, in mounted servers too.
     fn middleware_position(&self) -> Option<usize> {
         self.mapper.link().map(|link| self.context.middleware_around() + link.position)
+    }
+
+    /// The information on the request with the `_meta` of other parameters, if they have one.
+    fn with_meta_of(&self, params: &RawJson) -> Option<Arc<RequestInfo>> {
+        #[derive(Deserialize)]
+        struct WithMeta {
+            #[serde(rename = "_meta")]
+            meta: Option<RawJson>,
+        }
+        let meta = params.parse::<WithMeta>().ok()?.meta?;
+        Some(Arc::new(RequestInfo { meta: Some(meta), ..self.info().clone() }))
     }
 
     /// Requests input as the rounds of 2026-07-28 do: from the answers that came already, or by
@@ -99,7 +113,27 @@ impl PendingCall {
 
 impl CallBackend for PendingCall {
     fn info(&self) -> &RequestInfo {
-        &self.context.info
+        self.scope.info.as_deref().unwrap_or(&self.context.info)
+    }
+
+    fn request_id(&self) -> &RequestId {
+        &self.context.id
+    }
+
+    fn session_id(&self) -> Option<&str> {
+        self.context.session_id()
+    }
+
+    fn arrival(&self) -> Option<&Arrival> {
+        self.context.reply.arrival()
+    }
+
+    fn cause(&self) -> u64 {
+        self.scope.cause
+    }
+
+    fn vars(&self) -> &Vars {
+        self.context.vars()
     }
 
     fn method(&self) -> &'static str {
@@ -217,16 +251,13 @@ impl CallBackend for PendingCall {
         }
     }
 
-    fn proceed(
-        &self,
-        params: Option<RawJson>,
-        done: Box<dyn FnOnce(Result<RawJson, RpcError>) + Send>,
-    ) -> Result<(), RpcError> {
+    fn proceed(&self, cause: u64, params: Option<RawJson>, done: ResultCallback) -> Result<(), RpcError> {
         let Some(link) = self.mapper.link() else {
             return Err(RpcError::invalid_request("Only middleware can run the rest of a request"));
         };
+        let info = params.as_ref().and_then(|params| self.with_meta_of(params)).or_else(|| self.scope.info.clone());
         let params = params.or_else(|| link.params.clone());
-        self.context.step(link.position + 1, params, Responder::Inside(done));
+        self.context.step(link.position + 1, params, Responder::Inside(CallScope { cause, info }, done));
         Ok(())
     }
 

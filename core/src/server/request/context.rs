@@ -10,9 +10,9 @@ use super::{
 };
 use crate::{
     engine::{CallKey, CallProgress, IncomingCall, RequestInfo},
-    protocol::{RawJson, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
+    protocol::{Era, RawJson, RequestId, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
     server::{
-        handlers::Cancellation,
+        handlers::{Cancellation, ResultCallback, Vars},
         registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
         session::{Connection, Outbound, OutgoingMessage, ServerState},
@@ -23,12 +23,14 @@ use std::{
     sync::{Arc, OnceLock, atomic::AtomicBool},
     time::Duration,
 };
+use tracing::Span;
 
 /// A request that is being served. One request sees one snapshot of the registry.
 pub(in crate::server) struct RequestContext {
     pub(in crate::server) connection: Arc<Connection>,
     pub(in crate::server) services: Arc<Services>,
     pub(in crate::server) key: CallKey,
+    pub(super) id: RequestId,
     pub(in crate::server) method: &'static str,
     pub(super) route: Route,
     /// `true` if its result may require input of the client (MRTR-01).
@@ -42,6 +44,9 @@ pub(in crate::server) struct RequestContext {
     pub(in crate::server) reply: Arc<dyn Outbound>,
     pub(super) cancellation: Cancellation,
     own_rounds: RequestRounds,
+    own_vars: Vars,
+    /// The span of the request, within that of its caller.
+    pub(super) span: Span,
     /// `true` if the handler may make a task of it.
     pub(super) may_become_task: AtomicBool,
     own_task: OnceLock<Arc<Task>>,
@@ -91,7 +96,27 @@ pub(in crate::server) enum Responder {
     /// The client.
     Client,
     /// A part of the server, such as middleware that wrapped the request.
-    Inside(Box<dyn FnOnce(Result<RawJson, RpcError>) + Send>),
+    Inside(CallScope, ResultCallback),
+}
+
+/// The surroundings of a call within its request.
+#[derive(Clone, Default)]
+pub(in crate::server) struct CallScope {
+    /// The number by which the host of a binding knows the middleware around the call, or else the
+    /// sender of the request; 0: there is none.
+    pub(super) cause: u64,
+    /// The information on the request with the `_meta` that middleware put in the place of its own.
+    pub(super) info: Option<Arc<RequestInfo>>,
+}
+
+impl Responder {
+    /// The surroundings of the call whose result it takes.
+    pub(in crate::server) fn scope(&self, context: &RequestContext) -> CallScope {
+        match self {
+            Self::Client => CallScope { cause: context.cause(), info: None },
+            Self::Inside(scope, _) => scope.clone(),
+        }
+    }
 }
 
 impl RequestContext {
@@ -103,10 +128,12 @@ impl RequestContext {
         reply: &Arc<dyn Outbound>,
         cancellation: Cancellation,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        let parent = reply.arrival().map_or_else(Span::none, |arrival| arrival.span.clone());
+        let mut context = Self {
             connection: Arc::clone(connection),
             services: Arc::clone(services),
             key: call.key,
+            id: call.id,
             method: call.method.name,
             route,
             takes_input: call.method.takes_input,
@@ -117,10 +144,14 @@ impl RequestContext {
             reply: Arc::clone(reply),
             cancellation,
             own_rounds: RequestRounds::default(),
+            own_vars: Vars::default(),
+            span: Span::none(),
             may_become_task: AtomicBool::new(false),
             own_task: OnceLock::new(),
             within: None,
-        })
+        };
+        context.span = parent.in_scope(|| context.new_span());
+        Arc::new(context)
     }
 
     /// The same request in a server that is mounted in this one: with that server's features and
@@ -130,6 +161,7 @@ impl RequestContext {
             connection: Arc::clone(&self.connection),
             services: Arc::clone(&self.services),
             key: self.key,
+            id: self.id.clone(),
             method: self.method,
             route: self.route,
             takes_input: self.takes_input,
@@ -140,6 +172,8 @@ impl RequestContext {
             reply: Arc::clone(&self.reply),
             cancellation: self.cancellation.clone(),
             own_rounds: RequestRounds::default(),
+            own_vars: Vars::default(),
+            span: self.span.clone(),
             may_become_task: AtomicBool::new(false),
             own_task: OnceLock::new(),
             within: Some(Within { outer: Arc::clone(self), mount: Arc::clone(mount) }),
@@ -152,6 +186,24 @@ impl RequestContext {
 
     pub(in crate::server) fn results(&self) -> &ResultWriter {
         self.server().results()
+    }
+
+    /// The number by which the host of a binding knows the sender of the request.
+    pub(super) fn cause(&self) -> u64 {
+        self.reply.arrival().map_or(0, |arrival| arrival.cause)
+    }
+
+    /// The id of the request's session, which only HTTP has, up to 2025-11-25.
+    #[cfg(feature = "http-server")]
+    pub(super) fn session_id(&self) -> Option<&str> {
+        let in_session = self.info.revision.era() == Era::Legacy && !self.connection.is_stateless();
+        self.reply.arrival()?.http.as_ref().filter(|_| in_session)?.session_id()
+    }
+
+    /// Without HTTP there is no session with an id.
+    #[cfg(not(feature = "http-server"))]
+    pub(super) fn session_id(&self) -> Option<&str> {
+        None
     }
 
     /// The task that this request has become, if it has.
@@ -167,6 +219,11 @@ impl RequestContext {
     /// The rounds of the request, which all servers share that it passes.
     pub(super) fn rounds(&self) -> &RequestRounds {
         &self.outermost().own_rounds
+    }
+
+    /// The values of the request, which all servers share that it passes.
+    pub(super) fn vars(&self) -> &Vars {
+        &self.outermost().own_vars
     }
 
     /// The request as the client sent it.
@@ -308,7 +365,7 @@ impl RequestContext {
                 self.rounds().end();
                 self.connection.answer(self.key, &self.reply, result, &self.info, self.method)
             }
-            Responder::Inside(take) => {
+            Responder::Inside(_, take) => {
                 take(result);
                 true
             }

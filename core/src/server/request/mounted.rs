@@ -41,11 +41,13 @@ impl RequestContext {
     /// Gives results of this mounted server to a receiver of the outer one, under its names.
     fn back(self: &Arc<Self>, responder: Responder) -> Responder {
         let Some(within) = &self.within else { return responder };
+        let scope = responder.scope(&within.outer);
         let (outer, mount, method) = (Arc::clone(&within.outer), Arc::clone(&within.mount), self.method);
-        Responder::Inside(Box::new(move |result| {
+        let take = move |result: Result<RawJson, RpcError>| {
             let renamed = result.map(|result| renamed(method, &mount.prefix, result));
             outer.deliver(responder, renamed);
-        }))
+        };
+        Responder::Inside(scope, Box::new(take))
     }
 
     /// Gives results of this server to a receiver that knows the names which the client knows.

@@ -135,7 +135,7 @@ impl Sealer {
     /// Warns once if the key is random: only this process can open what it seals.
     pub(super) fn warn_of_random_key(&self) {
         if self.warn.swap(false, Ordering::Relaxed) {
-            tracing::warn!(target: "trunkline", "requestState is sealed with a random key of this process: another instance, or this one after a restart, cannot take it up. Give the server option stateKeys");
+            tracing::warn!(target: "trunkline::server", "requestState is sealed with a random key of this process: another instance, or this one after a restart, cannot take it up. Give the server option stateKeys");
         }
     }
 
@@ -159,7 +159,7 @@ impl Sealer {
                 true => format!("is larger than {MAX_SEALED} bytes, or cannot be sealed"),
                 false => "cannot be sealed: the feature request-state of the crate is off".to_owned(),
             };
-            tracing::error!(target: "trunkline", "the state of {} {reason}", binding.method);
+            tracing::error!(target: "trunkline::server", "the state of {} {reason}", binding.method);
             RpcError::internal()
         })
     }

@@ -22,6 +22,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
+use tracing::{Span, field};
 
 impl RequestContext {
     pub(in crate::server) fn begin(
@@ -33,12 +34,27 @@ impl RequestContext {
         cancellation: Cancellation,
     ) {
         let context = Self::new(connection, services, route, call, reply, cancellation);
+        let _entered = context.span.enter();
         match mirrored::check(&context).and_then(|()| context.resume_rounds()) {
             Ok(()) => context.step(0, context.params.clone(), Responder::Client),
             Err(error) => {
                 context.deliver(Responder::Client, Err(error));
             }
         }
+    }
+
+    /// The span in which the middleware and the handler of the request run.
+    pub(super) fn new_span(&self) -> Span {
+        tracing::info_span!(
+            target: "trunkline::server",
+            "mcp.call",
+            method = self.method,
+            name = field::Empty,
+            revision = self.info.revision.as_str(),
+            session = self.session_id(),
+            request_id = %self.id,
+            principal = self.info.auth.is_some().then(|| self.info.principal()),
+        )
     }
 
     /// Takes up the rounds that an earlier request left (MRTR-05).
@@ -94,7 +110,7 @@ impl RequestContext {
                 self.deliver(responder, Err(error));
             }
             Err(_) => {
-                tracing::error!(target: "trunkline", "a panic while {} was served", self.method);
+                tracing::error!(target: "trunkline::server", "a panic while {} was served", self.method);
                 self.deliver(responder, Err(RpcError::internal()));
             }
         }
@@ -107,12 +123,15 @@ impl RequestContext {
         input: RawJson,
         responder: Responder,
     ) {
+        if mapper.link().is_none() && mapper.may_ask() {
+            self.span.record("name", mapper.name());
+        }
         let handler = Arc::clone(mapper.handler());
         let call = PendingCall::begin(Arc::clone(self), mapper, responder);
         // A handler that panics drops its call, which fails it.
         let called = catch_unwind(AssertUnwindSafe(|| handler.call(Call::new(call, input))));
         if called.is_err() {
-            tracing::error!(target: "trunkline", "a handler of {} panicked", self.method);
+            tracing::error!(target: "trunkline::server", "a handler of {} panicked", self.method);
         }
     }
 
@@ -126,7 +145,7 @@ impl RequestContext {
     ) -> bool {
         if !self.has_receiver() {
             // A receiver inside, such as middleware, must not wait for ever.
-            if let Responder::Inside(take) = responder {
+            if let Responder::Inside(_, take) = responder {
                 take(Err(RpcError::invalid_request("The request was cancelled")));
             }
             return false;
@@ -144,7 +163,7 @@ impl RequestContext {
                 if outcome.is_null()
                     && let Some(other) = mapper.otherwise(&self.snapshot)
                 {
-                    self.run(other, input.clone(), responder);
+                    self.span.in_scope(|| self.run(other, input.clone(), responder));
                     return true;
                 }
                 let rendered = mapper.render(self.results(), &self.info, outcome);

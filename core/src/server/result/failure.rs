@@ -15,10 +15,15 @@ pub(in crate::server) fn error_of(results: &ResultWriter, what: &str, outcome: O
         Outcome::ToolError(message) => return RpcError::new(code::INTERNAL_ERROR, message),
         Outcome::InvalidArguments(problem) => return RpcError::invalid_params(problem),
         Outcome::Internal(detail) => detail,
+        Outcome::Reported(detail) => return internal(results, &detail),
         Outcome::NotFound => "it said that there is no such feature".to_owned(),
         _ => "it returned something that it cannot be made of".to_owned(),
     };
-    tracing::error!(target: "trunkline", "{what} failed: {detail}");
+    tracing::error!(target: "trunkline::server", "{what} failed: {detail}");
+    internal(results, &detail)
+}
+
+fn internal(results: &ResultWriter, detail: &str) -> RpcError {
     if results.debug() {
         RpcError::new(code::INTERNAL_ERROR, format!("Internal error: {detail}"))
     } else {

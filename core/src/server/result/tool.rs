@@ -69,7 +69,10 @@ pub(in crate::server) fn render_tool(
             render_tool(results, tool, revision, detail)
         }
         Outcome::Internal(detail) => {
-            tracing::error!(target: "trunkline", "the tool {} failed: {detail}", tool.name);
+            tracing::error!(target: "trunkline::server", "the tool {} failed: {detail}", tool.name);
+            render_tool(results, tool, revision, Outcome::Reported(detail))
+        }
+        Outcome::Reported(detail) => {
             let text = if results.debug() { format!("{GENERIC_FAILURE} {detail}") } else { GENERIC_FAILURE.into() };
             finish(results, tool, revision, text_block(&text), None, true)
         }
@@ -182,7 +185,7 @@ fn output_failed(
     problem: &str,
 ) -> Result<RawJson, RpcError> {
     let text = format!("The tool {} returned what its output schema refuses: {problem}", tool.name);
-    tracing::error!(target: "trunkline", "{text}");
+    tracing::error!(target: "trunkline::server", "{text}");
     finish(results, tool, revision, text_block(&text), None, true)
 }
 

@@ -1,7 +1,7 @@
 //! Answers to a batch (2025-03-26): one array when every request of it is done.
 
 use super::outbound::{Outbound, OutgoingMessage};
-use crate::{protocol::RawJson, sync::Mutex};
+use crate::{protocol::RawJson, server::handlers::Arrival, sync::Mutex};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -61,6 +61,10 @@ impl Outbound for BatchReply {
 
     fn auth(&self) -> Option<&RawJson> {
         self.reply.auth()
+    }
+
+    fn arrival(&self) -> Option<&Arrival> {
+        self.reply.arrival()
     }
 
     fn grants(&self, scopes: &[String]) -> bool {

@@ -351,7 +351,7 @@ impl Connection {
             Received::Cancelled { key, reason, waiting, next } => {
                 let reason = reason.as_deref().unwrap_or("");
                 // CAN-09
-                tracing::debug!(target: "trunkline", "the client cancelled a request: {reason:?}");
+                tracing::debug!(target: "trunkline::server", "the client cancelled a request: {reason:?}");
                 self.cancel(key, reason);
                 if let Some(reply) = waiting {
                     reply.send(OutgoingMessage::Abandoned);
@@ -366,7 +366,7 @@ impl Connection {
                 }
             }
             Received::Nothing(why) => {
-                tracing::debug!(target: "trunkline", "no effect: {why} {}", id.map(|id| id.to_string()).unwrap_or_default());
+                tracing::debug!(target: "trunkline::server", "no effect: {why} {}", id.map(|id| id.to_string()).unwrap_or_default());
             }
         }
     }
@@ -424,7 +424,7 @@ impl Connection {
         for (uri, watching) in uris.iter().filter_map(|uri| Some((uri.clone(), snapshot.watch(uri)?))) {
             self.runtime.spawn(Box::pin(async move {
                 if let Err(error) = watching.await {
-                    tracing::warn!(target: "trunkline", "changes of {uri} are not known: {error}");
+                    tracing::warn!(target: "trunkline::server", "changes of {uri} are not known: {error}");
                 }
             }));
         }

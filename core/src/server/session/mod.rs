@@ -1,5 +1,6 @@
 //! Conversations: one client on a pipe, in an HTTP session, or in a single HTTP exchange.
 
+mod arriving;
 mod batch;
 mod capabilities;
 mod client_requests;
@@ -16,6 +17,7 @@ mod subscriptions;
 
 pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
 
+pub(crate) use arriving::Arriving;
 pub(crate) use connection::{Connection, ConversationStart, Origin};
 
 pub(super) use connection::Dispatch;

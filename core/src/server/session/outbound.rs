@@ -1,6 +1,9 @@
 //! Where a server's messages go: the pipe, or the HTTP exchange that a message belongs to.
 
-use crate::protocol::{RawJson, RpcError, envelope};
+use crate::{
+    protocol::{RawJson, RpcError, envelope},
+    server::handlers::Arrival,
+};
 use bytes::Bytes;
 
 /// A message on its way to the client.
@@ -85,6 +88,12 @@ pub trait Outbound: Send + Sync + 'static {
     ///
     /// [`RequestInfo::auth`]: crate::engine::RequestInfo::auth
     fn auth(&self) -> Option<&RawJson> {
+        None
+    }
+
+    /// The way by which the message came that is answered here; `None` on pipes.
+    #[doc(hidden)]
+    fn arrival(&self) -> Option<&Arrival> {
         None
     }
 

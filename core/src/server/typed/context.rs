@@ -1,10 +1,12 @@
 //! The context of an async handler in Rust.
 
-use crate::server::{CallInfo, ClientRequestError, handlers::ResponseCallback};
+#[cfg(feature = "http-server")]
+use crate::server::HttpRequest;
+use crate::server::{CallInfo, ClientRequestError, Vars, handlers::ResponseCallback};
 use crate::{
     engine::RequestInfo,
     protocol::{
-        RawJson, Revision, method,
+        RawJson, RequestId, Revision, method,
         model::{
             ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Implementation,
             ListRootsResult, LoggingLevel, Root,
@@ -300,7 +302,28 @@ impl Context {
         self.scope().auth.as_ref()?.parse().ok()
     }
 
-    /// The request's `_meta` object.
+    /// The JSON-RPC id of the request, unique among those of its session that are in flight.
+    pub fn request_id(&self) -> &RequestId {
+        self.call.request_id()
+    }
+
+    /// The id of the session, over HTTP up to 2025-11-25; elsewhere there is none.
+    pub fn session_id(&self) -> Option<&str> {
+        self.call.session_id()
+    }
+
+    /// The HTTP request that brought the call; `None` on pipes and in memory.
+    #[cfg(feature = "http-server")]
+    pub fn http(&self) -> Option<&HttpRequest> {
+        self.call.http()
+    }
+
+    /// The values that middleware, extractors and the handler of this request share.
+    pub fn vars(&self) -> &Vars {
+        self.call.vars()
+    }
+
+    /// The request's `_meta` object, or the one that middleware put in its place.
     pub fn meta(&self) -> Option<&RawJson> {
         self.scope().meta.as_ref()
     }

@@ -41,7 +41,8 @@ impl Next {
         self.go(None).await
     }
 
-    /// Runs the rest with other parameters.
+    /// Runs the rest with other parameters. If they have a `_meta`, handlers see it in the place of
+    /// the one that came.
     ///
     /// # Errors
     /// As [`Self::run`].

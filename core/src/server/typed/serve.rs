@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
     task::Poll,
 };
+use tracing::Span;
 
 /// The core form of an async handler. `arguments` gives the part of a call's input that [`Params`]
 /// are read from.
@@ -49,12 +50,13 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// the call only.
 pub(super) fn in_background(call: Call, future: Work) {
     let spawner = call.info().clone();
-    let info = spawner.clone();
+    let (info, span) = (spawner.clone(), Span::current());
     let task = async move {
         let mut cancelled = pin!(info.cancelled());
         let mut future = future;
         let outcome = std::future::poll_fn(|context| {
-            let step = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+            let poll = || std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+            let step = span.in_scope(poll);
             match step {
                 Err(panic) => Poll::Ready(Some(Outcome::Internal(panic_text(&*panic)))),
                 Ok(Poll::Ready(outcome)) => Poll::Ready(Some(outcome)),
@@ -62,6 +64,7 @@ pub(super) fn in_background(call: Call, future: Work) {
             }
         })
         .await;
+        let _entered = span.enter();
         drop(future);
         if let Some(outcome) = outcome {
             call.complete(outcome);

@@ -216,7 +216,7 @@ impl LinkContext {
         let ended = self.send(EndpointRequest::delete(headers));
         let told = async {
             if let Err(error) = ended.await {
-                tracing::debug!(target: "trunkline", "the session was not ended: {}", error);
+                tracing::debug!(target: "trunkline::client", "the session was not ended: {}", error);
             }
         };
         deadline.allows(told).await;
@@ -244,9 +244,9 @@ impl LinkContext {
             Ok(Ok(())) => {}
             Ok(Err(refused)) => {
                 let failure = LinkFailure::from(refused);
-                tracing::warn!(target: "trunkline", "notifications/initialized was not taken: {failure}");
+                tracing::warn!(target: "trunkline::client", "notifications/initialized was not taken: {failure}");
             }
-            Err(_) => tracing::warn!(target: "trunkline", "notifications/initialized was not taken in time"),
+            Err(_) => tracing::warn!(target: "trunkline::client", "notifications/initialized was not taken in time"),
         }
         let mut state = self.state.lock();
         if state.closed {

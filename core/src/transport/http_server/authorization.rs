@@ -1,13 +1,13 @@
 //! Authorization: the one place where the HTTP server asks for access tokens. It comes after `Host`
 //! and `Origin` and before anything of the message (docs/versions.md, 2.2).
 
-use super::{body::HttpBody, options::HttpOptions, reply};
+use super::{access_log::RefusalLog, body::HttpBody, options::HttpOptions, reply};
 use crate::{
     auth::{self, Authorization, AuthorizationRefused, Identity, Refusal, Scheme},
     http::{classify, rejection::Rejection},
     protocol::{RawJson, RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
-    server::{Outbound, OutgoingMessage, Server},
+    server::{Arrival, HttpRequest, Outbound, OutgoingMessage, Server},
 };
 use http::{HeaderName, HeaderValue, Method, Response, header, request::Parts};
 use serde_json::json;
@@ -32,11 +32,13 @@ pub(super) struct AccessControl {
     asked: Semaphore,
     /// A web framework brings the requests.
     mounted: bool,
+    refusals: RefusalLog,
 }
 
 impl AccessControl {
     pub(super) fn of(options: &HttpOptions, mounted: bool) -> Self {
-        Self { authorization: options.auth.clone(), asked: Semaphore::new(MAX_ASKED), mounted }
+        let refusals = RefusalLog::default();
+        Self { authorization: options.auth.clone(), asked: Semaphore::new(MAX_ASKED), mounted, refusals }
     }
 
     /// Finds the sender of a request, as [`Caller::of`].
@@ -95,7 +97,13 @@ impl Caller {
     async fn of(access: &AccessControl, parts: &Parts, runtime: &Arc<dyn Runtime>) -> Result<Self, Rejection> {
         let Some(authorization) = &access.authorization else { return Ok(Self(None)) };
         let below = access.mounted && authorization.is_below(parts.uri.path());
-        let refuse = |refused: AuthorizationRefused| rejection(authorization, None, &refused, below);
+        let refuse = |refused: AuthorizationRefused| {
+            // Clients ask without a token at first, to learn where they get one.
+            if !matches!(refused.refusal, Refusal::Missing | Refusal::NonceNeeded | Refusal::Unavailable(_)) {
+                access.refusals.note("access token", refused.refusal.description());
+            }
+            rejection(authorization, None, &refused, below)
+        };
         let now = now();
         let (request, candidate) = authorization.read(parts, now, runtime).map_err(refuse)?.split();
         let unavailable = |text: &str| Err(Refusal::Unavailable(text.into()));
@@ -124,6 +132,11 @@ impl Caller {
             .permit(&known.identity, operation)
             .map_err(|refusal| AuthorizationRefused { refusal, scheme: Some(known.scheme) })
             .map_err(|refused| rejection(&known.authorization, request, &refused, known.below))
+    }
+
+    /// The way of a message that a request of this caller brought.
+    pub(super) fn arrival(&self, request: HttpRequest) -> Arrival {
+        Arrival::over_http(if self.0.is_some() { request.without_token() } else { request })
     }
 
     /// Lets a message in, if the token grants what it needs. Its request is answered by `reply`,
@@ -184,6 +197,10 @@ impl Outbound for Signed {
         Some(&self.known.json)
     }
 
+    fn arrival(&self) -> Option<&Arrival> {
+        self.reply.arrival()
+    }
+
     fn grants(&self, scopes: &[String]) -> bool {
         self.known.authorization.permit(&self.known.identity, scopes).is_ok()
     }
@@ -197,7 +214,7 @@ fn rejection(
 ) -> Rejection {
     let refusal = &refused.refusal;
     if let Refusal::Unavailable(text) = refusal {
-        tracing::warn!(target: "trunkline", "an access token could not be verified: {text}");
+        tracing::warn!(target: "trunkline::server", "an access token could not be verified: {text}");
         return Rejection::busy(request, refusal.description());
     }
     let mut error = RpcError::invalid_request(refusal.description());
@@ -234,7 +251,12 @@ mod tests {
         let options = AuthorizationOptions::new("https://api.example/mcp");
         let options = options.with_authorization_servers(["https://auth.example"]);
         let authorization = Authorization::new(options, Arc::new(verifier)).unwrap();
-        let access = AccessControl { authorization: Some(authorization), asked: Semaphore::new(1), mounted: false };
+        let access = AccessControl {
+            authorization: Some(authorization),
+            asked: Semaphore::new(1),
+            mounted: false,
+            refusals: RefusalLog::default(),
+        };
         let request = http::Request::post("/mcp").header(header::AUTHORIZATION, "Bearer invented").body(()).unwrap();
         let (parts, ()) = request.into_parts();
         let runtime = TokioRuntime::current();

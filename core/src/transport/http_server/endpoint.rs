@@ -25,10 +25,10 @@ use crate::{
         Revision, RevisionFeature, RpcError,
         envelope::{self, Frame},
     },
-    server::{Connection, ConversationStart, Origin, Outbound},
+    server::{Connection, ConversationStart, HttpRequest, Origin, Outbound},
     wire_log::Transport,
 };
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, request::Parts};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use http_body::Body;
 use std::{sync::Arc, time::Duration};
 
@@ -45,7 +45,7 @@ pub(super) fn further(frame: &Frame) -> usize {
 
 /// A message on its way to a conversation.
 struct PostedMessage<'a> {
-    headers: &'a HeaderMap,
+    request: HttpRequest,
     caller: &'a Caller,
     accepts: Accepts,
     frame: Frame,
@@ -57,24 +57,25 @@ struct PostedMessage<'a> {
 impl EndpointState {
     pub(super) async fn endpoint<B: Body>(
         self: &Arc<Self>,
-        parts: &Parts,
+        request: HttpRequest,
         body: B,
         caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
-        match parts.method {
-            Method::POST => self.post(&parts.headers, body, caller).await,
-            Method::GET => self.get(&parts.headers, caller),
-            Method::DELETE => self.delete(&parts.headers, caller),
+        match *request.method() {
+            Method::POST => self.post(request, body, caller).await,
+            Method::GET => self.get(request.headers(), caller),
+            Method::DELETE => self.delete(request.headers(), caller),
             _ => Ok(method_not_allowed("Send messages with POST", !self.stateless)),
         }
     }
 
     async fn post<B: Body>(
         self: &Arc<Self>,
-        headers: &HeaderMap,
+        request: HttpRequest,
         body: B,
         caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
+        let headers = request.headers();
         check_type(headers)?;
         let accepts = Accepts::of(headers);
         if !accepts.json && !accepts.events {
@@ -93,7 +94,7 @@ impl EndpointState {
         let frame = self.read(body, &mut permit).await?;
         self.check_rate(caller, session, further(&frame))?;
         let posted = classify::classify(&frame, version)?;
-        let post = PostedMessage { headers, caller, accepts, frame, permit, lifetime: None };
+        let post = PostedMessage { request, caller, accepts, frame, permit, lifetime: None };
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
             Posted::Modern { streams } => self.modern(streams, post).await,
@@ -146,7 +147,8 @@ impl EndpointState {
         post.lifetime = post.caller.lifetime().filter(|_| streams);
         let connection = self.connect(Arc::clone(&self.nowhere), ConversationStart::Session);
         let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
-        self.exchange(connection, kind, Some(mirror::read(post.headers)), post).await
+        let mirror = mirror::read(post.request.headers());
+        self.exchange(connection, kind, Some(mirror), post).await
     }
 
     async fn legacy(
@@ -170,7 +172,7 @@ impl EndpointState {
             return self.exchange(connection, StreamKind::Answer { streams, in_session: false }, None, post).await;
         }
         // Once more: the body may have taken its time.
-        let Some(session) = self.named_session(post.headers, post.caller) else {
+        let Some(session) = self.named_session(post.request.headers(), post.caller) else {
             return match posted {
                 Posted::Handshake => self.open_session(post).await,
                 _ => Err(classify::no_session(&post.frame)),
@@ -225,10 +227,10 @@ impl EndpointState {
         mirror: Option<Mirror>,
         post: PostedMessage<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let PostedMessage { caller, accepts, frame, permit, lifetime, .. } = post;
+        let PostedMessage { request, caller, accepts, frame, permit, lifetime } = post;
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
         let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
-        let (answers, reader) = stream::exchange(kind, cancels, Some(permit));
+        let (answers, reader) = stream::exchange(kind, cancels, Some(permit), caller.arrival(request));
         let answers = caller.enter(&self.server, &frame, answers)?;
         let accepted = classify::check_response(&frame);
         let expected = connection

@@ -22,7 +22,7 @@ use crate::{
         RpcError,
         envelope::{Frame, Message},
     },
-    server::{ConversationStart, Outbound, OutgoingMessage},
+    server::{Arriving, ConversationStart, HttpRequest, Outbound, OutgoingMessage},
 };
 use http::{Method, Response, StatusCode, request::Parts};
 use http_body::Body;
@@ -57,10 +57,11 @@ impl EndpointState {
     /// Takes a message of a session (SSE-03); what answers it goes to the stream (SSE-04).
     pub(super) async fn sse_message<B: Body>(
         self: &Arc<Self>,
-        parts: &Parts,
+        request: HttpRequest,
         body: B,
         caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
+        let parts = request.parts();
         if parts.method != Method::POST {
             return Ok(not_allowed("Messages of HTTP+SSE are sent with POST", "POST, OPTIONS"));
         }
@@ -87,7 +88,8 @@ impl EndpointState {
         if session.stream.is_congested() && asks(&frame) {
             return Err(Rejection::busy(classify::id_of(&frame), "too many answers wait to be read"));
         }
-        let reply = caller.enter(&self.server, &frame, session.stream)?;
+        let reply = Arriving::way(session.stream, caller.arrival(request));
+        let reply = caller.enter(&self.server, &frame, reply)?;
         let (connection, accepted) = (session.connection, classify::check_response(&frame));
         connection
             .receive(frame, None, &reply)

@@ -51,11 +51,12 @@ impl HttpListener {
         let address = socket.address();
         if is_open_to_others(&address, options) {
             tracing::warn!(
-                target: "trunkline",
+                target: "trunkline::server",
                 "other machines reach this server at {}, and it asks nobody for an access token: set auth, or listen on 127.0.0.1",
                 address.url(&options.path)
             );
         }
+        tracing::info!(target: "trunkline::server", "serving at {}", address.url(&routes::normal(&options.path)));
         let service = HttpService::at_path(server, options, runtime);
         let (stopping, stop) = watch::channel(false);
         let times = Times { idle: options.idle_timeout, write: options.write_timeout };
@@ -135,10 +136,10 @@ async fn accept(
         if let Some((stream, address)) = next.take() {
             match connections.enter(address) {
                 Ok(place) => {
-                    served.spawn(serve(stream, service.clone(), place, times, stopped.clone()));
+                    served.spawn(serve(stream, address, service.clone(), place, times, stopped.clone()));
                 }
                 Err(NoPlace::OfAddress) => {
-                    tracing::debug!(target: "trunkline", "a connection was refused: its address has too many");
+                    tracing::debug!(target: "trunkline::server", "a connection was refused: its address has too many");
                 }
                 Err(NoPlace::AtAll) => next = Some((stream, address)),
             }
@@ -151,7 +152,7 @@ async fn accept(
             accepted = socket.accept(), if next.is_none() => match accepted {
                 Ok(accepted) => next = Some(accepted),
                 Err(error) => {
-                    tracing::debug!(target: "trunkline", "a connection was not accepted: {error}");
+                    tracing::debug!(target: "trunkline::server", "a connection was not accepted: {error}");
                     sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -172,6 +173,7 @@ async fn told(stop: &mut watch::Receiver<bool>) {
 /// Speaks HTTP/1.1, or HTTP/2 to a client that begins with its preface.
 async fn serve(
     stream: SocketStream,
+    peer: Option<IpAddr>,
     service: HttpService,
     place: ConnectionPlace,
     times: Times,
@@ -182,7 +184,7 @@ async fn serve(
     let answer = service_fn(move |request| {
         let (service, active) = (service.clone(), seen.begin());
         async move {
-            let response = service.respond(request).await;
+            let response = service.respond(request, peer).await;
             Ok::<_, Infallible>(response.map(|body| ActiveBody { body, _active: active }))
         }
     });
@@ -211,7 +213,7 @@ async fn serve(
         }
     };
     if let Err(error) = served {
-        tracing::debug!(target: "trunkline", "a connection ended early: {error}");
+        tracing::debug!(target: "trunkline::server", "a connection ended early: {error}");
     }
 }
 
@@ -245,7 +247,7 @@ mod tests {
         let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
         let place = Connections::new(1, 0).enter(None).ok().unwrap();
         let (stopping, stop) = watch::channel(false);
-        (theirs, tokio::spawn(serve(Box::new(ours), service, place, times, stop)), stopping)
+        (theirs, tokio::spawn(serve(Box::new(ours), None, service, place, times, stop)), stopping)
     }
 
     const TIMES: Times = Times { idle: Duration::from_secs(60), write: Duration::from_secs(60) };

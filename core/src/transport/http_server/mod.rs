@@ -1,5 +1,6 @@
 //! Streamable HTTP, served by hyper: every revision on one endpoint, and HTTP+SSE beside it.
 
+mod access_log;
 #[cfg(feature = "auth")]
 mod authorization;
 #[cfg(not(feature = "auth"))]

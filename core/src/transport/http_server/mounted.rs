@@ -98,7 +98,7 @@ impl Exchange {
             return with_length(reply::rejected(Rejection::busy(None, "too many requests are being answered")));
         }
         let crowding = request.body().crowding();
-        let response = self.listener.service.respond(request).await;
+        let response = self.listener.service.respond(request, None).await;
         // A part of the body was taken for the whole of it.
         if crowding.happened() && response.status() == StatusCode::BAD_REQUEST {
             return with_length(reply::rejected(Rejection::busy(None, "too much is being sent and served")));

@@ -6,7 +6,7 @@ use crate::{
     http::rejection::Rejection,
     protocol::envelope::Frame,
     runtime::Runtime,
-    server::{Outbound, Server},
+    server::{Arrival, HttpRequest, Outbound, Server},
 };
 use http::{Response, request::Parts};
 use std::{sync::Arc, time::Duration};
@@ -43,6 +43,11 @@ impl AccessControl {
 pub(super) struct Caller;
 
 impl Caller {
+    /// The way of a message that a request brought.
+    pub(super) fn arrival(&self, request: HttpRequest) -> Arrival {
+        Arrival::over_http(request)
+    }
+
     /// Lets every message in.
     pub(super) fn enter(
         &self,

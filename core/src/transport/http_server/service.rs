@@ -2,9 +2,10 @@
 
 use super::{
     super::closing::Closing,
+    access_log::{AccessRecord, RefusalLog},
     authorization::AccessControl,
     body::HttpBody,
-    cors,
+    cors::{self, WebPage},
     gate::{Gate, GateBounds},
     options::HttpOptions,
     rate::RateLimit,
@@ -22,13 +23,14 @@ use crate::{
         sessions::SessionBounds,
     },
     runtime::{BoxedTask, Runtime},
-    server::{Connection, Outbound, OutgoingMessage, Server, ServerOptions},
+    server::{Connection, HttpRequest, Outbound, OutgoingMessage, Server, ServerOptions},
     wire_log::{Direction, MessageInfo, Side, Transport},
 };
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header, request::Parts};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body::Body;
 use std::{
     convert::Infallible,
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -93,6 +95,7 @@ impl HttpService {
             shared: Arc::new(EndpointState {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
                 access: AccessControl::of(options, mounted || below),
+                refusals: RefusalLog::default(),
                 routes: if below { routes.below() } else { routes },
                 stateless: options.stateless,
                 json: options.json,
@@ -145,20 +148,24 @@ impl HttpService {
         self.shared.end.ended().await;
     }
 
-    /// Answers a request. Every failure is a response.
-    pub(super) async fn respond<B: Body>(&self, request: Request<B>) -> Response<HttpBody> {
+    /// Answers a request of a peer at that address, if it is known. Every failure is a response.
+    pub(super) async fn respond<B: Body>(&self, request: Request<B>, peer: Option<IpAddr>) -> Response<HttpBody> {
         let (parts, body) = request.into_parts();
         let shared = &self.shared;
-        let mut response = match shared.route(&parts, body).await {
+        let page = WebPage::of(&parts.headers);
+        let request = HttpRequest::new(parts, peer);
+        let access = AccessRecord::begin(&request);
+        let mut response = match shared.route(request, body).await {
             Ok(response) => response,
             Err(rejection) => {
                 shared.log(&rejection);
                 rejected(rejection)
             }
         };
+        access.end(response.status());
         shared.access.add_nonce(&mut response);
-        if let Some(origin) = parts.headers.get(header::ORIGIN) {
-            cors::allow(&mut response, origin, &parts.headers);
+        if let Some(page) = page {
+            cors::allow(&mut response, page);
         }
         response
     }
@@ -199,8 +206,9 @@ impl HttpService {
 }
 
 impl EndpointState {
-    async fn route<B: Body>(self: &Arc<Self>, parts: &Parts, body: B) -> Result<Response<HttpBody>, Rejection> {
-        self.guard.check(&parts.headers, &parts.uri)?;
+    async fn route<B: Body>(self: &Arc<Self>, request: HttpRequest, body: B) -> Result<Response<HttpBody>, Rejection> {
+        let parts = request.parts();
+        self.guard.check(&parts.headers, &parts.uri).inspect_err(|refusal| self.refusals.by_guard(refusal))?;
         if parts.method == Method::OPTIONS {
             // Browsers ask before they send; the guard has answered already.
             return Ok(empty(StatusCode::NO_CONTENT));
@@ -219,8 +227,8 @@ impl EndpointState {
         }
         match place {
             Purpose::SseStream => self.sse_stream(parts, &caller),
-            Purpose::SseMessages => self.sse_message(parts, body, &caller).await,
-            _ => self.endpoint(parts, body, &caller).await,
+            Purpose::SseMessages => self.sse_message(request, body, &caller).await,
+            _ => self.endpoint(request, body, &caller).await,
         }
     }
 
@@ -264,6 +272,6 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
-        Box::pin(async move { Ok(service.respond(request).await) })
+        Box::pin(async move { Ok(service.respond(request, None).await) })
     }
 }

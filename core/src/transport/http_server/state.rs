@@ -2,6 +2,7 @@
 
 use super::{
     super::closing::Closing,
+    access_log::RefusalLog,
     authorization::AccessControl,
     gate::Gate,
     rate::RateLimit,
@@ -24,6 +25,7 @@ pub(super) struct EndpointState {
     pub(super) runtime: Arc<dyn Runtime>,
     pub(super) guard: Guard,
     pub(super) access: AccessControl,
+    pub(super) refusals: RefusalLog,
     pub(super) routes: Routes,
     pub(super) stateless: bool,
     pub(super) json: bool,

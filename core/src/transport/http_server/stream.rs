@@ -3,7 +3,7 @@
 use super::{gate::Permit, history::History, queue::StreamQueue};
 use crate::{
     http::replay::EventId,
-    server::{Connection, Outbound, OutgoingMessage},
+    server::{Arrival, Connection, Outbound, OutgoingMessage},
     sync::Mutex,
 };
 use bytes::Bytes;
@@ -259,6 +259,7 @@ pub(super) struct Answers {
     stream: Arc<Stream>,
     /// The room that the call takes up at the endpoint.
     permit: Option<Mutex<Permit>>,
+    arrival: Arrival,
 }
 
 impl Outbound for Answers {
@@ -279,6 +280,10 @@ impl Outbound for Answers {
             permit.lock().leave_place();
         }
     }
+
+    fn arrival(&self) -> Option<&Arrival> {
+        Some(&self.arrival)
+    }
 }
 
 impl Drop for Answers {
@@ -293,11 +298,12 @@ pub(super) fn exchange(
     kind: StreamKind,
     cancels: Option<Arc<Connection>>,
     permit: Option<Permit>,
+    arrival: Arrival,
 ) -> (Arc<dyn Outbound>, StreamReader) {
     let stream = Stream::new(kind);
     let mut reader = stream.attach();
     reader.cancels = cancels;
-    (Arc::new(Answers { stream, permit: permit.map(Mutex::new) }), reader)
+    (Arc::new(Answers { stream, permit: permit.map(Mutex::new), arrival }), reader)
 }
 
 impl StreamReader {

@@ -123,7 +123,7 @@ impl Authorizing for RedirectReceiver {
     fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>> {
         Box::pin(async move {
             if let Err(error) = (self.open)(&url) {
-                tracing::warn!(target: "trunkline", "no browser could be opened ({error}): visit {url}");
+                tracing::warn!(target: "trunkline::client", "no browser could be opened ({error}): visit {url}");
             }
             loop {
                 let accepted = self.listener.accept().await;

@@ -41,6 +41,8 @@ def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, ServerReq
 class TransportCalls:
     """The calls of the transport of a blocking client, on threads of their own until it is dropped."""
 
+    error_hooks: tuple[()] = ()
+
     def __init__(self, native: _native.Port, functions: Mapping[str, ServerRequestHandler]) -> None:
         self.native = native
         self.handlers: dict[int, ServerRequestHandler] = {}
@@ -52,6 +54,9 @@ class TransportCalls:
     def handler(self, handle: int, name: str) -> ServerRequestHandler | None:  # noqa: ARG002
         """The function of that name."""
         return self._functions.get(name)
+
+    def scope(self, cause: int) -> None:
+        """None: nothing in this process causes calls of a transport."""
 
     def __del__(self) -> None:
         self._pool.stop()

@@ -138,6 +138,7 @@ impl RequestContext {
         if let Err(error) = self.services.tasks.insert(&task, options) {
             return Err((responder, error));
         }
+        let scope = responder.scope(self);
         self.set_task(Arc::clone(&task));
         self.reply.leave_place();
         self.expire(&task, until);
@@ -146,7 +147,7 @@ impl RequestContext {
         let server = Arc::clone(server);
         let tasks = Arc::clone(&self.services.tasks);
         let finish = move |result| tasks.finish(&task, result, server.options());
-        Ok((self.renaming(Responder::Inside(Box::new(finish))), (responder, created)))
+        Ok((self.renaming(Responder::Inside(scope, Box::new(finish))), (responder, created)))
     }
 
     /// A task is kept until its time is over, and then no longer (TKX-38).

@@ -30,7 +30,8 @@ fn history() -> Arc<History> {
 }
 
 fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, StreamReader) {
-    let (answers, reader) = exchange(StreamKind::Resumable { history: Arc::clone(history), polls: true }, None, None);
+    let (answers, reader) =
+        exchange(StreamKind::Resumable { history: Arc::clone(history), polls: true }, None, None, Arrival::default());
     reader.expect(1);
     (answers, reader)
 }
@@ -129,7 +130,7 @@ fn http_27_a_stream_is_closed_early_and_polled() {
     assert_eq!([read(&mut again), read(&mut again)], ["0-2 done", "end"]);
 
     let kind = StreamKind::Resumable { history: Arc::clone(&history), polls: false };
-    let (answers, mut reader) = exchange(kind, None, None);
+    let (answers, mut reader) = exchange(kind, None, None, Arrival::default());
     reader.expect(1);
     answers.close_stream();
     assert_eq!(read(&mut reader), "pending");
@@ -137,7 +138,8 @@ fn http_27_a_stream_is_closed_early_and_polled() {
 
 #[test]
 fn without_an_answer_the_stream_ends_when_nobody_can_give_one() {
-    let (answers, mut reader) = exchange(StreamKind::Answer { streams: false, in_session: true }, None, None);
+    let (answers, mut reader) =
+        exchange(StreamKind::Answer { streams: false, in_session: true }, None, None, Arrival::default());
     reader.expect(1);
     answers.send(note("dropped"));
     assert!(!answers.can_ask());

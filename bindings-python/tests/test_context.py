@@ -1,0 +1,643 @@
+"""The world of a call: its request, its context variables, its values, its exceptions, and what the server opened."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import logging
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import pytest
+from fastapi import FastAPI
+
+from support import DEADLINE, REVISIONS, environment, run, script
+from test_asgi import serving
+from trunkline import (
+    Client,
+    Context,
+    Depends,
+    InvalidArgumentError,
+    ProtocolError,
+    Server,
+    SyncClient,
+    SyncContext,
+    ToolError,
+)
+
+user: contextvars.ContextVar[str] = contextvars.ContextVar("user", default="nobody")
+
+USERS = ["ada", "bob"]
+
+
+class SetsUser:
+    """ASGI middleware as applications have it: it sets a context variable for each request."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            user.set(dict(scope["headers"]).get(b"x-user", b"?").decode())
+        await self.app(scope, receive, send)
+
+
+def who_asks() -> Server:
+    """A server whose tools tell the context variable; each waits, so that calls overlap."""
+    server = Server("test", version="1")
+
+    @server.tool
+    async def on_the_loop() -> str:
+        before = user.get()
+        await asyncio.sleep(0.01)
+        return f"{before} {user.get()}"
+
+    @server.tool
+    def in_a_thread() -> str:
+        return f"{user.get()} {contextvars.copy_context()[user]}"
+
+    @server.resource("who://am/i")
+    async def resource() -> str:
+        return user.get()
+
+    return server
+
+
+async def ask(client: Client, name: str) -> None:
+    for tool in ("on_the_loop", "in_a_thread"):
+        assert (await client.call_tool(tool)).text == f"{name} {name}"
+    assert (await client.read_resource("who://am/i")).contents[0].text == name
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_two_users_at_once_of_a_mounted_server(revision: str) -> None:
+    async def one(url: str, name: str) -> None:
+        async with Client(url, headers={"X-User": name}, revision=revision) as client:
+            for _ in range(5):
+                await ask(client, name)
+
+    async def check() -> None:
+        app = FastAPI()
+        app.add_middleware(SetsUser)
+        app.mount("/mcp", who_asks().asgi())
+        async with serving(app) as url:
+            await asyncio.gather(*[one(f"{url}/mcp", name) for name in USERS * 2])
+
+    run(check())
+
+
+def test_two_users_at_once_in_memory() -> None:
+    server = who_asks()
+
+    async def one(client: Client, name: str) -> None:
+        user.set(name)
+        for _ in range(5):
+            await ask(client, name)
+
+    async def check() -> None:
+        user.set("whoever connected")
+        async with Client(server) as client:
+            await asyncio.gather(*[one(client, name) for name in USERS * 2])
+            user.set("blocking")
+            blocking = SyncClient(server)
+            await asyncio.to_thread(blocking.connect)
+            told = await asyncio.to_thread(blocking.call_tool, "in_a_thread")
+            assert told.text == "blocking blocking"
+            await asyncio.to_thread(blocking.close)
+
+    run(check())
+
+
+def test_calls_of_no_caller_here_run_in_the_context_of_serving() -> None:
+    server = who_asks()
+
+    async def check() -> None:
+        user.set("serving")
+        async with server.serve("http", port=0) as listener:
+            user.set("later")
+            async with Client(listener.url) as client:
+                assert (await client.call_tool("on_the_loop")).text == "serving serving"
+                assert (await client.call_tool("in_a_thread")).text == "serving serving"
+
+    run(check())
+
+
+def test_next_takes_context_variables_and_values_to_dependencies_and_handlers() -> None:
+    server = Server("test", version="1")
+
+    @server.middleware("tools/call")
+    async def outer(request: Any, next: Any, ctx: Context) -> Any:
+        name = request.params["arguments"].pop("name")
+        user.set(name)
+        ctx.vars["outer"] = name
+        result = await next(request.params)
+        assert user.get() == name
+        # Values that the handler set are seen here, for it is one request.
+        result["content"].append({"type": "text", "text": f"{ctx.vars['handler']} {ctx.vars['inner']}"})
+        return result
+
+    @server.middleware
+    async def inner(_request: Any, next: Any, ctx: Context) -> Any:
+        ctx.vars["inner"] = ctx.vars.get("outer")
+        return await next()
+
+    async def tenant(ctx: Context) -> str:
+        return f"{user.get()} {ctx.vars['outer']}"
+
+    def tenant_in_thread(ctx: SyncContext) -> str:
+        return f"{user.get()} {ctx.vars['outer']}"
+
+    @server.tool
+    async def on_the_loop(who: Annotated[str, Depends(tenant)], ctx: Context) -> str:
+        await asyncio.sleep(0.01)
+        ctx.vars["handler"] = user.get()
+        return f"{who} {user.get()}"
+
+    @server.tool
+    def in_a_thread(who: Annotated[str, Depends(tenant_in_thread)], ctx: SyncContext) -> str:
+        ctx.vars["handler"] = user.get()
+        return f"{who} {user.get()}"
+
+    async def one(client: Client, tool: str, name: str) -> None:
+        result = await client.call_tool(tool, {"name": name})
+        assert [block.to_json()["text"] for block in result.content] == [f"{name} {name} {name}", f"{name} {name}"]
+
+    async def check() -> None:
+        for target in (server, None):
+            async with server.serve("http", port=0) as listener, Client(target or listener.url) as client:
+                tools = ("on_the_loop", "in_a_thread")
+                await asyncio.gather(*[one(client, tool, name) for tool in tools for name in USERS * 3])
+
+    run(check())
+
+
+def test_meta_that_next_was_given_is_what_the_handler_sees() -> None:
+    server = Server("test", version="1")
+
+    @server.middleware("tools/call")
+    async def mark(request: Any, next: Any, ctx: Context) -> Any:
+        assert ctx.meta["com.example/from"] == "client"
+        given = request.params
+        return await next({**given, "_meta": {**given["_meta"], "com.example/from": "middleware"}})
+
+    @server.middleware("tools/call")
+    async def keep(_request: Any, next: Any, ctx: Context) -> Any:
+        assert ctx.meta["com.example/from"] == "middleware"
+        return await next()
+
+    @server.tool
+    async def origin(ctx: Context) -> str:
+        return ctx.meta["com.example/from"]
+
+    async def check() -> None:
+        for revision in REVISIONS:
+            async with Client(server, revision=revision) as client:
+                result = await client.call_tool("origin", meta={"com.example/from": "client"})
+                assert result.text == "middleware", revision
+
+    run(check())
+
+
+def facts_server() -> Server:
+    server = Server("test", version="1")
+
+    @server.tool
+    def facts(ctx: SyncContext) -> dict[str, Any]:
+        return {
+            "user": ctx.headers.get("x-user"),
+            "token": ctx.headers.get("authorization"),
+            "cookies": ctx.headers.get("cookie"),
+            "url": ctx.url,
+            "remote": ctx.remote_address,
+            "session": ctx.session_id,
+            "request": ctx.request_id,
+        }
+
+    return server
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_facts_of_an_http_request(revision: str) -> None:
+    server = facts_server()
+    headers = {"X-User": "ada", "Authorization": "Basic abc", "Cookie": "a=1"}
+
+    async def facts(url: str) -> dict[str, Any]:
+        async with Client(url, headers=headers, revision=revision) as client:
+            found: dict[str, Any] = json.loads((await client.call_tool("facts")).text)
+        assert (found["user"], found["token"], found["cookies"]) == ("ada", "Basic abc", "a=1")
+        assert found["remote"] == "127.0.0.1"
+        assert found["request"]
+        assert bool(found["session"]) == (revision < "2026")
+        return found
+
+    async def check() -> None:
+        async with server.serve("http", port=0) as listener:
+            assert (await facts(listener.url))["url"] == "/mcp"
+        app = FastAPI()
+        app.mount("/mounted", server.asgi())
+        async with serving(app) as url:
+            assert (await facts(f"{url}/mounted/?tenant=acme"))["url"] == "/?tenant=acme"
+
+    run(check())
+
+
+def test_in_memory_there_is_no_http_request() -> None:
+    with SyncClient(facts_server()) as client:
+        found = json.loads(client.call_tool("facts").text)
+        assert {name: value for name, value in found.items() if value is not None} == {"request": found["request"]}
+
+
+class Broken(Exception):
+    """An error of a program."""
+
+
+def failing() -> Server:
+    server = Server("test", version="1")
+
+    @server.tool
+    async def on_the_loop() -> str:
+        raise Broken("on the loop")
+
+    @server.tool
+    def in_a_thread() -> str:
+        raise Broken("in a thread")
+
+    @server.tool
+    async def told() -> str:
+        raise ToolError("told")
+
+    @server.prompt
+    async def refused() -> str:
+        raise ProtocolError("refused", -32001)
+
+    return server
+
+
+@pytest.mark.parametrize(("tool", "text"), [("on_the_loop", "on the loop"), ("in_a_thread", "in a thread")])
+def test_exceptions_are_logged_as_they_are_and_reach_hooks(
+    tool: str, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = failing()
+    seen: list[tuple[BaseException, str]] = []
+
+    @server.on_error
+    def keep(error: BaseException, ctx: Context | SyncContext) -> None:
+        seen.append((error, ctx.name))
+
+    @server.on_error
+    def breaks(_error: BaseException, _ctx: object) -> None:
+        raise ValueError("a hook that fails costs nothing")
+
+    assert keep and breaks
+
+    async def check() -> None:
+        async with Client(server) as client:
+            assert "internal error" in (await client.call_tool(tool)).text
+            assert (await client.call_tool("told")).text == "told"
+
+    run(check())
+    [(error, name)] = seen
+    assert isinstance(error, Broken)
+    assert (str(error), name) == (text, tool)
+    assert error.__traceback__ is not None
+    first, second = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert (first.name, first.getMessage()) == ("trunkline.server", f"tools/call {tool} failed")
+    assert first.exc_info is not None
+    assert first.exc_info[1] is error
+    assert (first.__dict__["mcp_method"], first.__dict__["mcp_name"]) == ("tools/call", tool)
+    assert second.exc_info is not None
+    assert isinstance(second.exc_info[1], ValueError)
+
+
+def test_next_raises_what_the_handler_raised_and_its_caller_is_told_the_same_as_without() -> None:
+    server = failing()
+    seen: list[BaseException] = []
+
+    @server.middleware
+    async def outer(_request: Any, next: Any, _ctx: Context) -> Any:
+        try:
+            return await next()
+        except Exception as error:
+            seen.append(error)
+            raise
+
+    @server.middleware("tools/call")
+    async def mapping(request: Any, next: Any, _ctx: Context) -> Any:
+        try:
+            return await next()
+        except Broken as error:
+            if request.params.get("arguments"):
+                raise ToolError(f"mapped: {error}") from error
+            raise
+
+    async def check() -> None:
+        async with Client(server) as client:
+            for tool in ("on_the_loop", "in_a_thread"):
+                result = await client.call_tool(tool)
+                assert (result.is_error, result.text) == (True, "The tool failed because of an internal error.")
+            result = await client.call_tool("told")
+            assert (result.is_error, result.text) == (True, "told")
+            with pytest.raises(ProtocolError, match="refused") as refused:
+                await client.get_prompt("refused")
+            assert refused.value.code == -32001
+
+    run(check())
+    assert [type(error) for error in seen] == [Broken, Broken, ToolError, ProtocolError]
+
+
+def test_middleware_turns_an_exception_into_an_answer() -> None:
+    server = failing()
+
+    @server.middleware("tools/call")
+    async def mapping(_request: Any, next: Any, _ctx: Context) -> Any:
+        try:
+            return await next()
+        except Broken as error:
+            raise ToolError(f"mapped: {error}") from error
+
+    with SyncClient(server) as client:
+        result = client.call_tool("on_the_loop")
+        assert (result.is_error, result.text) == (True, "mapped: on the loop")
+
+
+def test_clients_in_memory_raise_the_exceptions_of_handlers() -> None:
+    server = failing()
+
+    @server.resource("broken://it")
+    def broken() -> str:
+        raise Broken("a resource")
+
+    async def check() -> None:
+        async with Client(server, raise_exceptions=True) as client:
+            with pytest.raises(Broken, match="on the loop"):
+                await client.call_tool("on_the_loop")
+            with pytest.raises(Broken, match="a resource"):
+                await client.read_resource("broken://it")
+            assert (await client.call_tool("told")).is_error
+            with pytest.raises(ProtocolError):
+                await client.get_prompt("refused")
+
+    run(check())
+    with SyncClient(server, raise_exceptions=True) as client, pytest.raises(Broken, match="in a thread"):
+        client.call_tool("in_a_thread")
+    with pytest.raises(InvalidArgumentError, match="raise_exceptions"):
+        Client("http://127.0.0.1:1/mcp", raise_exceptions=True)
+    with pytest.raises(InvalidArgumentError, match="ordinary function"):
+        server.on_error(cast("Any", asyncio.sleep))
+
+
+def test_exits_and_groups_cost_one_call() -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    async def exits() -> str:
+        sys.exit("wrong arguments")
+
+    @server.tool
+    async def groups() -> str:
+        group = getattr(__import__("builtins"), "ExceptionGroup", None)
+        raise ToolError("the only one") if group is None else group("a task group", [ToolError("the only one")])
+
+    @server.tool
+    async def name() -> str:
+        task = asyncio.current_task()
+        return "" if task is None else task.get_name()
+
+    async def check() -> None:
+        async with Client(server) as client:
+            assert "internal error" in (await client.call_tool("exits")).text
+            result = await client.call_tool("groups")
+            assert (result.is_error, result.text) == (True, "the only one")
+            assert (await client.call_tool("name")).text == "trunkline tool name"
+
+    run(check())
+
+
+def test_a_callback_that_raises_is_logged_and_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    async def steps(ctx: Context) -> str:
+        await ctx.progress(1)
+        await asyncio.sleep(0.05)
+        return "done"
+
+    def broken(*_: object) -> None:
+        raise Broken("a callback")
+
+    async def broken_later(*_: object) -> None:
+        raise Broken("a callback")
+
+    async def check() -> None:
+        async with Client(server) as client:
+            for callback in (broken, broken_later):
+                assert (await client.call_tool("steps", on_progress=callback)).text == "done"
+
+    run(check())
+    with SyncClient(server) as client:
+        assert client.call_tool("steps", on_progress=broken).text == "done"
+    records = [record for record in caplog.records if record.name == "trunkline.client"]
+    assert len(records) == 3
+    assert all(record.exc_info is not None and isinstance(record.exc_info[1], Broken) for record in records)
+
+
+def test_http_servers_log_their_url_accesses_and_the_first_refusal_of_each_kind(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server = facts_server()
+
+    async def check() -> str:
+        async with server.serve("http", port=0) as listener:
+            async with Client(listener.url) as client:
+                await client.call_tool("facts")
+            for _ in range(2):
+                with pytest.raises(Exception, match="403"):
+                    await Client(listener.url, headers={"Host": "evil.example"}).connect()
+            await asyncio.sleep(0.05)
+            return listener.url
+
+    url = run(check())
+    told = [(record.name, record.levelname, record.getMessage()) for record in caplog.records]
+    assert ("trunkline.server", "INFO", f"serving at {url}") in told
+    accesses = [text for name, level, text in told if (name, level) == ("trunkline.access", "DEBUG")]
+    assert any('127.0.0.1 POST "/mcp" 200 in ' in text for text in accesses)
+    [warning] = [text for _, level, text in told if level == "WARNING"]
+    assert "evil.example" in warning
+
+
+class World:
+    """A lifespan that keeps a record."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.server = Server("test", version="1", lifespan=self.lifespan)
+
+        @self.server.tool
+        async def use(ctx: Context) -> str:
+            self.log.append("call")
+            return ctx.lifespan
+
+        @self.server.tool
+        def use_in_thread(ctx: SyncContext) -> str:
+            self.log.append("call")
+            return ctx.lifespan
+
+    @asynccontextmanager
+    async def lifespan(self, server: Server) -> AsyncGenerator[str]:
+        assert server is self.server
+        task = asyncio.current_task()
+        self.log.append("open")
+        yield "the pool"
+        assert asyncio.current_task() is task
+        self.log.append("close")
+
+
+def test_a_lifespan_is_open_from_the_first_call_to_the_last() -> None:
+    async def in_memory(world: World) -> None:
+        async with Client(world.server) as first, Client(world.server) as second:
+            for client in (first, second):
+                assert (await client.call_tool("use")).text == "the pool"
+
+    async def over_http(world: World) -> None:
+        async with world.server.serve("http", port=0) as listener, Client(listener.url) as client:
+            for tool in ("use", "use_in_thread"):
+                assert (await client.call_tool(tool)).text == "the pool"
+
+    async def at_the_root(world: World) -> None:
+        async with serving(world.server.asgi()) as url:
+            assert world.log == ["open"]
+            async with Client(url) as client:
+                for _ in range(2):
+                    assert (await client.call_tool("use")).text == "the pool"
+
+    async def mounted(world: World) -> None:
+        app, mounted = FastAPI(), world.server.asgi()
+        app.mount("/mcp", mounted)
+        async with serving(app) as url, Client(f"{url}/mcp/") as client:
+            for _ in range(2):
+                assert (await client.call_tool("use")).text == "the pool"
+        await mounted.close()
+
+    for way in (in_memory, over_http, at_the_root, mounted):
+        world = World()
+        for _ in range(2):  # it is opened anew for the next life of the server
+            run(way(world))
+            assert world.log == ["open", "call", "call", "close"], way
+            world.log.clear()
+    world = World()
+    with SyncClient(world.server) as client:
+        assert client.call_tool("use").text == "the pool"
+    assert world.log == ["open", "call", "close"]
+
+
+def test_a_lifespan_that_cannot_be_entered_keeps_the_server_from_serving() -> None:
+    tries: list[int] = []
+
+    @asynccontextmanager
+    async def lifespan(_server: Server) -> AsyncGenerator[None]:
+        tries.append(1)
+        if len(tries) == 1:
+            raise Broken("no database")
+        yield
+
+    server = Server("test", version="1", lifespan=lifespan)
+
+    async def check() -> None:
+        with pytest.raises(Broken, match="no database"):
+            async with Client(server):
+                pass
+        async with server.serve("http", port=0) as listener, Client(listener.url) as client:
+            assert await client.list_tools() == []
+
+    run(check())
+
+
+SERVES = """
+import asyncio, contextlib
+from trunkline import Server
+
+@contextlib.asynccontextmanager
+async def lifespan(server):
+    print("open", flush=True)
+    yield 1
+    print("close", flush=True)
+
+server = Server("test", version="1", lifespan=lifespan)
+
+async def main():
+    try:
+        await server.run_async({arguments})
+    finally:
+        print("after", flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("arguments", ['"http", port=0', ""])
+def test_sigterm_closes_the_lifespan(tmp_path: Path, arguments: str) -> None:
+    command = script(tmp_path, SERVES.replace("{arguments}", arguments))
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, env=environment(), **pipes) as child:
+        try:
+            assert child.stdout is not None and child.stderr is not None
+            # Over stdio the output of the program goes to standard error.
+            stream = child.stdout if arguments else child.stderr
+            assert stream.readline() == "open\n"
+            if not arguments:
+                assert child.stdin is not None
+                child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+                child.stdin.flush()
+                assert '"id":1' in child.stdout.readline()
+            child.send_signal(signal.SIGTERM)
+            assert child.wait(DEADLINE) == 0
+            assert (child.stdout.read() + child.stderr.read()).split() == ["close", "after"]
+        finally:
+            child.kill()
+
+
+def test_dependencies_are_told_apart_by_their_functions_and_may_be_classes() -> None:
+    def provide(inner: Any = None) -> Any:
+        if inner is None:
+
+            def dep() -> int:  # pyright: ignore[reportRedeclaration]
+                return 1
+
+        else:
+
+            def dep(x: int) -> int:
+                return x + 1
+
+            dep.__annotations__["x"] = Annotated[int, Depends(inner)]
+        return dep
+
+    three = provide(provide(provide()))
+
+    class Service:
+        def __init__(self, ctx: SyncContext, number: Annotated[int, Depends(three)]) -> None:
+            self.text = f"{ctx.name} {number}"
+
+    server = Server("test", version="1")
+
+    @server.tool
+    def use(number: Annotated[int, Depends(three)], service: Annotated[Service, Depends(Service)]) -> str:
+        return f"{number} {service.text}"
+
+    with SyncClient(server) as client:
+        assert client.call_tool("use").text == "3 use 3"
+
+
+@pytest.fixture(autouse=True)
+def quiet_again() -> Generator[None]:
+    """The level of the core's log is that of the process."""
+    yield
+    with SyncClient(Server("test", version="1")):
+        pass

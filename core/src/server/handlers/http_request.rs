@@ -1,0 +1,107 @@
+//! The HTTP request that brought a call.
+
+use crate::http::{headers, routes};
+use http::{Extensions, HeaderMap, Method, Uri, header, request::Parts};
+use std::{fmt, net::IpAddr};
+
+const PROOF: &str = "dpop";
+
+/// The head of the HTTP request that brought a call ([`Context::http`](crate::Context::http)).
+///
+/// In a web framework it is the request as the framework passes it on: axum, for example, cuts the
+/// prefix of a nested service off its URI, and its middleware leaves values in the extensions.
+///
+/// ```
+/// use trunkline::{Context, Server};
+///
+/// async fn tenant(ctx: Context) -> String {
+///     let header = ctx.http().and_then(|request| request.headers().get("x-tenant"));
+///     header.and_then(|value| value.to_str().ok()).unwrap_or("nobody").to_owned()
+/// }
+///
+/// let server = Server::builder("tenants", "1.0.0").tool("tenant", "Name the tenant.", tenant).build();
+/// ```
+pub struct HttpRequest {
+    parts: Parts,
+    remote_address: Option<IpAddr>,
+}
+
+impl HttpRequest {
+    /// `remote_address`: of the peer, where the server has its own socket.
+    pub(crate) fn new(parts: Parts, remote_address: Option<IpAddr>) -> Self {
+        let given = || parts.extensions.get().map(|RemoteAddress(address)| *address);
+        Self { remote_address: remote_address.or_else(given), parts }
+    }
+
+    /// The same without the access token, which was issued for this server and must not travel
+    /// further (AUS-09).
+    pub(crate) fn without_token(mut self) -> Self {
+        self.parts.headers.remove(header::AUTHORIZATION);
+        self.parts.headers.remove(PROOF);
+        self
+    }
+
+    /// The head.
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// The method.
+    pub fn method(&self) -> &Method {
+        &self.parts.method
+    }
+
+    /// The target of the request as it was received: over HTTP/1.1 a path and a query.
+    pub fn uri(&self) -> &Uri {
+        &self.parts.uri
+    }
+
+    /// The headers. Where the server asks for access tokens, those with the token and its proof are
+    /// left out.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.parts.headers
+    }
+
+    /// The values that the middleware of a web framework left for its handlers.
+    pub fn extensions(&self) -> &Extensions {
+        &self.parts.extensions
+    }
+
+    /// The address of the peer, which may be a proxy. A Unix socket has none, and a web framework
+    /// gives it as [`RemoteAddress`].
+    pub fn remote_address(&self) -> Option<IpAddr> {
+        self.remote_address
+    }
+
+    /// The id of its session: in its header, or on HTTP+SSE in its query.
+    pub(crate) fn session_id(&self) -> Option<&str> {
+        match self.parts.headers.get(headers::SESSION_ID) {
+            Some(id) => id.to_str().ok(),
+            None => routes::session_of(self.parts.uri.query()),
+        }
+    }
+}
+
+impl fmt::Debug for HttpRequest {
+    /// Without headers, which may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpRequest")
+            .field("method", &self.parts.method)
+            .field("path", &self.parts.uri.path())
+            .field("remote_address", &self.remote_address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An extension of requests that a web framework gives to an
+/// [`HttpService`](crate::transport::HttpService): the address of the peer.
+///
+/// ```
+/// use std::net::{IpAddr, Ipv4Addr};
+/// use trunkline::server::RemoteAddress;
+///
+/// let mut request = http::Request::new(());
+/// request.extensions_mut().insert(RemoteAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemoteAddress(pub IpAddr);
