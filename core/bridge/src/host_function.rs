@@ -120,7 +120,9 @@ pub(super) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, 
             Some(path) => format!("{path}: {}", given.message),
         }),
         (FailKind::Internal, _) => {
-            tracing::error!(target: "trunkline::bridge", "a handler of the client failed: {}", given.message);
+            if !given.logged {
+                tracing::error!(target: "trunkline::bridge", "a handler of the client failed: {}", given.message);
+            }
             RpcError::internal()
         }
         (FailKind::Protocol, Some(code)) => RpcError { code, message: given.message, data: given.data },

@@ -157,7 +157,7 @@ impl ResultMapper for Deciding {
             Outcome::Value(decision) if matches!(decision.as_bytes().trim_ascii(), TRUE | b"false") => {
                 RawJson::from_value(&json!(decision.as_bytes().trim_ascii() == TRUE)).map_err(|_| RpcError::internal())
             }
-            Outcome::Internal(_) | Outcome::ToolError(_) | Outcome::Protocol(_) => {
+            Outcome::Internal(_) | Outcome::Reported(_) | Outcome::ToolError(_) | Outcome::Protocol(_) => {
                 let error = error_of(results, &what(), outcome);
                 tracing::warn!(target: "trunkline::server", "{} failed, so the caller does not see it: {}", what(), error.message);
                 Err(error)
