@@ -84,8 +84,8 @@ pub(super) struct RegisteredFeature {
     pub(super) server: Server,
     /// Its id in the registry; `None` while it is being added, and for what is in no list.
     pub(super) id: Option<u64>,
-    /// Its side of the host, where the registry does not hold it: that of a `visibility`, and of what
-    /// the core answers itself.
+    /// Its side of the host, where the registry does not hold it: that of a `visibility`, and of
+    /// what the core answers itself.
     pub(super) target: Option<Arc<HostTarget>>,
 }
 
