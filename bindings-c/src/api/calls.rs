@@ -60,8 +60,9 @@ pub unsafe extern "C" fn trunkline_call_bool(
     value_or(otherwise, || handle!(call).argument(text!(pointer)))
 }
 
-/// Information about the call as JSON: `method`, `name`, `revision`, `clientInfo`,
-/// `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it), `auth` (the
+/// Information about the call as JSON: `method`, `name`, `revision`, `requestId`, `sessionId`,
+/// `headers` (of the HTTP request, by their names in lower case), `url`, `remoteAddress`,
+/// `clientInfo`, `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it), `auth` (the
 /// caller, an object with at least `principal`), `inputResponses` and `state` (of the round before:
 /// `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
 /// `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
@@ -77,8 +78,8 @@ pub unsafe extern "C" fn trunkline_call_info(
     })
 }
 
-/// The member of this description at a JSON pointer: "/auth/principal", "/state",
-/// "/inputResponses/user_name/content/name". `value` is JSON and yours: `trunkline_text_free`.
+/// The member of this description at a JSON pointer: "/auth/principal", "/headers/x-tenant",
+/// "/state", "/inputResponses/user_name/content/name". `value` is JSON and yours: `trunkline_text_free`.
 /// `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fact(
