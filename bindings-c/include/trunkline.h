@@ -907,6 +907,8 @@ void trunkline_server_free(struct trunkline_server *server);
  *   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
  *   `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is
  *   not known.
+ * - "mount" and "proxy": see `trunkline_server_mount` and `trunkline_server_proxy`; they take no
+ *   calls, `callback` is NULL.
  * - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
  *   `callback` is NULL.
  * - "directory": `{"uri", "path", "hidden": false, "maxFileBytes": 4194304}`, a folder whose files
@@ -960,6 +962,42 @@ enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *se
                                                      void *user_data,
                                                      trunkline_destructor destructor,
                                                      struct trunkline_error **error);
+
+/**
+ * Shows the features of another server, and those that are added to it later, until the
+ * registration is removed or a server is freed. Tools and prompts are `prefix__name`, resources
+ * `prefix+uri`; an empty prefix leaves names and URIs as they are, for one server. Middleware of
+ * the other server runs for its own features, inside that of this one; the options are those of
+ * this one. The callbacks of the other server run where its own port is dispatched: give both the
+ * same port (`trunkline_server_options_set_port`), or dispatch both.
+ *
+ * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
+ * `TRUNKLINE_INVALID_ARGUMENT` if the prefix is taken or has other signs than letters, digits, `-`
+ * and `_`, or if the server is there already, is this one, or shows this one.
+ */
+enum trunkline_result trunkline_server_mount(struct trunkline_server *server,
+                                             struct trunkline_str prefix,
+                                             const struct trunkline_server *other,
+                                             uint64_t *registration,
+                                             struct trunkline_error **error);
+
+/**
+ * Shows the features of the server behind a client, whatever revisions the two sides speak, until
+ * the registration is removed or the client closed. Progress, log messages and cancellations pass,
+ * and what the server asks is asked of the client whose call needs it. Servers of revisions before
+ * 2026-07-28 get a connection for each caller, opened as the client was: `max_connections` at most
+ * (0: 64). `prefix` as for `trunkline_server_mount`. No callback runs for it.
+ *
+ * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
+ * `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and for a client that is not
+ * connected, or is one of this very server or of a group.
+ */
+enum trunkline_result trunkline_server_proxy(struct trunkline_server *server,
+                                             const struct trunkline_client *client,
+                                             struct trunkline_str prefix,
+                                             uint32_t max_connections,
+                                             uint64_t *registration,
+                                             struct trunkline_error **error);
 
 /**
  * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until

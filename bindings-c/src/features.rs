@@ -12,7 +12,7 @@ use crate::options::SetMembers;
 use crate::server::trunkline_server;
 
 /// The kinds whose calls the core answers itself.
-const WITHOUT_CALLBACK: [&str; 2] = ["skill", "directory"];
+const WITHOUT_CALLBACK: [&str; 4] = ["skill", "directory", "mount", "proxy"];
 
 impl trunkline_server {
     /// Adds a feature or hook; `registration` gets its number before a call of it can come.

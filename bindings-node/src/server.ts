@@ -1,8 +1,10 @@
 // Servers.
+import { invalid } from "./errors.js";
 import { ClosedError } from "./generated/errors.js";
 import { completionFeature, type CompletionHandler } from "./features/completion.js";
 import type { ChangeableRegistration, Feature, Registration } from "./features/feature.js";
 import { middlewareFeature, type Middleware } from "./features/middleware.js";
+import { mountFeature, proxyFeature, type ProxiedClient, type ProxyOptions } from "./features/mount.js";
 import { promptFeature, type PromptOptions, type PromptHandler } from "./features/prompt.js";
 import { providerFeature, type Provider } from "./features/provider.js";
 import { resourceFeature, type ResourceOptions, type ResourceHandler } from "./features/resource.js";
@@ -129,6 +131,27 @@ export class Server {
   use(...given: [Middleware] | [string | readonly string[], Middleware]): Registration {
     const [methods, middleware] = given.length === 1 ? [undefined, given[0]] : given;
     return this.#register(middlewareFeature(methods, middleware));
+  }
+
+  /**
+   * Shows the features of another server, and those that are added to it later. Tools and prompts
+   * are `prefix__name`, resources `prefix+uri`; an empty prefix leaves names and URIs as they are,
+   * for one server. The middleware of the other server runs for its own features, inside that of
+   * this one; the options are those of this one.
+   */
+  mount(prefix: string, other: Server): Registration {
+    if (!(other instanceof Server)) throw invalid("mount needs a Server; for a client there is proxy");
+    return this.#register(mountFeature(prefix, other.#known()));
+  }
+
+  /**
+   * Shows the features of the server behind a client, whatever revisions the two sides speak.
+   * Progress, log messages and cancellations pass, and what the server asks is asked of the client
+   * whose call needs it. Servers of revisions before 2026-07-28 get a connection for each caller,
+   * opened as the client was.
+   */
+  proxy(client: ProxiedClient, options: ProxyOptions = {}): Registration {
+    return this.#register(proxyFeature(client, options));
   }
 
   /** Notifies subscribers of a resource that its contents have changed. */

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use crate::calls::{CallCallback, trunkline_call_callback};
+use crate::client::trunkline_client;
 use crate::edge::prelude::*;
 use crate::json::parsed;
 use crate::options::{SetMembers, trunkline_tool_options};
@@ -39,6 +40,8 @@ use crate::server::trunkline_server;
 ///   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
 ///   `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is
 ///   not known.
+/// - "mount" and "proxy": see `trunkline_server_mount` and `trunkline_server_proxy`; they take no
+///   calls, `callback` is NULL.
 /// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
 ///   `callback` is NULL.
 /// - "directory": `{"uri", "path", "hidden": false, "maxFileBytes": 4194304}`, a folder whose files
@@ -115,5 +118,60 @@ pub unsafe extern "C" fn trunkline_server_add_tool_with(
         let (server, descriptor) = (handle!(server), parsed("descriptor", text!(descriptor))?);
         let entry = settled!(options).map(|options| options.given.clone()).unwrap_or_default();
         server.add("tool", entry.with("tool", descriptor), callback, |_| ())
+    })
+}
+
+/// Shows the features of another server, and those that are added to it later, until the
+/// registration is removed or a server is freed. Tools and prompts are `prefix__name`, resources
+/// `prefix+uri`; an empty prefix leaves names and URIs as they are, for one server. Middleware of
+/// the other server runs for its own features, inside that of this one; the options are those of
+/// this one. The callbacks of the other server run where its own port is dispatched: give both the
+/// same port (`trunkline_server_options_set_port`), or dispatch both.
+///
+/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
+/// `TRUNKLINE_INVALID_ARGUMENT` if the prefix is taken or has other signs than letters, digits, `-`
+/// and `_`, or if the server is there already, is this one, or shows this one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_mount(
+    server: *mut trunkline_server,
+    prefix: trunkline_str,
+    other: *const trunkline_server,
+    registration: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (server, prefix, other) = (handle!(server), text!(prefix), handle!(other));
+        let entry = SetMembers::default().with("prefix", prefix).with("mounted", other.handle());
+        let entry = entry.with("port", other.port().core.number());
+        server.add("mount", entry, None, out_or_null!(registration))
+    })
+}
+
+/// Shows the features of the server behind a client, whatever revisions the two sides speak, until
+/// the registration is removed or the client closed. Progress, log messages and cancellations pass,
+/// and what the server asks is asked of the client whose call needs it. Servers of revisions before
+/// 2026-07-28 get a connection for each caller, opened as the client was: `max_connections` at most
+/// (0: 64). `prefix` as for `trunkline_server_mount`. No callback runs for it.
+///
+/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
+/// `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and for a client that is not
+/// connected, or is one of this very server or of a group.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_proxy(
+    server: *mut trunkline_server,
+    client: *const trunkline_client,
+    prefix: trunkline_str,
+    max_connections: u32,
+    registration: *mut u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (server, client, prefix) = (handle!(server), &handle!(client).connection, text!(prefix));
+        let mut entry = SetMembers::default().with("prefix", prefix).with("connection", client.handle);
+        entry.put("port", client.port.core.number());
+        if max_connections > 0 {
+            entry.put("maxConnections", max_connections);
+        }
+        server.add("proxy", entry, None, out_or_null!(registration))
     })
 }

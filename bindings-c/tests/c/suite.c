@@ -1514,6 +1514,7 @@ static void stop_leaves_errno(void) {
 
 #include "suite_host.c"
 #include "suite_group.c"
+#include "suite_composition.c"
 
 /* ---- */
 
@@ -1571,6 +1572,7 @@ static const struct {
     {"manual_input", manual_input},
     {"tasks_by_hand", tasks_by_hand},
     {"group", group},
+    {"composition", composition},
 };
 
 int main(int count, char **arguments) {

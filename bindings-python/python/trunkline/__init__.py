@@ -16,6 +16,7 @@ from .context._generated.sync_context import SyncContext
 from .context.context import Context
 from .errors import ProtocolError, ToolError
 from .features.middleware import Middleware, Next, Request
+from .features.mount import Mount
 from .features.registry import Registration
 from .features.skill import Skill
 from .listener import Listener
@@ -44,6 +45,7 @@ __all__ = [
     "Listener",
     "Message",
     "Middleware",
+    "Mount",
     "Next",
     "OtherContent",
     "ProtocolError",

@@ -371,6 +371,46 @@ message! {
     }
 }
 
+message! {
+    /// A server whose features another one shows, live: registered as `mount`. The core answers
+    /// everything.
+    pub struct RegisterMount {
+        /// The server that shows it.
+        server: u64 = "server",
+        /// The beginning of its names and URIs (`prefix__name`, `prefix+uri`); empty for one server
+        /// that keeps them.
+        prefix: String = "prefix",
+        /// The server that is shown.
+        mounted: u64 = "mounted",
+        ;
+        /// The number of the port of the server that is shown; without it, the same port.
+        port: Option<u64> = "port",
+        /// The drainer that takes its calls; there are none.
+        lane: Lane = "lane",
+    }
+}
+
+message! {
+    /// The server behind a connection, whose features another one shows: registered as `proxy`. The
+    /// core answers everything.
+    pub struct RegisterProxy {
+        /// The server that shows it.
+        server: u64 = "server",
+        /// The handle of the connection, which is open.
+        connection: u64 = "connection",
+        ;
+        /// The number of the port of the connection; without it, the port of the server.
+        port: Option<u64> = "port",
+        /// The beginning of its names and URIs, as of a mount; without it they stay.
+        prefix: Option<String> = "prefix",
+        /// Most connections that are opened for callers of their own, where the server is of a
+        /// revision before 2026-07-28; 64 by default.
+        max_connections: Option<u64> = "maxConnections",
+        /// The drainer that takes its calls; there are none.
+        lane: Lane = "lane",
+    }
+}
+
 /// A feature to register.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the types say it")]
@@ -386,6 +426,8 @@ pub enum Registration {
     Completion(RegisterCompletion),
     Provider(RegisterProvider),
     Middleware(RegisterMiddleware),
+    Mount(RegisterMount),
+    Proxy(RegisterProxy),
     Visibility(RegisterVisibility),
     Verifier(RegisterVerifier),
 }
@@ -393,7 +435,7 @@ pub enum Registration {
 impl Registration {
     /// Returns whether no call of it comes to the host.
     pub(super) fn is_answered_by_the_core(&self) -> bool {
-        matches!(self, Self::Skill(_))
+        matches!(self, Self::Skill(_) | Self::Directory(_) | Self::Mount(_) | Self::Proxy(_))
     }
 }
 
@@ -875,6 +917,8 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     RegisterCompletion::OBJECT,
     RegisterProvider::OBJECT,
     RegisterMiddleware::OBJECT,
+    RegisterMount::OBJECT,
+    RegisterProxy::OBJECT,
     RegisterVisibility::OBJECT,
     RegisterVerifier::OBJECT,
     SkillFile::OBJECT,

@@ -1,4 +1,5 @@
-//! The ports of the process by their numbers: a group may share connections of other ports.
+//! The ports of the process by their numbers: groups share connections of other ports, and servers
+//! show servers and connections of other ports.
 
 use super::{
     error::{BridgeError, ErrorKind},
@@ -6,7 +7,7 @@ use super::{
     state::PortState,
 };
 use std::sync::{Arc, Weak};
-use trunkline::{bridge_support::Mutex, client::Client};
+use trunkline::{bridge_support::Mutex, client::Client, server::Server};
 
 static PORTS: Mutex<Vec<(u64, Weak<PortState>)>> = Mutex::new(Vec::new());
 
@@ -21,7 +22,8 @@ pub(super) fn enter(state: &Arc<PortState>) {
 fn find(own: &Arc<PortState>, number: Option<u64>) -> Result<Arc<PortState>, BridgeError> {
     let Some(number) = number.filter(|number| *number != own.number) else { return Ok(Arc::clone(own)) };
     let found = PORTS.lock().iter().find(|(port, _)| *port == number).and_then(|(_, port)| port.upgrade());
-    let found = found.ok_or_else(|| BridgeError::new(ErrorKind::Closed, "The port of the connection is closed"))?;
+    let found =
+        found.ok_or_else(|| BridgeError::new(ErrorKind::Closed, "The port of the connection or server is closed"))?;
     found.check()?;
     Ok(found)
 }
@@ -33,4 +35,9 @@ pub(super) fn client_of(own: &Arc<PortState>, given: &SharedConnection) -> Resul
     let open = tables.connections.get(given.connection).and_then(|connection| connection.get());
     let open = open.ok_or_else(|| BridgeError::stale("an open connection", given.connection))?;
     Ok(open.client.clone())
+}
+
+/// A server, of this port or of another one.
+pub(super) fn server_of(own: &Arc<PortState>, handle: u64, port: Option<u64>) -> Result<Server, BridgeError> {
+    find(own, port)?.server(handle)
 }

@@ -6,7 +6,10 @@ use super::{
     entries::{HostTarget, RegisteredFeature},
     error::{BridgeError, ErrorKind},
     event::Lane,
-    message::{self, EXPLAIN, RegisterServer, RegisterSkill, Registration, Time, hints},
+    message::{
+        self, EXPLAIN, RegisterProxy, RegisterServer, RegisterSkill, Registration, SharedConnection, Time, hints,
+    },
+    ports,
     state::{PortState, full},
     table::HandleKind,
     verifications,
@@ -15,6 +18,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
+use trunkline::ProxyDefinition;
 use trunkline::protocol::model::Implementation;
 use trunkline::server::{
     CompletionDefinition, CompletionTarget, DirectoryDefinition, MiddlewareDefinition, PromptDefinition,
@@ -81,7 +85,7 @@ macro_rules! put {
     }};
 }
 
-fn addition(given: Registration) -> Result<PendingAddition, BridgeError> {
+fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAddition, BridgeError> {
     Ok(match given {
         Registration::Tool(given) => Box::new(move |server, parts| {
             let explainer = given.explains.then(|| parts.handler.named(EXPLAIN));
@@ -145,6 +149,19 @@ fn addition(given: Registration) -> Result<PendingAddition, BridgeError> {
             };
             server.add_middleware(entry).map(|added| added.id())
         }),
+        Registration::Mount(given) => {
+            let mounted = ports::server_of(state, given.mounted, given.port)?;
+            Box::new(move |server, _| server.mount(&given.prefix, &mounted).map(|added| added.id()))
+        }
+        Registration::Proxy(given) => {
+            let RegisterProxy { connection, port, prefix, max_connections, .. } = given;
+            let client = ports::client_of(state, &SharedConnection { connection, port })?;
+            let mut proxy = ProxyDefinition::new(&client).prefix(prefix.unwrap_or_default());
+            if let Some(number) = max_connections {
+                proxy = proxy.max_connections(usize::try_from(number).unwrap_or(usize::MAX));
+            }
+            Box::new(move |server, _| server.proxy(proxy).map(|added| added.id()))
+        }
         Registration::Server(_) | Registration::Verifier(_) | Registration::Visibility(_) => {
             return Err(BridgeError::new(ErrorKind::Internal, "it joins no list of a server"));
         }
@@ -176,6 +193,8 @@ pub(super) fn register(state: &Arc<PortState>, given: Registration) -> Result<u6
         Registration::Completion(given) => (given.server, given.lane),
         Registration::Provider(given) => (given.server, given.lane),
         Registration::Middleware(given) => (given.server, given.lane),
+        Registration::Mount(given) => (given.server, given.lane),
+        Registration::Proxy(given) => (given.server, given.lane),
         Registration::Visibility(given) => (given.server, given.lane),
         Registration::Verifier(given) => (given.server, given.lane),
     };
@@ -207,7 +226,7 @@ fn register_feature(
     // The registry holds no handler of what the core answers itself, which is freed only when it is
     // taken away all the same.
     let kept = given.is_answered_by_the_core().then(|| Arc::clone(&target));
-    let add = addition(given)?;
+    let add = addition(state, given)?;
     // The number first: a call may arrive as soon as the feature is there.
     let feature = RegisteredFeature { server: server.clone(), id: None, target: kept };
     let handle = state.tables.lock().features.insert(feature).ok_or_else(full)?;

@@ -11,8 +11,15 @@ const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javas
 
 /// The documents whose code is checked. The READMEs of the bindings are checked by their bindings'
 /// tests.
-const PAGES: [&str; 6] =
-    ["README.md", "docs/authorization.md", "docs/features.md", "docs/frameworks.md", "docs/groups.md", "docs/tasks.md"];
+const PAGES: [&str; 7] = [
+    "README.md",
+    "docs/authorization.md",
+    "docs/composition.md",
+    "docs/features.md",
+    "docs/frameworks.md",
+    "docs/groups.md",
+    "docs/tasks.md",
+];
 
 /// Blocks begin with ```` ```python examples/python/server.py ````.
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {

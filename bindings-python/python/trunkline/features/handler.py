@@ -40,6 +40,10 @@ class Handler:
         self.visible: Handler | None = None
         self.task_name = f"trunkline {self.kind} {key}"
 
+    def prepare(self) -> bool:
+        """Brings the registration message up to date before it is sent: whether that changed it."""
+        return False
+
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         """Runs an `async def` handler."""
         raise NotImplementedError

@@ -53,6 +53,8 @@ class Registry:
         self._handle = 0
         # The users of the port: the loops of listeners and clients, and None for each blocking client.
         self._users: list[AbstractEventLoop | None] = []
+        # The servers mounted in this one, as each of its users uses them, too.
+        self._borrowed: list[tuple[AbstractEventLoop | None, list[tuple[Registry, Port]]]] = []
         self._background: BackgroundLoop | None = None
         self._error_hooks: list[ErrorHook] = []
         self._bind()
@@ -192,6 +194,7 @@ class Registry:
                 self._keep_served(port)
             # A loop that was closed took its users with it.
             self._users = [*self._open_users(), loop]
+            self._borrow(port, loop)
             return port, self._handle
 
     async def _ready(self, port: Port) -> None:
@@ -200,14 +203,55 @@ class Registry:
             from asyncio import wrap_future
 
             await wrap_future(port.lifespan.open(port.loop))
+        for mounted, its_port in [one for _, used in self._borrowed for one in used]:
+            await mounted._ready(its_port)
 
     async def _end(self, port: Port, deadline: float) -> None:
         await port.stop(deadline)
         if port.lifespan is not None:
             await port.lifespan.close()
 
+    def _mountable(self) -> dict[str, int]:
+        """The place of this server, for one that shows its features."""
+        with self._lock:
+            port = self._bind()
+            return {"mounted": self._handle, "port": port.native.describe(0)["number"]}
+
+    def _borrow(self, port: Port, loop: AbstractEventLoop | None) -> None:
+        """Uses the mounted servers for one more user. One whose port has ended since has a new place."""
+        used: list[tuple[Registry, Port]] = []
+        for key, handler in [*self._things.items()]:
+            mounted: Registry | None = getattr(handler, "mounted", None)
+            if mounted is not None:
+                used.append((mounted, mounted._acquire(loop)[0]))
+                if handler.prepare():
+                    port.unregister(self._handles[key])
+                    self._register(port, key, handler)
+        self._borrowed = [one for one in self._borrowed if one[0] is None or not one[0].is_closed()]
+        self._borrowed.append((loop, used))
+
+    def _lend(self, mounted: Registry) -> None:
+        """Uses a server that was mounted while this one has users already."""
+        with self._lock:
+            for loop, used in self._borrowed:
+                used.append((mounted, mounted._acquire(loop)[0]))
+
+    def _returned(self, loop: AbstractEventLoop | None) -> list[tuple[Registry, Port]]:
+        """The mounted servers that one user is done with."""
+        with self._lock:
+            for index, (user, used) in enumerate(self._borrowed):
+                if user is loop:
+                    del self._borrowed[index]
+                    return used
+        return []
+
     async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
         """Takes back one `_acquire` with that loop; with the last one everything that was started ends."""
+        await self._release_own(port, loop, deadline)
+        for mounted, its_port in self._returned(loop):
+            await mounted._release(its_port, loop, deadline)
+
+    async def _release_own(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
         import asyncio
 
         is_last, background = self._leave(port, loop)
@@ -225,6 +269,11 @@ class Registry:
 
     def _release_blocking(self, port: Port, deadline: float) -> None:
         """The same for a blocking client."""
+        self._release_own_blocking(port, deadline)
+        for mounted, its_port in self._returned(None):
+            mounted._release_blocking(its_port, deadline)
+
+    def _release_own_blocking(self, port: Port, deadline: float) -> None:
         is_last, background = self._leave(port, None)
         if not is_last:
             return
@@ -291,6 +340,7 @@ class Registry:
                     port.dispose()
                     reraise(error)
                 self._users.clear()
+                self._borrowed.clear()
                 self._background = None  # if there was one, its thread is in the parent process
                 self._handles.clear()
                 for key, handler in self._things.items():
@@ -306,6 +356,7 @@ class Registry:
             return self._port
 
     def _register(self, port: Port, key: Key, handler: Handler, replaces: int | None = None) -> None:
+        handler.prepare()
         json: dict[str, Any] = {"server": self._handle, **handler.registration}
         if replaces is not None:
             json["replaces"] = replaces

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._generated.option_names import SERVER_OPTIONS
 from ..features.completion import Completions
 from ..features.middleware import Middlewares
+from ..features.mount import Mounts
 from ..features.prompt import Prompts
 from ..features.provider import Providers
 from ..features.resource import Resources
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..features.registry import EnterLifespan
 
 
-class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewares, Serving):
+class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewares, Mounts, Serving):
     """Tools, resources and prompts under a name, served on every revision of the protocol at once.
 
     Making a server and adding to it starts nothing; `run`, `serve` and in-memory clients do. Times are in seconds.

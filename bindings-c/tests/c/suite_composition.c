@@ -1,0 +1,62 @@
+/* Servers that show others: of this process, and behind a client. A part of suite.c. */
+
+static void answer_with(trunkline_call *call, trunkline_str params, void *user_data) {
+  char answer[200];
+  (void)params;
+  snprintf(answer, sizeof answer, "{\"action\": \"accept\", \"content\": {\"name\": \"%s\"}}", (const char *)user_data);
+  OK(trunkline_call_return_result(call, trunkline_str_of(answer), &error));
+}
+
+/* A caller of a tool that asks is asked itself. */
+static void asked_caller(trunkline_server *gateway, const char *revision, const char *name, const char *tool) {
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  char expected[100];
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_revision(options, trunkline_str_of(revision)) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_on_elicit(options, answer_with, (void *)(uintptr_t)name, NULL) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_memory(gateway, options, &client, &error));
+  OK(trunkline_client_call_tool(client, trunkline_str_of(tool), S("{}"), NULL, &result, &error));
+  snprintf(expected, sizeof expected, "{\"action\":\"accept\",\"content\":{\"name\":\"%s\"}}", name);
+  check_text(result, "/content/0/text", expected);
+  trunkline_text_free(result);
+  trunkline_client_free(client);
+  trunkline_client_options_free(options);
+}
+
+static void composition(void) {
+  static const char *const pairs[][2] = {{"2025-06-18", "2026-07-28"}, {"2026-07-28", "2025-11-25"}};
+  trunkline_server *remote = asking_server(), *gateway = NULL;
+  trunkline_server_options *same_port = NULL;
+  trunkline_listener *listener = listen_http(remote);
+  uint64_t mounted = 0;
+  OK(trunkline_server_options_new(&same_port, &error));
+  CHECK(trunkline_server_options_set_port(same_port, trunkline_server_port(remote)) == TRUNKLINE_OK);
+  for (size_t index = 0; index < 2; index++) {
+    trunkline_client_options *options = NULL;
+    trunkline_client *far = NULL;
+    OK(trunkline_server_new_with(S("gateway"), S("1"), same_port, &gateway, &error));
+    OK(trunkline_server_mount(gateway, S("in"), remote, &mounted, &error));
+    asked_caller(gateway, pairs[index][1], "Ann", "in__greet");
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "mounted there already", trunkline_server_mount(gateway, S("b"), remote, NULL, &error));
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "come to an end", trunkline_server_mount(remote, S("b"), gateway, NULL, &error));
+    OK(trunkline_server_remove(gateway, mounted, &error));
+
+    OK(trunkline_client_options_new(&options, &error));
+    CHECK(trunkline_client_options_set_revision(options, trunkline_str_of(pairs[index][0])) == TRUNKLINE_OK);
+    CHECK(trunkline_client_options_set_port(options, trunkline_server_port(remote)) == TRUNKLINE_OK);
+    OK(trunkline_client_connect_http(trunkline_listener_url(listener), options, &far, &error));
+    OK(trunkline_server_proxy(gateway, far, S("far"), 4, NULL, &error));
+    asked_caller(gateway, pairs[index][1], "Ann", "far__greet");
+    asked_caller(gateway, pairs[index][1], "Bob", "far__greet");
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "already", trunkline_server_proxy(gateway, far, S("far"), 0, NULL, &error));
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "prefix", trunkline_server_proxy(gateway, far, S("a b"), 0, NULL, &error));
+    trunkline_client_options_free(options);
+    trunkline_client_free(far);
+    trunkline_server_free(gateway), gateway = NULL;
+  }
+  trunkline_server_options_free(same_port);
+  trunkline_listener_free(listener);
+  trunkline_server_free(remote);
+}

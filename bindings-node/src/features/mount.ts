@@ -1,0 +1,36 @@
+// Other servers as parts of a server.
+import { invalid } from "../errors.js";
+import type { Feature } from "./feature.js";
+
+/** A connected client, such as `Client`. */
+export interface ProxiedClient {
+  /** The protocol revision that is spoken. */
+  readonly revision: string;
+  close(): Promise<void>;
+}
+
+/** Options of a proxy. */
+export interface ProxyOptions {
+  /**
+   * Tools and prompts are `prefix__name`, resources `prefix+uri`. Without it names and URIs stay as
+   * they are, for one server.
+   */
+  prefix?: string | undefined;
+  /**
+   * Most connections for callers of their own, where the server is of a revision before 2026-07-28.
+   * Default: 64.
+   */
+  maxConnections?: number | undefined;
+}
+
+/** A server of this process, by its handle. */
+export function mountFeature(prefix: string, mounted: number): Feature {
+  return { kind: "mount", description: { prefix, mounted } };
+}
+
+/** The server behind a client. */
+export function proxyFeature(client: ProxiedClient, { prefix, maxConnections }: ProxyOptions): Feature {
+  const place = (client as ProxiedClient & { toJSON?: () => object }).toJSON?.();
+  if (place === undefined) throw invalid("a proxy needs a connected client");
+  return { kind: "proxy", description: { ...place, prefix, maxConnections } };
+}

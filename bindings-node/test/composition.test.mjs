@@ -1,0 +1,73 @@
+// Servers that show others: of this process, and behind a client.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Client, InvalidArgumentError, Server } from "trunkline";
+
+const form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+
+function named(name) {
+  const server = new Server({ name, version: "1.0.0" });
+  server.registerTool("whoami", {}, () => name);
+  server.registerTool("greet", { inputSchema: { type: "object" } }, async (_, ctx) => (await ctx.elicit("Your name?", form)).content.name);
+  server.registerResource("today", "notes://today", {}, () => name);
+  return server;
+}
+
+const first = async (call) => (await call).content[0].text;
+const names = async (client) => (await client.listTools()).map(({ name }) => name);
+
+test("a mounted server is shown under its prefix, live, until it is removed", async () => {
+  const [outer, inner] = [named("outer"), named("inner")];
+  inner.use(async (request, next) => {
+    const result = await next();
+    return request.method === "tools/call" ? { ...result, content: [{ type: "text", text: `${result.content[0].text}, wrapped` }] } : result;
+  });
+  const mounted = outer.mount("in", inner);
+  let changed;
+  const client = await Client.connect(outer, { onToolsChanged: () => changed?.() });
+  try {
+    assert.deepEqual(await names(client), ["whoami", "greet", "in__whoami", "in__greet"]);
+    assert.equal(await first(client.callTool("whoami")), "outer");
+    assert.equal(await first(client.callTool("in__whoami")), "inner, wrapped");
+    assert.equal((await client.readResource("in+notes://today")).contents[0].text, "inner");
+    const told = new Promise((resolve) => (changed = resolve));
+    inner.registerTool("late", {}, () => "late");
+    await told;
+    assert.equal(await first(client.callTool("in__late")), "late, wrapped");
+    assert.throws(() => outer.mount("again", inner), InvalidArgumentError);
+    assert.throws(() => inner.mount("out", outer), /neither would come to an end/);
+    mounted.remove();
+    assert.deepEqual(await names(client), ["whoami", "greet"]);
+  } finally {
+    await client.close();
+    await outer.close();
+    await inner.close();
+  }
+});
+
+for (const [old, revision] of [["2025-06-18", "2026-07-28"], ["2026-07-28", "2025-11-25"]]) {
+  test(`a proxy shows a server of ${old} to clients of ${revision}, and asks each of them for its own calls`, async () => {
+    const remote = named("remote");
+    const listener = await remote.listen({ port: 0 });
+    const far = await Client.connect(listener.url, { revision: old });
+    const gateway = new Server({ name: "gateway", version: "1.0.0" });
+    const proxy = gateway.proxy(far, { prefix: "far" });
+    const connect = (name) => Client.connect(gateway, { revision, onElicit: () => ({ action: "accept", content: { name } }) });
+    const [ann, bob] = [await connect("Ann"), await connect("Bob")];
+    try {
+      assert.deepEqual(await names(ann), ["far__whoami", "far__greet"]);
+      const calls = [ann, bob, ann, bob].map((client) => first(client.callTool("far__greet")));
+      assert.deepEqual(await Promise.all(calls), ["Ann", "Bob", "Ann", "Bob"]);
+      assert.equal((await ann.readResource("far+notes://today")).contents[0].text, "remote");
+      assert.throws(() => gateway.proxy(far, { prefix: "far" }), InvalidArgumentError);
+      assert.throws(() => gateway.proxy({}), /a connected client/);
+      proxy.remove();
+      assert.deepEqual(await names(ann), []);
+    } finally {
+      await Promise.all([ann.close(), bob.close(), far.close()]);
+      await gateway.close();
+      await remote.close();
+    }
+  });
+}

@@ -1,0 +1,121 @@
+"""Other servers as parts of a server: of this process, or behind a client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
+
+from ..errors import InvalidArgumentError
+from ..options import camel_case
+from .handler import Handler
+from .registry import Registry
+
+
+class ProxiedClient(Protocol):
+    """A connected client of any kind."""
+
+    def _shared(self) -> dict[str, int]: ...
+
+
+class MountHandler(Handler):
+    """Stands for a server that is mounted; the core answers for it, so it is never called."""
+
+    __slots__ = ("_given", "_place", "mounted")
+
+    kind: ClassVar[str] = "mount"
+
+    def __init__(self, prefix: str, given: dict[str, Any], place: Callable[[], dict[str, int]]) -> None:
+        self._given = {"prefix": prefix, **given}
+        self._place = place
+        self.mounted: Registry | None = None
+        super().__init__(prefix, self._given, in_thread=False)
+
+    def prepare(self) -> bool:
+        before = self.registration
+        self.registration = {"lane": "queue", **self._given, **self._place()}
+        return self.registration != before
+
+
+class ProxyHandler(MountHandler):
+    """The same for a server behind a client."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str] = "proxy"
+
+
+class Mount:
+    """A server that another one shows, as `mount` and `proxy` return it."""
+
+    __slots__ = ("_kind", "_prefix", "_registry")
+
+    def __init__(self, registry: Registry, kind: str, prefix: str) -> None:
+        self._registry = registry
+        self._kind = kind
+        self._prefix = prefix
+
+    def __repr__(self) -> str:
+        return f"Mount({self._prefix!r})"
+
+    def remove(self) -> None:
+        """Takes the server away. Calls that run go on.
+
+        Raises:
+            InvalidArgumentError: if it was removed before.
+        """
+        self._registry._remove(self._kind, self._prefix, f"{self._kind} {self._prefix!r} any more")
+
+
+class Mounts(Registry):
+    """The servers that a server shows beside its own features."""
+
+    def mount(self, prefix: str, server: Registry) -> Mount:
+        """Shows the features of another server, and those that are added to it later.
+
+        Tools and prompts are `prefix__name`, resources `prefix+uri`. The middleware of the other server runs for its
+        own features, inside that of this one; the options are those of this one.
+
+        Args:
+            prefix: letters, digits, `-` and `_`; an empty one leaves names and URIs as they are, for one server.
+            server: the server to show, which may be served by itself, too.
+
+        Returns:
+            The handle that removes it.
+
+        Raises:
+            InvalidArgumentError: if the prefix is taken or invalid, or the server is there already, is this one, or
+                shows this one.
+        """
+        if not isinstance(server, Registry):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidArgumentError(f"mount() takes a Server, not {server!r}; for a client there is proxy()")
+        handler = MountHandler(prefix, {}, server._mountable)
+        handler.mounted = server
+        self._add(handler, f"a server mounted as {prefix!r}")
+        self._lend(server)
+        return Mount(self, "mount", prefix)
+
+    def proxy(self, client: ProxiedClient, *, prefix: str = "", max_connections: int | None = None) -> Mount:
+        """Shows the features of the server behind a client, whatever revisions the two sides speak.
+
+        Progress, log messages and cancellations pass, and what the server asks is asked of the client whose call needs
+        it. Servers of revisions before 2026-07-28 get a connection for each caller, opened as the client was.
+
+        Args:
+            client: a connected client.
+            prefix: tools and prompts are `prefix__name`, resources `prefix+uri`; without one names and URIs stay as
+                they are, for one server.
+            max_connections: most connections for callers of their own (default: 64).
+
+        Returns:
+            The handle that removes it.
+
+        Raises:
+            ClosedError: if the client is not connected.
+            InvalidArgumentError: if the prefix is taken or invalid, or the client is one of this very server or of a
+                group.
+        """
+        shared = getattr(client, "_shared", None)
+        if shared is None:
+            raise InvalidArgumentError(f"proxy() takes a connected client, not {client!r}")
+        self._add(ProxyHandler(prefix, camel_case(max_connections=max_connections), shared), f"a proxy {prefix!r}")
+        return Mount(self, "proxy", prefix)

@@ -1,0 +1,146 @@
+"""Servers that show others: of this process, and behind a client, in both colours."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from support import run
+from trunkline import (
+    Client,
+    ClosedError,
+    Context,
+    ElicitRequest,
+    ElicitResult,
+    InvalidArgumentError,
+    Server,
+    SyncClient,
+)
+
+NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+def named(name: str) -> Server:
+    server = Server(name, version="1")
+
+    @server.tool
+    async def whoami() -> str:
+        """Tells the name of the server, on its loop."""
+        await asyncio.sleep(0)
+        return name
+
+    @server.tool
+    def in_thread() -> str:
+        """Tells the name of the server, on a thread."""
+        return name
+
+    @server.tool
+    async def greet(ctx: Context) -> str:
+        """Asks for a name."""
+        return str(((await ctx.elicit("Your name?", NAME)).content or {})["name"])
+
+    @server.resource("notes://today", name="today")
+    def today() -> str:
+        return name
+
+    return server
+
+
+async def names(client: Client) -> list[str]:
+    return [tool.name for tool in await client.list_tools()]
+
+
+def test_a_mounted_server_is_shown_live_until_it_is_removed() -> None:
+    async def check() -> None:
+        outer, inner = named("outer"), named("inner")
+        mounted = outer.mount("in", inner)
+        changed = asyncio.Event()
+        async with Client(outer, on_tools_changed=changed.set) as client:
+            assert await names(client) == ["whoami", "in_thread", "greet", "in__whoami", "in__in_thread", "in__greet"]
+            assert (await client.call_tool("whoami")).text == "outer"
+            assert (await client.call_tool("in__whoami")).text == "inner"
+            assert (await client.call_tool("in__in_thread")).text == "inner"
+            assert (await client.read_resource("in+notes://today")).contents[0].text == "inner"
+            inner.add_tool(lambda: "late", name="late", description="A tool that comes late.")
+            await asyncio.wait_for(changed.wait(), 10)
+            assert (await client.call_tool("in__late")).text == "late"
+            other = named("other")
+            while_used = outer.mount("other", other)
+            assert (await client.call_tool("other__whoami")).text == "other"
+            while_used.remove()
+            with pytest.raises(InvalidArgumentError, match="mounted there already"):
+                outer.mount("again", inner)
+            with pytest.raises(InvalidArgumentError, match="come to an end"):
+                inner.mount("out", outer)
+            mounted.remove()
+            assert await names(client) == ["whoami", "in_thread", "greet"]
+        with pytest.raises(InvalidArgumentError):
+            mounted.remove()
+
+    run(check())
+
+
+def test_a_mounted_server_is_used_with_the_other_one_again_and_again() -> None:
+    outer, inner = named("outer"), named("inner")
+    outer.mount("in", inner)
+    for _ in range(2):
+        with SyncClient(inner) as client:
+            assert client.call_tool("whoami").text == "inner"
+        with SyncClient(outer) as client:
+            assert client.call_tool("in__whoami").text == "inner"
+
+    async def check() -> None:
+        async with outer.serve("http", port=0) as listener, Client(str(listener.url)) as client:
+            assert (await client.call_tool("in__in_thread")).text == "inner"
+
+    run(check())
+
+
+@pytest.mark.parametrize(("old", "revision"), [("2025-06-18", "2026-07-28"), ("2026-07-28", "2025-11-25")])
+def test_a_proxy_asks_each_caller_for_its_own_calls(old: str, revision: str) -> None:
+    async def call(gateway: Server, name: str) -> str:
+        client = Client(gateway, revision=revision)
+
+        @client.on_elicit
+        async def answer(request: ElicitRequest) -> ElicitResult[Any]:
+            return ElicitResult("accept", {"name": name})
+
+        async with client:
+            return (await client.call_tool("far__greet")).text
+
+    async def check() -> None:
+        async with named("remote").serve("http", port=0) as listener, Client(str(listener.url), revision=old) as far:
+            gateway = Server("gateway", version="1")
+            proxy = gateway.proxy(far, prefix="far", max_connections=8)
+            users = ["Ann", "Bob", "Cyd"]
+            assert await asyncio.gather(*(call(gateway, name) for name in users)) == users
+            async with Client(gateway, revision=revision) as client:
+                assert "far__whoami" in await names(client)
+                read = await client.read_resource("far+notes://today")
+                assert read.contents[0].text == "remote"
+                with pytest.raises(InvalidArgumentError):
+                    gateway.proxy(far, prefix="far")
+                proxy.remove()
+                assert await names(client) == []
+
+    run(check())
+
+
+def test_a_proxy_of_blocking_code() -> None:
+    with SyncClient(named("remote"), revision="legacy") as far:
+        gateway = Server("gateway", version="1")
+        gateway.proxy(far)
+        with SyncClient(gateway) as client:
+            assert client.call_tool("whoami").text == "remote"
+
+
+def test_what_is_no_server_or_not_connected_is_refused() -> None:
+    gateway = Server("gateway", version="1")
+    with pytest.raises(ClosedError, match="not connected"):
+        gateway.proxy(Client(named("far")))
+    with pytest.raises(InvalidArgumentError, match="connected client"):
+        gateway.proxy(named("far"))  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="takes a Server"):
+        gateway.mount("far", Client(named("far")))  # type: ignore[arg-type]
