@@ -1097,10 +1097,11 @@ bool trunkline_call_bool(const struct trunkline_call *call, struct trunkline_str
 /**
  * Information about the call as JSON: `method`, `name`, `revision`, `requestId`, `sessionId`,
  * `headers` (of the HTTP request, by their names in lower case), `url`, `remoteAddress`,
- * `clientInfo`, `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it), `auth` (the
- * caller, an object with at least `principal`), `inputResponses` and `state` (of the round before:
- * `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
- * `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
+ * `clientInfo`, `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it),
+ * `auth` (the caller, an object with at least `principal`), `inputResponses` and `state` (of the
+ * round before: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description`
+ * is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is
+ * answered.
  */
 enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
                                           struct trunkline_text **description,
@@ -1108,8 +1109,8 @@ enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
 
 /**
  * The member of this description at a JSON pointer: "/auth/principal", "/headers/x-tenant",
- * "/state", "/inputResponses/user_name/content/name". `value` is JSON and yours: `trunkline_text_free`.
- * `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
+ * "/state", "/inputResponses/user_name/content/name". `value` is JSON and yours:
+ * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
  */
 enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
                                           struct trunkline_str pointer,

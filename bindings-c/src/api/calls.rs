@@ -62,10 +62,11 @@ pub unsafe extern "C" fn trunkline_call_bool(
 
 /// Information about the call as JSON: `method`, `name`, `revision`, `requestId`, `sessionId`,
 /// `headers` (of the HTTP request, by their names in lower case), `url`, `remoteAddress`,
-/// `clientInfo`, `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it), `auth` (the
-/// caller, an object with at least `principal`), `inputResponses` and `state` (of the round before:
-/// `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description` is yours:
-/// `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is answered.
+/// `clientInfo`, `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it),
+/// `auth` (the caller, an object with at least `principal`), `inputResponses` and `state` (of the
+/// round before: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description`
+/// is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is
+/// answered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_info(
     call: *const trunkline_call,
@@ -79,8 +80,8 @@ pub unsafe extern "C" fn trunkline_call_info(
 }
 
 /// The member of this description at a JSON pointer: "/auth/principal", "/headers/x-tenant",
-/// "/state", "/inputResponses/user_name/content/name". `value` is JSON and yours: `trunkline_text_free`.
-/// `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
+/// "/state", "/inputResponses/user_name/content/name". `value` is JSON and yours:
+/// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fact(
     call: *const trunkline_call,
