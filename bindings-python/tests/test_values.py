@@ -486,7 +486,7 @@ def test_what_cannot_be_sent_is_named_with_tool_file_line_and_path(
         assert returning(value, annotation).is_error
     line = returning.__code__.co_firstlineno + 4
     (record,) = caplog.records
-    message = record.getMessage()
+    message = logging.Formatter().format(record)
     assert f"the tool 'tool' (test_values.py:{line}) returned a value that cannot be sent: " in message
     assert problem in message
     assert "Traceback" not in message

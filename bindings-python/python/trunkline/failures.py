@@ -62,7 +62,9 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
     import logging
 
     logger = logging.getLogger(f"{_PACKAGE}.{subject}")
-    where = (type(error), error, _outside(error.__traceback__))
+    # The frames of a value that cannot be sent are all of this package.
+    frames = None if isinstance(error, InvalidReturn) else _outside(error.__traceback__)
+    where = (type(error), error, frames)
     try:
         named = {"mcp_method": context.method, "mcp_name": context.name}
     except TrunklineError:  # the call is over, or is one of a client
