@@ -175,32 +175,6 @@ def test_where_tokens_come_from_is_published() -> None:
     run(check())
 
 
-def test_an_asgi_application_is_guarded_too() -> None:
-    auth = Auth(RESOURCE, authorization_servers=[ISSUER], verifier=judged)
-    server = guarded()
-
-    async def check() -> None:
-        app = server.asgi(auth=auth)
-        sent: list[Any] = []
-        bodies = [b"{}"]
-
-        async def receive() -> Any:
-            if bodies:
-                return {"type": "http.request", "body": bodies.pop()}
-            return await asyncio.Future[Any]()  # the client stays
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
-        scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "headers": headers}
-        await app(scope, receive, send)
-        assert sent[0]["status"] == 401
-        await app.close()
-
-    run(check())
-
-
 async def asked(app: Any, method: str, path: str) -> tuple[int, dict[bytes, bytes], bytes]:
     """The answer of an ASGI application to a request without a token."""
     sent: list[Any] = []
@@ -218,6 +192,17 @@ async def asked(app: Any, method: str, path: str) -> tuple[int, dict[bytes, byte
     scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": headers, "root_path": ""}
     await app({**scope, "http_version": "1.1", "scheme": "http", "server": ("localhost", 80)}, receive, send)
     return sent[0]["status"], dict(sent[0]["headers"]), b"".join(message.get("body", b"") for message in sent[1:])
+
+
+def test_an_asgi_application_is_guarded_too() -> None:
+    auth = Auth(RESOURCE, authorization_servers=[ISSUER], verifier=judged)
+
+    async def check() -> None:
+        app = guarded().asgi(auth=auth)
+        assert (await asked(app, "POST", "/mcp"))[0] == 401
+        await app.close()
+
+    run(check())
 
 
 @pytest.mark.parametrize(
