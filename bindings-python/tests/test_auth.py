@@ -9,6 +9,7 @@ import json
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -205,16 +206,28 @@ def test_an_asgi_application_is_guarded_too() -> None:
     run(check())
 
 
+def under_a_prefix(app: Callable[..., Any]) -> Mount:
+    return Mount("/mcp", app=app())
+
+
+def at_the_root(app: Callable[..., Any]) -> Mount:
+    return Mount("/", app=app(path="/mcp"))
+
+
+def nested(app: Callable[..., Any]) -> Mount:
+    return Mount("/api", routes=[Mount("/v1", app=app(path="/mcp"))])
+
+
 @pytest.mark.parametrize(
     ("resource", "mounted"),
     [
-        ("https://notes.example/mcp", lambda app: Mount("/mcp", app=app())),
-        ("https://notes.example/mcp", lambda app: Mount("/", app=app(path="/mcp"))),
-        ("https://notes.example/api/v1/mcp", lambda app: Mount("/api", routes=[Mount("/v1", app=app(path="/mcp"))])),
+        ("https://notes.example/mcp", under_a_prefix),
+        ("https://notes.example/mcp", at_the_root),
+        ("https://notes.example/api/v1/mcp", nested),
     ],
 )
 def test_aus_02_the_metadata_that_a_challenge_names_is_there_wherever_the_server_is_mounted(
-    resource: str, mounted: Any
+    resource: str, mounted: Callable[[Callable[..., Any]], Mount]
 ) -> None:
     auth = Auth(resource, authorization_servers=[ISSUER], verifier=judged)
 
