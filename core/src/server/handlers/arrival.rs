@@ -20,7 +20,12 @@ pub struct Arrival {
 impl Arrival {
     /// A message of a caller in this process.
     pub(crate) fn within(span: Span, cause: u64) -> Self {
-        Self { span, cause, ..Self::default() }
+        Self {
+            #[cfg(feature = "http-server")]
+            http: None,
+            span,
+            cause,
+        }
     }
 
     /// A message that an HTTP request brought, within the current span.
