@@ -180,7 +180,7 @@ class Events:
         if handler is None or loop is None:
             self.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
             return
-        scope = self.scope(cause)
+        scope = self.scope(cause) if cause else None
         own = self._listeners[handle][0] if name and handle in self._listeners else None
         if own is None or own is loop:
             self._start(loop, handler, ticket, body, scope)
@@ -275,6 +275,7 @@ else:
         name: str | None = None,
         context: ContextVars | None = None,
     ) -> Task[None]:
+        if context is None:
+            return loop.create_task(coroutine, name=name)
         # A task copies the context in which it is made; only later versions take one.
-        start = partial(loop.create_task, coroutine, name=name)
-        return start() if context is None else context.run(start)
+        return context.run(partial(loop.create_task, coroutine, name=name))
