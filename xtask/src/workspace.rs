@@ -58,6 +58,8 @@ impl Workspace {
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root);
+        // Hundreds of interpreters are started: each would compile our package again.
+        command.env_remove("PYTHONDONTWRITEBYTECODE");
         if let Some(records) = &self.records {
             command.env("TRUNKLINE_WIRE_LOG", records);
         }

@@ -8,6 +8,7 @@ pub(crate) mod python;
 pub(crate) mod rust;
 pub(crate) mod system;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -32,6 +33,12 @@ pub(crate) fn languages(workspace: &Workspace, languages: &[Language]) -> Result
         }
     }
     launchers::write(workspace, languages)
+}
+
+/// Held during each installation: two of them must not write into one folder.
+fn installing() -> MutexGuard<'static, ()> {
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    INSTALLING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One step with its time.

@@ -3,12 +3,12 @@
 
 use anyhow::Result;
 
-use crate::build::{DEADLINE, system};
+use crate::build::{DEADLINE, installing, system};
 use crate::process::must;
 use crate::stamp::{Stamp, copy_if_changed};
 use crate::workspace::Workspace;
 
-const PACKAGE: &str = "bindings-node";
+pub(crate) const PACKAGE: &str = "bindings-node";
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let addon = workspace.path(PACKAGE).join("trunkline.node");
@@ -50,6 +50,7 @@ fn link_into_tree(workspace: &Workspace) -> Result<()> {
 pub(crate) fn install(workspace: &Workspace, package: &str) -> Result<()> {
     let version = system::node()?;
     let folder = workspace.path(package);
+    let _alone = installing();
     Stamp::new(workspace, &format!("npm-{}", package.replace('/', "-")))
         .on(&version)
         .on_files(&folder.join("package.json"))?

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::build::{DEADLINE, system};
+use crate::build::{DEADLINE, installing, system};
 use crate::process::must;
 use crate::stamp::{Stamp, copy_if_changed, write_if_changed};
 use crate::workspace::Workspace;
@@ -33,6 +33,7 @@ pub(crate) fn make_venv(workspace: &Workspace, name: &str, requirements: Option<
     let python = system::python()?;
     let version = system::python_version(&python)?;
     let interpreter = workspace.venv_program(name, "python");
+    let _alone = installing();
     Stamp::new(workspace, &format!("venv-{name}")).on(&version).unless_done(&interpreter, || {
         let mut command = workspace.command(&python);
         command.args(["-m", "venv", "--clear"]).arg(workspace.venv(name));

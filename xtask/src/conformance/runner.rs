@@ -42,6 +42,8 @@ impl Runner {
         let mut command =
             workspace.command(modules.join("node/bin").join(format!("node{}", std::env::consts::EXE_SUFFIX)));
         command.arg(modules.join(self.alias()).join("dist/index.js")).args(arguments);
+        // A process for each scenario: compiled once for all of them.
+        command.env("NODE_COMPILE_CACHE", workspace.target.join("conformance/compile-cache"));
         command
     }
 

@@ -155,8 +155,7 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     }
 
     let build_start = Instant::now();
-    let built = build::languages(&workspace, &selection.languages)
-        .and_then(|()| prepare(&workspace, &selection, &steps, &console));
+    let built = prepare(&workspace, &selection, &steps, &console);
     let built = built.map(|()| Count::one_passed(String::new()));
     let mut results = vec![finish(&workspace, &console, "build", build_start, built)?];
     let one = |step: &Step| {
@@ -195,15 +194,30 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     Ok(failed == 0)
 }
 
-/// Builds and installs the parts that only the tests need: examples, linters and the official SDKs.
+/// Builds the parts that the steps need. Installations mostly wait for the network, and the
+/// compiler needs none of them: so they run meanwhile.
 fn prepare(workspace: &Workspace, selection: &Selection, steps: &[&Step], console: &Console) -> Result<()> {
+    std::thread::scope(|scope| {
+        let installed = scope.spawn(|| install(workspace, selection, console));
+        let built = build::languages(workspace, &selection.languages);
+        let installed = installed.join().unwrap_or_else(|_| bail!("the installation of the test tools panicked"));
+        built.and(installed)
+    })?;
     let runs_examples = |step: &&Step| ["authorization server", "examples"].contains(&step.name);
     if selection.languages.contains(&Language::Rust) && steps.iter().any(runs_examples) {
         build::step(console, "examples in Rust", || examples::build(workspace))?;
     }
+    Ok(())
+}
+
+/// Installs linters, test tools and the official SDKs.
+fn install(workspace: &Workspace, selection: &Selection, console: &Console) -> Result<()> {
     build::step(console, "test tools", || {
         if selection.languages.contains(&Language::Python) {
             build::python::install_tools(workspace)?;
+        }
+        if selection.languages.contains(&Language::Node) {
+            build::node::install(workspace, build::node::PACKAGE)?;
         }
         build::node::install(workspace, ".ci")
     })?;

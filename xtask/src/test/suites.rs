@@ -18,6 +18,8 @@ use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(1200);
 const LANGUAGES_AT_ONCE: usize = 2;
+/// Tests in Rust mostly wait, so more than two processors could run.
+const RUST_TESTS_AT_ONCE: &str = "4";
 
 /// Everything in the members, where one test of bindings-c builds and runs the C programs; and then
 /// xtask itself (see build/rust.rs why it is apart).
@@ -26,6 +28,7 @@ pub(crate) fn rust_and_c(workspace: &Workspace, selection: &Selection) -> Result
     members.args(["test", "--no-fail-fast"]).args(PACKAGES);
     // They are built; alone, with other features, they would be built once more.
     members.env("TRUNKLINE_PREBUILT", "1");
+    members.env("RUST_TEST_THREADS", RUST_TESTS_AT_ONCE);
     if !selection.languages.contains(&Language::Rust) {
         members.args(["--test", "c"]);
         return Ok(counts::of_cargo(&run(members, DEADLINE)?));

@@ -722,10 +722,10 @@ async fn a_shared_client_that_ends_fails_its_own_calls_only() {
 #[tokio::test]
 async fn a_shared_client_keeps_its_handlers() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let options = pinned(revision).with_handlers(answering(ms(60)));
+        let options = pinned(revision).with_handlers(answering(ms(600)));
         let client = soon(Client::connect_with(&curious(), options, ())).await.unwrap();
         let group = soon(ClientGroup::connect([("own", &client)])).await.unwrap();
-        let options = RequestOptions::default().with_timeout(ms(30)).with_max_timeout(ms(30));
+        let options = RequestOptions::default().with_timeout(ms(400)).with_max_timeout(ms(400));
         let answer = soon(group.call_tool_with("own__ask", (), &options)).await.unwrap();
         assert_eq!(answer.joined_text(), "\"\"", "{revision}: the client is in no group for its handler");
     }
