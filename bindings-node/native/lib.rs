@@ -10,14 +10,10 @@ use bytes::Bytes;
 use napi::Env;
 use napi::bindgen_prelude::Function;
 use napi_derive::napi;
-use trunkline_bridge::{self as bridge, Body, Lane, Shape};
+use trunkline_bridge::{self as bridge, Body, Lane, OptionNames, Shape};
 
 use crate::bell::{Bell, BellFunction};
 use crate::value::{EventField, Result, fields, invalid, number, text, thrown};
-
-/// Version of the library. The package refuses one that is not its own.
-#[napi]
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A queue of events for one JavaScript thread. Functions that fail throw an `Error` whose `code`
 /// is the kind and whose `message` is the error object as JSON.
@@ -33,7 +29,7 @@ impl Port {
     #[napi(constructor, catch_unwind)]
     pub fn new(bell: BellFunction) -> Self {
         let bell = Bell::new(bell);
-        Self { inner: bridge::Port::new(bell.clone()), bell }
+        Self { inner: bridge::Port::new(bell.clone()).with_option_names(OptionNames::Camel), bell }
     }
 
     /// Registers a server, a feature or a verifier; returns its handle.
@@ -52,6 +48,12 @@ impl Port {
     #[napi(catch_unwind)]
     pub fn open(&self, json: String) -> Result<f64> {
         self.inner.open(json.as_bytes()).map(number).map_err(thrown)
+    }
+
+    /// Judges what `open` would be given.
+    #[napi(catch_unwind)]
+    pub fn check(&self, json: String) -> Result<()> {
+        self.inner.check(json.as_bytes()).map_err(thrown)
     }
 
     /// Closes a listener, a connection or, with handle 0, the port.

@@ -23,16 +23,16 @@ export interface Notification {
 /** Options of a connection, and the handlers of the client. All times are in milliseconds. */
 export interface ConnectOptions extends ClientOptions, EndpointOptions, RequestHandlers, NotificationHandlers {
   /** Called for each notification of the server, also for those that come before a listener. */
-  onNotification?: (notification: Notification) => void;
+  onNotification?: ((notification: Notification) => void) | undefined;
   /** An access token, or how to get one: `{}` asks the server and opens the browser. */
-  auth?: string | OAuthOptions;
+  auth?: string | OAuthOptions | undefined;
   /** Gives up connecting. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * For tests, of a server of this process: rejects a request with what a handler threw, where its
    * caller is otherwise told of an internal error. Default: false.
    */
-  raiseExceptions?: boolean;
+  raiseExceptions?: boolean | undefined;
 }
 
 // A type: an interface does not fit the index signature of EventEmitter.
@@ -102,7 +102,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
    * Closes the connection; requests in flight fail. A program that was started gets `deadline`
    * milliseconds to exit by itself (default: `closeTimeout`).
    */
-  async close({ deadline }: { deadline?: number } = {}): Promise<void> {
+  async close({ deadline }: { deadline?: number | undefined } = {}): Promise<void> {
     await this.#connection.close(milliseconds(deadline, "deadline"));
   }
 

@@ -16,16 +16,16 @@ import { expectation } from "./tool-results.js";
 
 /** A program to start, which serves over its stdin and stdout, as an entry of `mcpServers`. */
 export interface ChildProcess extends ChildOptions {
-  type?: "stdio";
+  type?: "stdio" | undefined;
   command: string;
-  args?: readonly string[];
+  args?: readonly string[] | undefined;
 }
 
 /** A server at a URL, as an entry of `mcpServers`. */
 export interface RemoteServer {
-  type?: "http" | "streamable-http" | "sse";
+  type?: "http" | "streamable-http" | "sse" | undefined;
   url: string;
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /**

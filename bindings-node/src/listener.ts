@@ -33,7 +33,7 @@ export class Listener {
    * Stops listening. Calls in flight get `deadline` milliseconds (default: the server's
    * `drainDeadline`), then they are cancelled.
    */
-  async close({ deadline = this.#deadlineMs }: { deadline?: number } = {}): Promise<void> {
+  async close({ deadline = this.#deadlineMs }: { deadline?: number | undefined } = {}): Promise<void> {
     await this.#handle.close(milliseconds(deadline, "deadline"));
   }
 

@@ -13,39 +13,39 @@ export type ServerInfo = Implementation;
 /** Limits and behaviour of a server. All times are in milliseconds. */
 export interface ServerOptions extends generated.ServerOptions {
   /** Instructions for the model. */
-  instructions?: string;
+  instructions?: string | undefined;
   /** Called with what a handler threw, where the caller is given a generic text. */
-  onError?: ErrorHook;
+  onError?: ErrorHook | undefined;
   /**
    * Opens what calls need, before the first one over whichever transport. The value is
    * `ctx.lifespan`; its `[Symbol.asyncDispose]` or `[Symbol.dispose]` is called when nothing serves
    * or uses the server any more.
    */
-  lifespan?: OpenLifespan;
+  lifespan?: OpenLifespan | undefined;
 }
 
 /** Access tokens that requests to an endpoint need. By default they are JWTs. */
 export interface AuthOptions extends generated.AuthOptions {
   /** Verifies tokens in place of the built-in verifier of JWTs. */
-  verifier?: TokenVerifier;
+  verifier?: TokenVerifier | undefined;
 }
 
 /** Options of every endpoint. All times are in milliseconds. */
 export interface HttpOptions extends Omit<generated.HttpOptions, "host" | "port" | "path" | "unix" | "unixMode" | "maxConnections"> {
   /** Requires a valid access token. */
-  auth?: AuthOptions;
+  auth?: AuthOptions | undefined;
 }
 
 /** Options of a listener. All times are in milliseconds. */
 export interface ListenOptions extends generated.HttpOptions {
   /** Requires a valid access token. */
-  auth?: AuthOptions;
+  auth?: AuthOptions | undefined;
 }
 
 /** Options of a server inside a web framework. All times are in milliseconds. */
 export interface MountOptions extends HttpOptions {
   /** The only path that is served, with or without a slash at its end. Default: every path. */
-  path?: string;
+  path?: string | undefined;
 }
 
 /** The message that registers a server. */

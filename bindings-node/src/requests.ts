@@ -5,7 +5,7 @@ import { aborted, attempt, errorOf, stringify } from "./errors.js";
 import { CancelledError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject, Progress } from "./generated/model.js";
 import type { CacheOptions, InputOptions, RequestOptions as RequestTimes } from "./generated/options.js";
-import type { NativePort } from "./native/native.js";
+import type { NativePort } from "./native.js";
 import type { Arguments, Schema } from "./schema/convert.js";
 import type { CallScope, CallScopes } from "./scope.js";
 import { milliseconds } from "./times.js";
@@ -13,30 +13,35 @@ import { milliseconds } from "./times.js";
 /** Options of a request. All times are in milliseconds. */
 export interface RequestOptions extends RequestTimes {
   /** Cancels the request. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** Options of requests that may report progress. */
 export interface SendOptions extends RequestOptions {
   /** Requests progress and receives it. */
-  onProgress?: (progress: Progress) => void;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export interface CallOptions extends SendOptions, InputOptions {
   /** The `_meta` of the request. */
-  meta?: JsonObject;
+  meta?: JsonObject | undefined;
 }
 
 /** Options of a call of a tool. */
 export interface ToolCallOptions<S extends Schema | undefined = undefined> extends CallOptions {
   /** Checks and types the structured content: a JSON Schema or a Standard Schema. */
-  result?: S;
+  result?: S | undefined;
   /** Throws a {@link ToolError} where the tool fails. Always so with `result`. Default: false. */
-  raiseOnError?: boolean;
+  raiseOnError?: boolean | undefined;
 }
 
 /** The result of a call; values that are not objects are `result` in the structured content. */
-export type ToolResult<S> = S extends Schema ? Omit<CallToolResult, "structuredContent"> & { structuredContent: Structured<Arguments<S>> } : CallToolResult;
+export type ToolResult<S> = HasText & (S extends Schema ? Omit<CallToolResult, "structuredContent"> & { structuredContent: Structured<Arguments<S>> } : CallToolResult);
+
+interface HasText {
+  /** The text blocks of the content, joined by line breaks. */
+  readonly text: string;
+}
 
 type Structured<T> = T extends readonly unknown[] | string | number | boolean | null ? { result: T } : T;
 
@@ -46,7 +51,7 @@ export interface ClientRequestOptions extends RequestOptions {
    * Names the response that belongs to this request when the handler runs again. By default
    * requests are counted by kind, which is right if the handler always sends them in one order.
    */
-  key?: string;
+  key?: string | undefined;
 }
 
 /** The request of a server that a handler answers. */
@@ -58,9 +63,9 @@ export interface ServerRequestContext {
 /** Options that the sender of a request adds. */
 export interface SenderOptions extends InputOptions, CacheOptions {
   /** Checks the structured content of the result. */
-  resultSchema?: JsonObject;
+  resultSchema?: JsonObject | undefined;
   /** Fetches all pages as one. */
-  all?: boolean;
+  all?: boolean | undefined;
 }
 
 /** The sender of a client's requests. */

@@ -202,7 +202,7 @@ export class Server {
    * `deadline` milliseconds (default: `drainDeadline`). To connect from now on is a
    * {@link ClosedError}, and over HTTP the status 503.
    */
-  async close({ deadline }: { deadline?: number } = {}): Promise<void> {
+  async close({ deadline }: { deadline?: number | undefined } = {}): Promise<void> {
     if (this.#handle === undefined) return;
     const deadlineMs = milliseconds(deadline, "deadline") ?? this.#port.closeDeadlineMs(this.#handle);
     this.#closing = true;
@@ -270,6 +270,11 @@ export class Server {
   }
 
   #mount(options: MountOptions): Mount {
+    // It opens with the first request, but a wrong option is an error here.
+    const { auth, ...others } = options;
+    // A verifier has no handle yet.
+    const judged = { mounted: true, ...others, ...(auth && !auth.verifier && { auth }) } as MountOptions;
+    if (this.#handle !== undefined && Object.keys(options).length > 0) this.#port.check({ server: this.#handle, transport: describeHttp(judged, undefined) });
     return new Mount(options.path, async () => (await this.#listenHttp({ mounted: true, ...options })).opened);
   }
 

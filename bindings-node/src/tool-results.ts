@@ -12,19 +12,30 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
     if (result.isError) throw new ToolError(textOf(result));
     return result;
   };
-  if (schema === undefined) return { read: (result) => (raiseOnError ? refuse(result) : result) };
+  if (schema === undefined) return { read: (result) => withText(raiseOnError ? refuse(result) : result) };
   const { json, validate } = convert(schema, "input", "the schema of a result");
   const wrapped = needsWrap(json);
   const read = async (result: CallToolResult): Promise<unknown> => {
     const content = refuse(result).structuredContent as JsonObject;
     try {
-      return await validated(validate, wrapped ? content["result"] : content, (value: unknown) => ({ ...result, structuredContent: wrapped ? { result: value } : value }));
+      return await validated(validate, wrapped ? content["result"] : content, (value: unknown) => withText({ ...result, structuredContent: wrapped ? { result: value } : value }));
     } catch (error) {
       if (!(error instanceof InvalidArguments)) throw error;
       throw new TransportError(`the structured content does not fit: ${error.path === "" ? "/" : error.path}: ${error.message}`);
     }
   };
   return { resultSchema: wrapped ? wrap(json) : json, read };
+}
+
+const text = {
+  get(this: CallToolResult): string {
+    return textOf(this);
+  },
+};
+
+/** Adds the text of the content, which the result as JSON does not have. */
+function withText(result: CallToolResult): CallToolResult {
+  return Object.defineProperty(result, "text", text);
 }
 
 function textOf({ content }: CallToolResult): string {

@@ -5,7 +5,7 @@ import { type } from "arktype";
 import express from "express";
 import { Hono } from "hono";
 import { mount } from "hono/mount";
-import { Client, InputRequired, ProtocolError, Server, TrunklineError, elicit, listRoots, sample, text, user } from "trunkline";
+import { Client, InputRequired, ProtocolError, Server, TransportError, TrunklineError, elicit, listRoots, sample, text, user } from "trunkline";
 import type { CallToolResult, Context, ErrorKind, Identity, ListResourcesResult, Registration, Root, Tool } from "trunkline";
 import * as v from "valibot";
 import { z } from "zod";
@@ -52,6 +52,27 @@ server.registerTool("long", { task: "optional", deferTask: true, scopes: ["jobs"
   context.setTaskMessage("it begins");
   context.startTask();
 });
+interface Place {
+  city: string;
+  days?: number;
+}
+declare const place: Place;
+declare const uri: string;
+declare const maybe: string | undefined;
+server.registerTool("maybe", { description: maybe, title: maybe }, () => undefined);
+server.registerResource("any", uri, { mimeType: maybe }, (_, { id }) => String(id));
+async function called(client: Client): Promise<string> {
+  const result = await client.callTool("forecast", place, { signal: undefined, timeout: undefined });
+  try {
+    return result.text;
+  } catch (error) {
+    if (error instanceof TrunklineError && error.kind === "protocol") holds<Same<typeof error.code, number>>();
+    if (error instanceof TrunklineError && error.kind === "transport") holds<Same<typeof error, TransportError>>();
+    throw error;
+  }
+}
+export { called };
+
 // @ts-expect-error it may, must or cannot be a task
 server.registerTool("long", { task: true }, () => undefined);
 const skill: Registration = server.addSkill({ "SKILL.md": "---\nname: x\ndescription: X.\n---\n", data: new Uint8Array() }, { root: "skill://team/x", ttl: 1000, cacheScope: "public" });

@@ -9,7 +9,7 @@ import { serve } from "@hono/node-server";
 import express from "express";
 import { Hono } from "hono";
 import { mount } from "hono/mount";
-import { Client, Server } from "trunkline";
+import { Client, Server, setLogger } from "trunkline";
 
 const revisions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "auto"];
 const accept = { accept: "application/json, text/event-stream", "content-type": "application/json" };
@@ -233,10 +233,16 @@ describe("fetch", () => {
     assert.equal((await server.fetch(post("http://localhost/mcp"))).status, 503);
   });
 
-  test("wrong options are an error of the first request, and every later one", async () => {
+  test("wrong options are an error when they are given, and a fault found later is for the log alone", async (t) => {
     const { server } = site();
-    const handler = server.fetchHandler({ allowedHosts: "localhost" });
-    for (let again = 0; again < 2; again++) await assert.rejects(handler(post("http://localhost/mcp")), { kind: "invalidArgument", message: /transport/ });
+    assert.throws(() => server.fetchHandler({ allowedHosts: "localhost" }), { kind: "invalidArgument", message: 'allowedHosts: must be a list, not "localhost"' });
+    assert.throws(() => server.handler({ auth: { issuer: 3 } }), { kind: "invalidArgument" });
+    const records = [];
+    setLogger((record) => records.push(record.message));
+    t.after(() => setLogger());
+    const handler = server.fetchHandler({ auth: { verifier: () => null, issuer: 3 } });
+    for (let again = 0; again < 2; again++) await assert.rejects(handler(post("http://localhost/mcp")), { message: "Internal Server Error" });
+    assert.equal(records.filter((message) => message.startsWith("the server was not opened: ") && message.includes("issuer")).length, 2);
     await server.close();
   });
 

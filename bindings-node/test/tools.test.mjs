@@ -107,6 +107,38 @@ test("a value that cannot be sent is named with the tool, the file, the line and
   assert.doesNotMatch(message, /\n/);
 });
 
+test("a result has its text beside its members", async () => {
+  await connected(
+    (server) => server.registerTool("two", { outputSchema: z.object({ n: z.number() }) }, () => ({ content: [text("a"), text("b")], structuredContent: { n: 1 } })),
+    async (client) => {
+      const result = await client.callTool("two");
+      assert.equal(result.text, "a\nb");
+      assert.ok(!Object.keys(result).includes("text"));
+      assert.equal((await client.callTool("two", {}, { result: z.object({ n: z.number() }) })).text, "a\nb");
+    },
+  );
+});
+
+test("options are judged when they are given, in the names of Node", async () => {
+  for (const [options, message] of [
+    [{ pagesize: 3 }, "unknown option `pagesize`: is it `pageSize`?"],
+    [{ pageSize: -3 }, "pageSize: must be a whole number from 0 on, not -3"],
+    [{ pageSize: 0 }, "pageSize: must be 1 or more, not 0"],
+    [{ debug: "yes" }, 'debug: must be true or false, not "yes"'],
+  ]) {
+    assert.throws(() => new Server(info, options), { name: "InvalidArgumentError", message });
+  }
+  assert.throws(() => new Server({ name: "", version: "1" }), { message: "name must not be empty" });
+  const server = new Server(info);
+  await assert.rejects(server.listen({ port: "8000" }), { message: 'port: must be a whole number from 0 on, not "8000": give the number 8000' });
+  for (const make of ["handler", "fetchHandler"]) {
+    assert.throws(() => server[make]({ allowedHost: ["x"] }), { message: "unknown option `allowedHost`: is it `allowedHosts`?" });
+    assert.throws(() => server[make]({ idleTimeout: "x" }), /idleTimeout must be a number of milliseconds/);
+  }
+  await assert.rejects(Client.connect(server, { maxCacheBytes: -1 }), { message: "maxCacheBytes: must be a whole number from 0 on, not -1" });
+  await server.close();
+});
+
 test("a map is structured content, and an output schema of an object takes it", async () => {
   await connected(
     (server) => server.registerTool("map", { outputSchema: { type: "object" } }, () => new Map([["a", 1]])),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use trunkline_bridge::{self as bridge, Body, Event, EventKind, Lane, Shape};
+use trunkline_bridge::{self as bridge, Body, Event, EventKind, Lane, OptionNames, Shape};
 
 use crate::bell::SocketBell;
 use crate::decode::decode;
@@ -31,7 +31,9 @@ impl Port {
     #[new]
     #[pyo3(signature = (fileno=None))]
     fn new(fileno: Option<i32>) -> PyResult<Self> {
-        contained(|| Ok(Self { port: bridge::Port::new(SocketBell::new(fileno)?) }))
+        contained(|| {
+            Ok(Self { port: bridge::Port::new(SocketBell::new(fileno)?).with_option_names(OptionNames::Snake) })
+        })
     }
 
     fn register(&self, py: Python<'_>, kind: &str, json: &Bound<'_, PyAny>) -> PyResult<u64> {
@@ -48,6 +50,10 @@ impl Port {
             // The first open starts the runtime's threads: others may run meanwhile.
             py.detach(|| self.port.open(&json)).map_err(|error| from_bridge(py, error))
         })
+    }
+
+    fn check(&self, py: Python<'_>, json: &Bound<'_, PyAny>) -> PyResult<()> {
+        contained(|| self.port.check(&encode(json)?).map_err(|error| from_bridge(py, error)))
     }
 
     fn close(&self, py: Python<'_>, handle: u64, deadline_ms: u64) -> PyResult<()> {

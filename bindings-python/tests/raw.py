@@ -1,4 +1,6 @@
-"""A client that writes the protocol itself, on every revision: one JSON text per line over stdin and stdout."""
+"""A client that writes the protocol itself, on every revision: one JSON text per line over stdin
+and stdout.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def nothing(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 class Peer:
-    """A session. Questions of the server are answered by `answer`, in rounds where the revision has them."""
+    """A session. Questions of the server are answered by `answer`, in rounds where the revision has
+    them.
+    """
 
     def __init__(
         self,
@@ -96,7 +100,9 @@ class Peer:
         self._process.stdin.flush()
 
     def request(self, method: str, **params: Any) -> dict[str, Any]:
-        """The result, whatever is asked on the way; a modern request is made again with the answers."""
+        """The result, whatever is asked on the way; a modern request is made again with the
+        answers.
+        """
         result = self.once(method, **params)
         while result.get("resultType") == "input_required":
             self.rounds.append(result)

@@ -61,7 +61,9 @@ def environment() -> dict[str, str]:
 
 
 class Lifeline:
-    """True if a child process lives: it holds a connection, which the system closes when the process is gone."""
+    """True if a child process lives: it holds a connection, which the system closes when the
+    process is gone.
+    """
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))

@@ -1,4 +1,6 @@
-"""Client requests of handlers: requests in the legacy era, rounds on 2026-07-28; the same handlers serve both."""
+"""Client requests of handlers: requests in the legacy era, rounds on 2026-07-28; the same handlers
+serve both.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Progress, cancellation, timeouts and list changes, with clients of both kinds and handlers of both kinds."""
+"""Progress, cancellation, timeouts and list changes, with clients of both kinds and handlers of
+both kinds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Connections that do not come to be: they take no longer than they must, and leave nothing behind."""
+"""Connections that do not come to be: they take no longer than they must, and leave
+nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +158,9 @@ def test_std_17_std_18_a_transport_of_ones_own(tmp_path: Path, revision: str) ->
 
 
 class BlockingPipes:
-    """A server as a child process, over pipes that the program reads and writes itself, and waits for."""
+    """A server as a child process, over pipes that the program reads and writes itself, and waits
+    for.
+    """
 
     def __init__(self, command: list[str]) -> None:
         self.command = command

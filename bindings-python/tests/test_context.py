@@ -1,4 +1,6 @@
-"""The world of a call: its request, its context variables, its values, its exceptions, and what the server opened."""
+"""The world of a call: its request, its context variables, its values, its exceptions, and what the
+server opened.
+"""
 
 from __future__ import annotations
 

@@ -429,12 +429,12 @@ def test_options_of_a_server_are_checked() -> None:
         extensions={"example.com/x": {}},
         rerun_handlers=True,
     )
-    with pytest.raises(InvalidArgumentError, match="stateKeys: keys have 32 bytes"):
+    with pytest.raises(InvalidArgumentError, match="state_keys: keys have 32 bytes"):
         Server("test", version="1", state_keys=[b"short"])
     wrong: Any = 3
     with pytest.raises(InvalidArgumentError, match="extensions"):
         Server("test", version="1", extensions={"example.com/x": wrong})
-    with pytest.raises(InvalidArgumentError, match="cacheScope"):
+    with pytest.raises(InvalidArgumentError, match='cache_scope: must be "private" or "public", not 3'):
         Server("test", version="1", cache_scope=wrong)
     with pytest.raises(InvalidArgumentError, match="ttl must be a number of seconds"):
         Server("test", version="1", ttl=-1)
@@ -462,3 +462,121 @@ def test_middleware_need_not_be_hashable() -> None:
             assert (await client.call_tool("hello")).text == "hello"
 
     run(check())
+
+
+def test_dependencies_take_arguments_of_their_handler() -> None:
+    class Shop:
+        def __init__(self, shop_id: int, page: int, size: int = 7) -> None:
+            self.shown = f"shop {shop_id}, page {page} of {size}"
+
+    async def owner(shop_id: int) -> str:
+        return f"owner of {shop_id}"
+
+    server = Server("test", version="1")
+
+    @server.tool
+    async def shown(
+        shop_id: int,
+        shop: Annotated[Shop, Depends(Shop)],
+        owner: Annotated[str, Depends(owner)],
+        page: int = 2,
+        size: int = 9,
+    ) -> str:
+        return f"{shop.shown}, {owner}, {size}"
+
+    @server.resource("shops://{shop_id}{?page}")
+    def resource(shop_id: int, shop: Annotated[Shop, Depends(Shop)], page: int = 3) -> str:
+        return shop.shown
+
+    async def check() -> None:
+        async with Client(server) as client:
+            [tool] = await client.list_tools()
+            assert tool.input_schema["properties"].keys() == {"shop_id", "page", "size"}
+            # A parameter of a dependency with a default is its own affair.
+            told = await client.call_tool("shown", {"shop_id": 1})
+            assert told.text == "shop 1, page 2 of 7, owner of 1, 9"
+            told = await client.call_tool("shown", {"shop_id": 4, "page": 5})
+            assert told.text == "shop 4, page 5 of 7, owner of 4, 9"
+            assert (await client.read_resource("shops://8")).contents[0].text == "shop 8, page 3 of 7"
+
+    run(check())
+
+
+def test_dependencies_are_replaced_for_a_test() -> None:
+    def database() -> str:
+        return "the real one"
+
+    def user(db: Annotated[str, Depends(database)]) -> str:
+        return f"user of {db}"
+
+    def needy(who: str) -> str:
+        return who
+
+    async def fake(ctx: Context, name: Annotated[str, Depends(lambda: "a fake")]) -> AsyncIterator[str]:
+        yield f"{name} for {ctx.name}"
+
+    server = Server("test", version="1")
+
+    @server.tool
+    async def tell(user: Annotated[str, Depends(user)]) -> str:
+        return user
+
+    @server.tool
+    def blocking(user: Annotated[str, Depends(user)]) -> str:
+        return user
+
+    async def check() -> None:
+        async with Client(server, raise_exceptions=True) as client:
+            with server.override(database, lambda: "one"), server.override(database, lambda: "two"):
+                assert (await client.call_tool("blocking")).text == "user of two"
+            with server.override(database, fake):
+                assert (await client.call_tool("tell")).text == "user of a fake for tell"
+                with pytest.raises(InvalidArgumentError, match="cannot wait for an async dependency"):
+                    await client.call_tool("blocking")
+            with server.override(user, needy):
+                with pytest.raises(InvalidArgumentError, match="nobody fills parameter 'who'"):
+                    await client.call_tool("blocking")
+            assert (await client.call_tool("tell")).text == "user of the real one"
+
+    run(check())
+    wrong: Any = "a fake"
+    with pytest.raises(InvalidArgumentError, match="override\\(\\) takes two functions, not 'a fake'"):
+        server.override(database, wrong).__enter__()
+
+
+def test_dependencies_of_a_server_are_made_for_every_call() -> None:
+    log: Log = []
+
+    def tenant(ctx: SyncContext) -> str:
+        if ctx.meta.get("com.example/tenant") is None:
+            raise ToolError("no tenant")
+        log.append(f"{ctx.method} {ctx.name}")
+        return "ada"
+
+    server = Server("test", version="1", dependencies=[Depends(tenant)])
+
+    @server.tool
+    def tell(tenant: Annotated[str, Depends(tenant)]) -> str:
+        return tenant
+
+    @server.prompt
+    def ask() -> str:
+        return "?"
+
+    async def check() -> None:
+        meta = {"com.example/tenant": "ada"}
+        async with Client(server) as client:
+            refused = await client.call_tool("tell")
+            assert refused.is_error and refused.text == "no tenant"
+            assert (await client.call_tool("tell", meta=meta)).text == "ada"
+            await client.get_prompt("ask", meta=meta)
+            server.get_tool("tell").update(lambda: "bob", name="tell")
+            assert (await client.call_tool("tell", meta=meta)).text == "bob"
+        assert log == ["tools/call tell", "prompts/get ask", "tools/call tell"]
+
+    run(check())
+    with pytest.raises(InvalidArgumentError, match="cannot wait for an async dependency"):
+        Server("test", version="1", dependencies=[Depends(later)]).add_tool(lambda: "", name="x")
+    wrong: Any = later
+    with pytest.raises(InvalidArgumentError, match=r"dependencies are made by Depends\(function\), not "):
+        Server("test", version="1", dependencies=[wrong])

@@ -1,4 +1,6 @@
-"""The host's side of clients: requests of servers, roots, subscriptions, on every revision, in both colours."""
+"""The host's side of clients: requests of servers, roots, subscriptions, on every revision, in both
+colours.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The ends: of the interpreter with work in flight, of processes that fork, and of objects that nobody closed."""
+"""The ends: of the interpreter with work in flight, of processes that fork, and of objects that
+nobody closed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Clients of a server of this process, on other event loops and threads than the one that serves it."""
+"""Clients of a server of this process, on other event loops and threads than the one that serves
+it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ HANDLERS = pytest.mark.parametrize("name", ["steps", "steps_in_thread"])
 
 @contextmanager
 def served_elsewhere(server: Server, how: str) -> Generator[threading.Event]:
-    """Another thread's loop serves the server, until the block ends or the event is set and the thread gone."""
+    """Another thread's loop serves the server, until the block ends or the event is set and the
+    thread gone.
+    """
     ready, done = threading.Event(), threading.Event()
 
     async def serve() -> None:

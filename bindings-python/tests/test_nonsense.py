@@ -7,7 +7,7 @@ import enum
 from collections import UserDict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -115,9 +115,24 @@ def test_arguments_are_what_results_may_be_too() -> None:
     run(check())
 
 
+def test_options_are_judged_when_they_are_given_in_the_names_of_python() -> None:
+    for options, problem in [
+        ({"page_size": 2.5}, "^page_size: must be a whole number from 0 on, not 2.5$"),
+        ({"page_size": 0}, "^page_size: must be 1 or more, not 0$"),
+        ({"debug": "yes"}, '^debug: must be true or false, not "yes"$'),
+        ({"max_nesting": 500}, "^max_nesting: the deepest nesting can be at most"),
+    ]:
+        with pytest.raises(InvalidArgumentError, match=problem):
+            Server("a", version="1", **cast("Any", options))
+    with pytest.raises(InvalidArgumentError, match=r"^name must not be empty$"):
+        Server("", version="1")
+    with pytest.raises(InvalidArgumentError, match=r"^replay_events: must be a whole number"):
+        Server("a", version="1").asgi(replay_events=-1)
+
+
 def test_options_are_checked_by_the_core() -> None:
     with (
-        pytest.raises(InvalidArgumentError, match="maxMessageBytes"),
+        pytest.raises(InvalidArgumentError, match=r"^max_message_bytes: must be a whole number from 0 on, not -1$"),
         SyncClient(Server("a", version="1"), max_message_bytes=-1),
     ):
         pass

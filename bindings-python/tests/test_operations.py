@@ -1,4 +1,6 @@
-"""Every request of a client, in both colours, to a server of this process and to a child process, in both eras."""
+"""Every request of a client, in both colours, to a server of this process and to a child process,
+in both eras.
+"""
 
 from __future__ import annotations
 

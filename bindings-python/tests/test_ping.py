@@ -1,4 +1,6 @@
-"""Pings in both directions: every server answers; a handler can ask its caller where the revision has such requests."""
+"""Pings in both directions: every server answers; a handler can ask its caller where the revision
+has such requests.
+"""
 
 from __future__ import annotations
 

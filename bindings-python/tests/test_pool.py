@@ -1,4 +1,6 @@
-"""The threads for `def` handlers: one of them always waits for the next call, whatever happens to the others."""
+"""The threads for `def` handlers: one of them always waits for the next call, whatever happens to
+the others.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from trunkline.port.pool import Pool
 
 
 class Together:
-    """Stands for a port whose threads all find nothing to do at the same time, and ever after wait."""
+    """Stands for a port whose threads all find nothing to do at the same time, and ever
+    after wait.
+    """
 
     def __init__(self, threads: int) -> None:
         self.native: Any = self

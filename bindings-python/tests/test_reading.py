@@ -1,4 +1,6 @@
-"""Pipes that the event loop reads itself while messages come one by one: nothing else may change by it."""
+"""Pipes that the event loop reads itself while messages come one by one: nothing else may change by
+it.
+"""
 
 from __future__ import annotations
 

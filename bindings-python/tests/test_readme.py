@@ -61,7 +61,9 @@ def test_tasks_skills_and_user_interfaces(tmp_path: Path) -> None:
 
 
 def test_the_clients(tmp_path: Path) -> None:
-    """Both, of one served over HTTP and one started; only the address and the command are others."""
+    """Both, of one served over HTTP and one started; only the address and the command
+    are others.
+    """
     server = script(tmp_path, section("A server"), "weather.py")
     program = section("A client")
     assert '"http://127.0.0.1:8000/mcp"' in program and program.count('["python", "weather.py"]') == 2

@@ -1,4 +1,6 @@
-"""The features of a server, seen by a client in the same process: real messages, full projection and validation."""
+"""The features of a server, seen by a client in the same process: real messages, full projection
+and validation.
+"""
 
 from __future__ import annotations
 

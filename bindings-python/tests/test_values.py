@@ -1,4 +1,6 @@
-"""Values between JSON and Python: unions, types of libraries, docstrings, and what handlers return."""
+"""Values between JSON and Python: unions, types of libraries, docstrings, and what
+handlers return.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A host at the terminal: python agent_host.py mcp.json
 
-It connects to every server of the configuration, lists what there is, and calls the tools that the user names.
-Servers can ask the user at the terminal, and let the user log in with the browser.
+It connects to every server of the configuration, lists what there is, and calls the tools that the
+user names. Servers can ask the user at the terminal, and let the user log in with the browser.
 """
 
 import asyncio

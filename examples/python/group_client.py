@@ -1,4 +1,6 @@
-"""Lists the tools of many servers: python group_client.py [mcp.json]. By default those beside it."""
+"""Lists the tools of many servers: python group_client.py [mcp.json]. By default those
+beside it.
+"""
 
 import asyncio
 import sys

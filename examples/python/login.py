@@ -1,4 +1,6 @@
-"""Lists the tools of a server over HTTP that asks for a login: opens the browser, and keeps the tokens."""
+"""Lists the tools of a server over HTTP that asks for a login: opens the browser, and keeps the
+tokens.
+"""
 
 import asyncio
 import sys

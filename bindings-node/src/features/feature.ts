@@ -14,7 +14,7 @@ export interface Callable {
   /** Throws the words of a schema library for arguments that the core has refused. */
   explain?(args: unknown): unknown;
   /** The feature and the place of its registration, for errors. */
-  where?: string;
+  where?: string | undefined;
   /** The server of the feature; the handlers of a client have none. */
   owner?: Owner | undefined;
 }
@@ -29,11 +29,11 @@ export type ErrorHook = (error: unknown, context: Context) => void;
 export interface Feature {
   kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "directory" | "completion" | "provider" | "middleware" | "mount" | "proxy" | "visibility" | "verifier";
   /** The name in errors. Default: the kind. */
-  name?: string;
+  name?: string | undefined;
   /** The rest of the message of `register`. */
   description: object;
   /** Absent for a skill or a directory, whose files the core serves. */
-  callable?: Callable;
+  callable?: Callable | undefined;
   /** Decides who sees and calls the feature. */
   visible?: Callable | undefined;
 }

@@ -15,9 +15,9 @@ export interface PromptOptions<A extends StandardSchemaV1 | undefined = undefine
    * A Standard Schema of an object, whose properties are the arguments. Arguments are strings;
    * other types are converted from them (`z.coerce.number()`).
    */
-  argsSchema?: A;
+  argsSchema?: A | undefined;
   /** The arguments, without a schema. */
-  arguments?: readonly PromptArgument[];
+  arguments?: readonly PromptArgument[] | undefined;
 }
 
 /** The type of a prompt's arguments. */

@@ -18,7 +18,7 @@ interface Params {
 }
 
 /** A page of a provider: the items, with a cursor unless it is the last page. */
-export type Page<T> = readonly T[] | { items: readonly T[]; nextCursor?: string };
+export type Page<T> = readonly T[] | { items: readonly T[]; nextCursor?: string | undefined };
 
 /**
  * Lists and serves features that are not registered, such as rows of a database. Only registered

@@ -10,21 +10,21 @@ import { accessOf, checkHandler, type AccessOptions, type Callable, type Feature
 /** The definition of a resource or resource template. */
 export interface ResourceOptions extends Omit<Resource, "uri" | "name">, AccessOptions {
   /** Milliseconds that clients may cache the contents. Default: 0. */
-  ttl?: number;
+  ttl?: number | undefined;
   /** Scope of the caches. Default: `private`. */
-  cacheScope?: CacheScope;
+  cacheScope?: CacheScope | undefined;
   /**
    * Of a template: values of variables may lead out of a folder that they are appended to.
    * Otherwise a URI is not found if a value, decoded, has a segment `..` or a NUL, or begins like
    * an absolute path. Default: false.
    */
-  unsafePaths?: boolean;
+  unsafePaths?: boolean | undefined;
 }
 
 /** Contents of a resource. `uri` and `mimeType` default to its own; a blob is bytes or base64. */
-export type GivenContents = { uri?: string; mimeType?: string; _meta?: JsonObject } & (
-  | { text: string; blob?: never }
-  | { blob: string | Uint8Array; text?: never }
+export type GivenContents = { uri?: string | undefined; mimeType?: string | undefined; _meta?: JsonObject | undefined } & (
+  | { text: string; blob?: undefined }
+  | { blob: string | Uint8Array; text?: undefined }
 );
 
 /**
@@ -34,8 +34,9 @@ export type GivenContents = { uri?: string; mimeType?: string; _meta?: JsonObjec
  * URI.
  */
 export type ResourceHandler<U extends string = string> = string extends U
-  ? // Only the program knows if the URI has variables.
-    (uri: string, ...rest: never[]) => unknown
+  ? // Only the program knows if the URI has variables, which then come before the context.
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- they are either
+    (uri: string, ...rest: any[]) => unknown
   : U extends `${string}{${string}`
     ? (uri: string, variables: Variables<U>, context: Context) => unknown
     : (uri: string, context: Context) => unknown;

@@ -15,11 +15,11 @@ export interface SkillOptions {
    * The URI of the folder, such as `skill://team/pdf-tools`, whose last segment is the name of the
    * skill. Default: `skill://` and the name.
    */
-  root?: string;
+  root?: string | undefined;
   /** Milliseconds that clients may cache the files. Default: 0. */
-  ttl?: number;
+  ttl?: number | undefined;
   /** Scope of the caches. Default: `private`. */
-  cacheScope?: CacheScope;
+  cacheScope?: CacheScope | undefined;
 }
 
 /** The options of a folder whose files are resources. */

@@ -14,16 +14,16 @@ export interface ToolOptions<I extends Schema | undefined = undefined, O extends
   extends Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution">,
     AccessOptions {
   /** A JSON Schema or a Standard Schema. Without one the tool takes no arguments. */
-  inputSchema?: I;
-  outputSchema?: O;
+  inputSchema?: I | undefined;
+  outputSchema?: O | undefined;
   /** Client capabilities that calls require, such as `{ sampling: {} }`. */
-  requires?: JsonObject;
+  requires?: JsonObject | undefined;
   /** Support for tasks, whose results clients fetch later. Default: `forbidden`. */
-  task?: TaskSupport;
+  task?: TaskSupport | undefined;
   /** On 2026-07-28, a call becomes a task by `ctx.startTask()`, not at once. Default: false. */
-  deferTask?: boolean;
+  deferTask?: boolean | undefined;
   /** The URI (`ui://…`) of the tool's user interface (MCP Apps): `ui.resourceUri` in `_meta`. */
-  ui?: string;
+  ui?: string | undefined;
 }
 
 /**

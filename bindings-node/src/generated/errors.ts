@@ -20,8 +20,7 @@ interface ErrorOptions {
   cause?: unknown;
 }
 
-/** The base class of the errors of this package, except {@link ToolError}. Each kind is a class. */
-export abstract class TrunklineError extends Error {
+abstract class ErrorOfKind extends Error {
   abstract readonly kind: ErrorKind;
 
   constructor(message: string, options: ErrorOptions = {}) {
@@ -34,7 +33,7 @@ export abstract class TrunklineError extends Error {
  * The peer answered with a JSON-RPC error. Thrown by a handler, it is the error that the caller
  * gets.
  */
-export class ProtocolError extends TrunklineError {
+export class ProtocolError extends ErrorOfKind {
   readonly kind = "protocol";
   /** The JSON-RPC error code. */
   readonly code: number;
@@ -49,17 +48,17 @@ export class ProtocolError extends TrunklineError {
 }
 
 /** No answer came in time. The peer was sent a cancellation. */
-export class TimeoutError extends TrunklineError {
+export class TimeoutError extends ErrorOfKind {
   readonly kind = "timeout";
 }
 
 /** The caller cancelled the request. */
-export class CancelledError extends TrunklineError {
+export class CancelledError extends ErrorOfKind {
   readonly kind = "cancelled";
 }
 
 /** The connection, the listener or the port is closed, or was closed while the caller waited. */
-export class ClosedError extends TrunklineError {
+export class ClosedError extends ErrorOfKind {
   readonly kind = "closed";
 }
 
@@ -67,7 +66,7 @@ export class ClosedError extends TrunklineError {
  * The connection could not be made or broke, or the peer's answer is not a result of the method.
  * The error has the facts of the connection.
  */
-export class TransportError extends TrunklineError {
+export class TransportError extends ErrorOfKind {
   readonly kind = "transport";
   /** The reason. */
   readonly reason: FailureReason | undefined;
@@ -95,32 +94,32 @@ export class TransportError extends TrunklineError {
 }
 
 /** The two sides have no revision of the protocol in common. */
-export class VersionError extends TrunklineError {
+export class VersionError extends ErrorOfKind {
   readonly kind = "version";
 }
 
 /** An argument of this library's own functions is invalid; the message names it and the reason. */
-export class InvalidArgumentError extends TrunklineError {
+export class InvalidArgumentError extends ErrorOfKind {
   readonly kind = "invalidArgument";
 }
 
 /** A limit was reached: requests in flight, calls waiting, or bytes. */
-export class BusyError extends TrunklineError {
+export class BusyError extends ErrorOfKind {
   readonly kind = "busy";
 }
 
 /** The call would wait on the very thread that has to do the work. */
-export class BlockingError extends TrunklineError {
+export class BlockingError extends ErrorOfKind {
   readonly kind = "blocking";
 }
 
 /** The object belongs to the parent process; make a new one after the fork. */
-export class ForkedError extends TrunklineError {
+export class ForkedError extends ErrorOfKind {
   readonly kind = "forked";
 }
 
 /** A bug in the library, contained. */
-export class InternalError extends TrunklineError {
+export class InternalError extends ErrorOfKind {
   readonly kind = "internal";
 }
 
@@ -128,7 +127,7 @@ export class InternalError extends TrunklineError {
  * The server needs input before it has a result, and the options of the call say that the caller
  * gives it. The error has the requests: the call is made again with the answers.
  */
-export class InputRequiredError extends TrunklineError {
+export class InputRequiredError extends ErrorOfKind {
   readonly kind = "inputRequired";
   /**
    * The requests, `{"method", "params"}`, by the keys of their answers. None: the call is made
@@ -145,3 +144,21 @@ export class InputRequiredError extends TrunklineError {
     this.requestState = facts.requestState;
   }
 }
+
+/** An error of this package, except {@link ToolError}. Each `kind` is a class. */
+export type TrunklineError =
+  | ProtocolError
+  | TimeoutError
+  | CancelledError
+  | ClosedError
+  | TransportError
+  | VersionError
+  | InvalidArgumentError
+  | BusyError
+  | BlockingError
+  | ForkedError
+  | InternalError
+  | InputRequiredError;
+
+/** The base class of the errors of this package, for `instanceof`. */
+export const TrunklineError = ErrorOfKind as unknown as abstract new (message: string) => TrunklineError;

@@ -27,11 +27,11 @@ export interface Icon {
   /** `https:` or `data:` URI of the icon. */
   src: string;
   /** MIME type, where the URI does not tell. */
-  mimeType?: string;
+  mimeType?: string | undefined;
   /** Sizes such as `48x48`, or `any`. */
-  sizes?: string[];
+  sizes?: string[] | undefined;
   /** The background that the icon is made for. */
-  theme?: "light" | "dark";
+  theme?: "light" | "dark" | undefined;
 }
 
 /** The name and version of a client or server. */
@@ -39,53 +39,53 @@ export interface Implementation {
   /** The name for programs. */
   name: string;
   /** The name for people. From 2025-06-18 on. */
-  title?: string;
+  title?: string | undefined;
   /** Version, in the implementation's own scheme. */
   version: string;
   /** The purpose of the implementation, for people. From 2025-11-25 on. */
-  description?: string;
+  description?: string | undefined;
   /** URL of a page about the implementation. From 2025-11-25 on. */
-  websiteUrl?: string;
+  websiteUrl?: string | undefined;
   /** Icons for a user interface. From 2025-11-25 on. */
-  icons?: Icon[];
+  icons?: Icon[] | undefined;
 }
 
 /** The capability to ask the user. */
 export interface ElicitationCapability {
   /** By a form; an empty capability means this one. From 2025-11-25 on. */
-  form?: JsonObject;
+  form?: JsonObject | undefined;
   /** By opening a URL. From 2025-11-25 on. */
-  url?: JsonObject;
+  url?: JsonObject | undefined;
 }
 
 /** The capability to run prompts. */
 export interface SamplingCapability {
   /** Context of other servers can be included. From 2025-11-25 on. */
-  context?: JsonObject;
+  context?: JsonObject | undefined;
   /** The model may use tools. From 2025-11-25 on. */
-  tools?: JsonObject;
+  tools?: JsonObject | undefined;
 }
 
 /** A capability whose list can change. */
 export interface ListChangedCapability {
   /** Notifications of changes. */
-  listChanged?: boolean;
+  listChanged?: boolean | undefined;
 }
 
 /** The capabilities of a client. */
 export interface ClientCapabilities {
   /** Elicitation: the client can ask its user. From 2025-06-18 on. */
-  elicitation?: ElicitationCapability;
+  elicitation?: ElicitationCapability | undefined;
   /** It runs prompts on its model. */
-  sampling?: SamplingCapability;
+  sampling?: SamplingCapability | undefined;
   /** Roots: the client can list them. */
-  roots?: ListChangedCapability;
+  roots?: ListChangedCapability | undefined;
   /** Tasks of 2025-11-25. */
   tasks?: unknown;
   /** Extensions by identifier, each with its settings. */
-  extensions?: JsonObject;
+  extensions?: JsonObject | undefined;
   /** Capabilities outside the specification. */
-  experimental?: JsonObject;
+  experimental?: JsonObject | undefined;
 }
 
 /** A directory or file that a server may work in. */
@@ -93,9 +93,9 @@ export interface Root {
   /** The URI; `file:` today. */
   uri: string;
   /** The name for people. */
-  name?: string;
+  name?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /**
@@ -158,11 +158,11 @@ export interface SkillFile {
   /** The path within the skill, such as `SKILL.md`. */
   path: string;
   /** The contents as text. */
-  text?: string;
+  text?: string | undefined;
   /** The contents in Base64. */
-  blob?: string;
+  blob?: string | undefined;
   /** The MIME type. */
-  mimeType?: string;
+  mimeType?: string | undefined;
 }
 
 /** A log message. */
@@ -170,7 +170,7 @@ export interface LogMessage {
   /** Its severity. */
   level: LoggingLevel;
   /** The part of the server that it is about. */
-  logger?: string;
+  logger?: string | undefined;
   /** The message: any JSON. */
   data?: unknown;
 }
@@ -240,46 +240,46 @@ export interface AccessToken {
  */
 export interface Identity {
   /** The user, or the client where it acts for itself (`sub`). */
-  subject?: string;
+  subject?: string | undefined;
   /** The client that the token was issued to (`client_id`). */
-  clientId?: string;
+  clientId?: string | undefined;
   /** The authorization server that issued the token (`iss`). */
-  issuer?: string;
+  issuer?: string | undefined;
   /** The scopes that the token grants. */
-  scopes?: string[];
+  scopes?: string[] | undefined;
   /** The end of the token's validity, in seconds since 1970. */
-  expiresAt?: number;
+  expiresAt?: number | undefined;
   /**
    * Everything else that is known, such as the claims of a JWT. A DPoP-bound token has `cnf.jkt`
    * here.
    */
-  claims?: JsonObject;
+  claims?: JsonObject | undefined;
   /**
    * The name of the sender among all senders, so that what one of them opened stays theirs. By
    * default `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for itself;
    * without an issuer, subjects must be unique among all that the endpoint knows.
    */
-  principal?: string;
+  principal?: string | undefined;
 }
 
 /** Hints about a tool's behaviour; untrusted unless the server is. */
 export interface ToolAnnotations {
   /** The name for people. */
-  title?: string;
+  title?: string | undefined;
   /** `true`: the tool changes nothing. */
-  readOnlyHint?: boolean;
+  readOnlyHint?: boolean | undefined;
   /** `true`: the tool may destroy something. */
-  destructiveHint?: boolean;
+  destructiveHint?: boolean | undefined;
   /** `true`: a second call with the same arguments changes nothing more. */
-  idempotentHint?: boolean;
+  idempotentHint?: boolean | undefined;
   /** `true`: the tool reaches out to an open world, such as the web. */
-  openWorldHint?: boolean;
+  openWorldHint?: boolean | undefined;
 }
 
 /** Execution of a tool as a task (2025-11-25 only). */
 export interface ToolExecution {
   /** The support for calls as tasks: `forbidden` by default. */
-  taskSupport?: "forbidden" | "optional" | "required";
+  taskSupport?: "forbidden" | "optional" | "required" | undefined;
 }
 
 /** A tool that a client can call. */
@@ -287,21 +287,21 @@ export interface Tool {
   /** The name for programs, 1 to 128 of `A-Z a-z 0-9 _ - .`. */
   name: string;
   /** The name for people. From 2025-06-18 on. */
-  title?: string;
+  title?: string | undefined;
   /** The purpose of the tool, for the model. */
-  description?: string;
+  description?: string | undefined;
   /** JSON Schema of the arguments; an object at its root. */
   inputSchema: JsonObject;
   /** JSON Schema of the structured result. From 2025-06-18 on. */
-  outputSchema?: JsonObject;
+  outputSchema?: JsonObject | undefined;
   /** Hints about the behaviour of the tool. From 2025-03-26 on. */
-  annotations?: ToolAnnotations;
+  annotations?: ToolAnnotations | undefined;
   /** Icons for a user interface. From 2025-11-25 on. */
-  icons?: Icon[];
+  icons?: Icon[] | undefined;
   /** Execution as a task (2025-11-25 only). */
-  execution?: ToolExecution;
+  execution?: ToolExecution | undefined;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** One page of the tools that a server offers. */
@@ -309,15 +309,15 @@ export interface ListToolsResult {
   /** The tools. */
   tools: Tool[];
   /** The cursor of the next page; absent after the last one. */
-  nextCursor?: string;
+  nextCursor?: string | undefined;
   /** The time for which the page may be cached, in milliseconds (2026-07-28). */
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
-  cacheScope?: CacheScope;
+  cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
-  resultType?: string;
+  resultType?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /**
@@ -331,11 +331,11 @@ export type Role = "user" | "assistant";
 /** Hints about who content is for and how important it is. */
 export interface Annotations {
   /** The intended readers. */
-  audience?: Role[];
+  audience?: Role[] | undefined;
   /** Importance, 0 (least) to 1 (most). */
-  priority?: number;
+  priority?: number | undefined;
   /** The time of the last change (ISO 8601). From 2025-06-18 on. */
-  lastModified?: string;
+  lastModified?: string | undefined;
 }
 
 /** Text. */
@@ -344,9 +344,9 @@ export interface TextContent {
   /** The text. */
   text: string;
   /** Hints for the client: audience, priority, time of the last change. */
-  annotations?: Annotations;
+  annotations?: Annotations | undefined;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A picture. */
@@ -357,9 +357,9 @@ export interface ImageContent {
   /** MIME type. */
   mimeType: string;
   /** Hints for the client: audience, priority, time of the last change. */
-  annotations?: Annotations;
+  annotations?: Annotations | undefined;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** Sound. */
@@ -370,9 +370,9 @@ export interface AudioContent {
   /** MIME type. */
   mimeType: string;
   /** Hints for the client: audience, priority, time of the last change. */
-  annotations?: Annotations;
+  annotations?: Annotations | undefined;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A resource that is text. */
@@ -380,11 +380,11 @@ export interface TextResourceContents {
   /** The URI of the resource. */
   uri: string;
   /** MIME type. */
-  mimeType?: string;
+  mimeType?: string | undefined;
   /** The text. */
   text: string;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A resource that is bytes. */
@@ -392,11 +392,11 @@ export interface BlobResourceContents {
   /** The URI of the resource. */
   uri: string;
   /** MIME type. */
-  mimeType?: string;
+  mimeType?: string | undefined;
   /** The bytes, as base64. */
   blob: string;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** The contents of a resource. */
@@ -408,9 +408,9 @@ export interface EmbeddedResource {
   /** The contents. */
   resource: ResourceContents;
   /** Hints for the client: audience, priority, time of the last change. */
-  annotations?: Annotations;
+  annotations?: Annotations | undefined;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A resource that can be read. */
@@ -421,19 +421,19 @@ export interface ResourceLink {
   /** The name for programs. */
   name: string;
   /** The name for people. */
-  title?: string;
+  title?: string | undefined;
   /** A description, for the model. */
-  description?: string;
+  description?: string | undefined;
   /** MIME type. */
-  mimeType?: string;
+  mimeType?: string | undefined;
   /** Size of the raw contents in bytes. */
-  size?: number;
+  size?: number | undefined;
   /** Icons for a user interface. From 2025-11-25 on. */
-  icons?: Icon[];
+  icons?: Icon[] | undefined;
   /** Hints for the client: audience, priority, time of the last change. */
-  annotations?: Annotations;
+  annotations?: Annotations | undefined;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** One piece of content. */
@@ -446,11 +446,11 @@ export interface CallToolResult {
   /** The result as JSON, by the tool's output schema. From 2025-06-18 on. */
   structuredContent?: unknown;
   /** `true` if the tool failed; the content has the reason. */
-  isError?: boolean;
+  isError?: boolean | undefined;
   /** `complete` on 2026-07-28; absent before. */
-  resultType?: string;
+  resultType?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A resource that a client can read. */
@@ -460,19 +460,19 @@ export interface Resource {
   /** The name for programs. */
   name: string;
   /** The name for people. From 2025-06-18 on. */
-  title?: string;
+  title?: string | undefined;
   /** A description of the resource, for the model. */
-  description?: string;
+  description?: string | undefined;
   /** MIME type. */
-  mimeType?: string;
+  mimeType?: string | undefined;
   /** Size of the raw contents in bytes. */
-  size?: number;
+  size?: number | undefined;
   /** Icons for a user interface. From 2025-11-25 on. */
-  icons?: Icon[];
+  icons?: Icon[] | undefined;
   /** Hints for the client: audience, priority, time of the last change. */
-  annotations?: Annotations;
+  annotations?: Annotations | undefined;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** One page of the resources that a server offers. */
@@ -480,15 +480,15 @@ export interface ListResourcesResult {
   /** The resources. */
   resources: Resource[];
   /** The cursor of the next page; absent after the last one. */
-  nextCursor?: string;
+  nextCursor?: string | undefined;
   /** The time for which the page may be cached, in milliseconds (2026-07-28). */
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
-  cacheScope?: CacheScope;
+  cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
-  resultType?: string;
+  resultType?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A family of resources: everything whose URI matches a template. */
@@ -498,17 +498,17 @@ export interface ResourceTemplate {
   /** The name for programs. */
   name: string;
   /** The name for people. From 2025-06-18 on. */
-  title?: string;
+  title?: string | undefined;
   /** A description of these resources, for the model. */
-  description?: string;
+  description?: string | undefined;
   /** MIME type, if all of them have the same. */
-  mimeType?: string;
+  mimeType?: string | undefined;
   /** Icons for a user interface. From 2025-11-25 on. */
-  icons?: Icon[];
+  icons?: Icon[] | undefined;
   /** Hints for the client: audience, priority, time of the last change. */
-  annotations?: Annotations;
+  annotations?: Annotations | undefined;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** One page of the resource templates that a server offers. */
@@ -516,15 +516,15 @@ export interface ListResourceTemplatesResult {
   /** The templates. */
   resourceTemplates: ResourceTemplate[];
   /** The cursor of the next page; absent after the last one. */
-  nextCursor?: string;
+  nextCursor?: string | undefined;
   /** The time for which the page may be cached, in milliseconds (2026-07-28). */
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
-  cacheScope?: CacheScope;
+  cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
-  resultType?: string;
+  resultType?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** The contents of a resource. */
@@ -532,13 +532,13 @@ export interface ReadResourceResult {
   /** The contents; several if the resource is a collection. */
   contents: ResourceContents[];
   /** The time for which the contents may be cached, in milliseconds (2026-07-28). */
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   /** `private` or `public`: the callers that may share cached contents (2026-07-28). */
-  cacheScope?: CacheScope;
+  cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
-  resultType?: string;
+  resultType?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** An argument of a prompt. Its value is a string. */
@@ -546,11 +546,11 @@ export interface PromptArgument {
   /** The name for programs. */
   name: string;
   /** The name for people. From 2025-06-18 on. */
-  title?: string;
+  title?: string | undefined;
   /** The meaning of the argument, for people. */
-  description?: string;
+  description?: string | undefined;
   /** `true` if the prompt needs the argument. */
-  required?: boolean;
+  required?: boolean | undefined;
 }
 
 /** A prompt that a user can pick. */
@@ -558,15 +558,15 @@ export interface Prompt {
   /** The name for programs. */
   name: string;
   /** The name for people. From 2025-06-18 on. */
-  title?: string;
+  title?: string | undefined;
   /** The purpose of the prompt, for people. */
-  description?: string;
+  description?: string | undefined;
   /** The arguments that fill it in. */
-  arguments?: PromptArgument[];
+  arguments?: PromptArgument[] | undefined;
   /** Icons for a user interface. From 2025-11-25 on. */
-  icons?: Icon[];
+  icons?: Icon[] | undefined;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** One page of the prompts that a server offers. */
@@ -574,15 +574,15 @@ export interface ListPromptsResult {
   /** The prompts. */
   prompts: Prompt[];
   /** The cursor of the next page; absent after the last one. */
-  nextCursor?: string;
+  nextCursor?: string | undefined;
   /** The time for which the page may be cached, in milliseconds (2026-07-28). */
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
-  cacheScope?: CacheScope;
+  cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
-  resultType?: string;
+  resultType?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A message of a prompt. */
@@ -596,13 +596,13 @@ export interface PromptMessage {
 /** A prompt, filled in. */
 export interface GetPromptResult {
   /** The purpose of the prompt, for people. */
-  description?: string;
+  description?: string | undefined;
   /** The messages. */
   messages: PromptMessage[];
   /** `complete` on 2026-07-28; absent before. */
-  resultType?: string;
+  resultType?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A prompt, by its name. */
@@ -611,7 +611,7 @@ export interface PromptReference {
   /** The name. */
   name: string;
   /** The name for people. From 2025-06-18 on. */
-  title?: string;
+  title?: string | undefined;
 }
 
 /** A resource template, by the template. */
@@ -635,7 +635,7 @@ export interface CompleteArgument {
 /** Arguments that have values already. */
 export interface CompleteContext {
   /** The other arguments that have a value. */
-  arguments?: Record<string, string>;
+  arguments?: Record<string, string> | undefined;
 }
 
 /** Suggestions. */
@@ -643,9 +643,9 @@ export interface Completion {
   /** The best suggestions first; at most `MAX_VALUES`. */
   values: string[];
   /** The number of all suggestions. */
-  total?: number;
+  total?: number | undefined;
   /** `true` if there are more suggestions than these. */
-  hasMore?: boolean;
+  hasMore?: boolean | undefined;
 }
 
 /** The result of completing. */
@@ -653,9 +653,9 @@ export interface CompleteResult {
   /** The suggestions. */
   completion: Completion;
   /** `complete` on 2026-07-28; absent before. */
-  resultType?: string;
+  resultType?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** An agent skill, as a server lists it. */
@@ -667,7 +667,7 @@ export interface SkillEntry {
   /** Its files, each with URI, size in bytes and digest; or the text `dynamic`. */
   resources?: unknown;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** One page of the agent skills that a server offers. */
@@ -675,15 +675,15 @@ export interface ListSkillsResult {
   /** The skills. None here says nothing about others. */
   skills: SkillEntry[];
   /** The cursor of the next page; absent after the last one. */
-  nextCursor?: string;
+  nextCursor?: string | undefined;
   /** The time for which the page may be cached, in milliseconds (2026-07-28). */
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
-  cacheScope?: CacheScope;
+  cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
-  resultType?: string;
+  resultType?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** An agent skill that was asked for by its URI. */
@@ -691,13 +691,13 @@ export interface GetSkillResult {
   /** The skill. */
   skill: SkillEntry;
   /** The time for which the entry may be cached, in milliseconds (2026-07-28). */
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   /** `private` or `public`: the callers that may share a cached entry (2026-07-28). */
-  cacheScope?: CacheScope;
+  cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
-  resultType?: string;
+  resultType?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /**
@@ -718,21 +718,21 @@ export interface Task {
   /** The status. */
   status: TaskStatus;
   /** The current step of the work, or the reason of its failure. */
-  statusMessage?: string;
+  statusMessage?: string | undefined;
   /** The time of creation (ISO 8601). */
   createdAt: string;
   /** The time of the last change (ISO 8601). */
   lastUpdatedAt: string;
   /** Time that it is kept after it was made, in milliseconds; without it, forever. */
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   /** The pause between two polls, in milliseconds. */
-  pollIntervalMs?: number;
+  pollIntervalMs?: number | undefined;
   /** The requests for input of the client, by key (`input_required`). */
-  inputRequests?: JsonObject;
+  inputRequests?: JsonObject | undefined;
   /** The result of the request (`completed`). */
   result?: unknown;
   /** The JSON-RPC error of the request (`failed`). */
-  error?: JsonObject;
+  error?: JsonObject | undefined;
 }
 
 /** One page of the tasks that a server keeps. */
@@ -740,9 +740,9 @@ export interface ListTasksResult {
   /** The tasks. */
   tasks: Task[];
   /** The cursor of the next page; absent after the last one. */
-  nextCursor?: string;
+  nextCursor?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** The model wants a tool to be called. */
@@ -755,7 +755,7 @@ export interface ToolUseContent {
   /** The arguments. */
   input: JsonObject;
   /** Metadata, by reverse-domain name; kept in later requests. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** The result of a tool call, for the model. */
@@ -768,9 +768,9 @@ export interface ToolResultContent {
   /** The structured content, as JSON. */
   structuredContent?: unknown;
   /** The tool failed. */
-  isError?: boolean;
+  isError?: boolean | undefined;
   /** Metadata, by reverse-domain name; kept in later requests. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** One piece of a message. */
@@ -783,31 +783,31 @@ export interface SamplingMessage {
   /** The content of the message. */
   content: SamplingBlock | SamplingBlock[];
   /** Metadata, by reverse-domain name. From 2025-11-25 on. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A hint at a model. */
 export interface ModelHint {
   /** A part of the name of a model. */
-  name?: string;
+  name?: string | undefined;
 }
 
 /** Which model to choose. */
 export interface ModelPreferences {
   /** Names or parts of names, best first. */
-  hints?: ModelHint[];
+  hints?: ModelHint[] | undefined;
   /** The weight of cost, 0 to 1. */
-  costPriority?: number;
+  costPriority?: number | undefined;
   /** The weight of speed, 0 to 1. */
-  speedPriority?: number;
+  speedPriority?: number | undefined;
   /** The weight of intelligence, 0 to 1. */
-  intelligencePriority?: number;
+  intelligencePriority?: number | undefined;
 }
 
 /** The constraint on the use of tools by the model. */
 export interface ToolChoice {
   /** The use of tools: `auto` by default. */
-  mode?: "auto" | "required" | "none";
+  mode?: "auto" | "required" | "none" | undefined;
 }
 
 /** The answer of the model. */
@@ -822,9 +822,9 @@ export interface CreateMessageResult {
    * The reason why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or the
    * provider's own.
    */
-  stopReason?: string;
+  stopReason?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** The roots of a client. */
@@ -832,21 +832,21 @@ export interface ListRootsResult {
   /** The roots. */
   roots: Root[];
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A form to fill in. */
 export interface ElicitRequest {
   /** `form`, which is also meant when absent. From 2025-11-25 on. */
-  mode?: string;
+  mode?: string | undefined;
   /** The message that the client shows to the user. */
   message: string;
   /** The fields of the form: a flat object of strings, numbers, booleans and choices. */
   requestedSchema: JsonObject;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
   /** The name of the server in its group, if it is in one. */
-  serverName?: string;
+  serverName?: string | undefined;
 }
 
 /** A URL to open. Data entered there does not pass through the client. */
@@ -861,11 +861,11 @@ export interface ElicitUrlRequest {
    * The id of this elicitation in the notification of its completion. Default: one that nobody can
    * guess. 2025-11-25 only.
    */
-  elicitationId?: string;
+  elicitationId?: string | undefined;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
   /** The name of the server in its group, if it is in one. */
-  serverName?: string;
+  serverName?: string | undefined;
 }
 
 /** A request for a completion by the model of the client. */
@@ -875,25 +875,25 @@ export interface SampleRequest {
   /** The most tokens to generate. */
   maxTokens: number;
   /** The system prompt, which the client may change or leave out. */
-  systemPrompt?: string;
+  systemPrompt?: string | undefined;
   /** Which model to choose. */
-  modelPreferences?: ModelPreferences;
+  modelPreferences?: ModelPreferences | undefined;
   /** The context of servers to include; `thisServer` and `allServers` are deprecated. */
-  includeContext?: "none" | "thisServer" | "allServers";
+  includeContext?: "none" | "thisServer" | "allServers" | undefined;
   /** The temperature: a greater value makes answers more varied. */
-  temperature?: number;
+  temperature?: number | undefined;
   /** Sequences of characters at which generation ends. */
-  stopSequences?: string[];
+  stopSequences?: string[] | undefined;
   /** Parameters for the provider of the model. */
   metadata?: unknown;
   /** Tools that the model may use (2025-11-25 and later). */
-  tools?: Tool[];
+  tools?: Tool[] | undefined;
   /** The constraint on the use of tools (2025-11-25 and later). */
-  toolChoice?: ToolChoice;
+  toolChoice?: ToolChoice | undefined;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
   /** The name of the server in its group, if it is in one. */
-  serverName?: string;
+  serverName?: string | undefined;
 }
 
 /** A page for the user to authorize the client on. */
@@ -961,7 +961,7 @@ export interface CredentialsKey {
 /** Credentials from a store. */
 export interface LoadedCredentials {
   /** The credentials, if there are any. */
-  value?: string;
+  value?: string | undefined;
 }
 
 /** Credentials to keep in a store. */
@@ -975,15 +975,15 @@ export interface Credentials {
 /** The changes that a subscription is for. At least one of them is named. */
 export interface SubscriptionFilter {
   /** URIs of resources whose contents may change. */
-  resources?: string[];
+  resources?: string[] | undefined;
   /** The list of tools. */
-  tools?: boolean;
+  tools?: boolean | undefined;
   /** The list of prompts. */
-  prompts?: boolean;
+  prompts?: boolean | undefined;
   /** The list of resources, and that of resource templates. */
-  resourceList?: boolean;
+  resourceList?: boolean | undefined;
   /** Ids of tasks (2025-11-25, and the tasks extension of 2026-07-28). */
-  tasks?: string[];
+  tasks?: string[] | undefined;
 }
 
 /**
@@ -1004,9 +1004,9 @@ export interface Change {
   /** The thing that changed. */
   kind: ChangeKind;
   /** The URI of the resource (`resource`); it may lie below the one that was subscribed to. */
-  uri?: string;
+  uri?: string | undefined;
   /** The task as it is now (`task`). */
-  task?: Task;
+  task?: Task | undefined;
 }
 
 /** The progress of a request. */
@@ -1014,11 +1014,11 @@ export interface Progress {
   /** Progress so far; rises with each notification. */
   progress: number;
   /** The value at the end, if it is known. */
-  total?: number;
+  total?: number | undefined;
   /** The progress in words (2025-03-26 and later). */
-  message?: string;
+  message?: string | undefined;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** A resource has changed. */
@@ -1026,7 +1026,7 @@ export interface ResourceUpdated {
   /** The URI; it may lie below the one that was subscribed to. */
   uri: string;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /** An elicitation by URL is complete. */
@@ -1034,7 +1034,7 @@ export interface ElicitationComplete {
   /** The id that the request for the elicitation had. */
   elicitationId: string;
   /** Metadata, by reverse-domain name. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }
 
 /**
@@ -1069,21 +1069,21 @@ export interface SampleParams {
   /** The most tokens to generate. */
   maxTokens: number;
   /** The system prompt, which the client may change or leave out. */
-  systemPrompt?: string;
+  systemPrompt?: string | undefined;
   /** Which model to choose. */
-  modelPreferences?: ModelPreferences;
+  modelPreferences?: ModelPreferences | undefined;
   /** The context of servers to include; `thisServer` and `allServers` are deprecated. */
-  includeContext?: "none" | "thisServer" | "allServers";
+  includeContext?: "none" | "thisServer" | "allServers" | undefined;
   /** The temperature: a greater value makes answers more varied. */
-  temperature?: number;
+  temperature?: number | undefined;
   /** Sequences of characters at which generation ends. */
-  stopSequences?: string[];
+  stopSequences?: string[] | undefined;
   /** Parameters for the provider of the model. */
-  metadata?: JsonObject;
+  metadata?: JsonObject | undefined;
   /** Tools that the model may use (2025-11-25 and later). */
-  tools?: Tool[];
+  tools?: Tool[] | undefined;
   /** The constraint on the use of tools (2025-11-25 and later). */
-  toolChoice?: ToolChoice;
+  toolChoice?: ToolChoice | undefined;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
-  _meta?: JsonObject;
+  _meta?: JsonObject | undefined;
 }

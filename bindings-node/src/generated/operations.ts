@@ -163,7 +163,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * asked to keep it, in milliseconds (2025-11-25). With `manualInput` the caller answers the
    * requests for input that its state shows, with `respond` (2026-07-28).
    */
-  async startTask(name: string, args: JsonObject = {}, { ttl, ...options }: StartOptions & { ttl?: number } = {}): Promise<ClientTask> {
+  async startTask(name: string, args: object = {}, { ttl, ...options }: StartOptions & { ttl?: number | undefined } = {}): Promise<ClientTask> {
     const params = { name, arguments: args, ttlMs: milliseconds(ttl, "ttl") };
     return new ClientTask(await this.#sender.openStream("startTask", params, options));
   }
@@ -199,7 +199,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * With `result`, a JSON Schema or a Standard Schema, the structured content is checked, and typed
    * by it.
    */
-  callTool<S extends Schema | undefined = undefined>(name: string, args: JsonObject = {}, options: ToolCallOptions<S> = {}): Promise<ToolResult<S>> {
+  callTool<S extends Schema | undefined = undefined>(name: string, args: object = {}, options: ToolCallOptions<S> = {}): Promise<ToolResult<S>> {
     return this.#sender.callTool(methods.callTool, { name, arguments: args }, options) as Promise<ToolResult<S>>;
   }
 

@@ -4,129 +4,129 @@ import type { CacheScope, ClientCapabilities, DpopPolicy, Implementation, JsonOb
 /** Limits and behaviour of a server. All times are in milliseconds. */
 export interface ServerOptions {
   /** Items on one page of a list. Default: 1000. */
-  pageSize?: number;
+  pageSize?: number | undefined;
   /**
    * The answer to a registration whose name, URI or argument is taken: an error, or the new one
    * takes the place of the old (a notebook cell that runs twice, a module that is loaded again).
    * Default: `error`.
    */
-  onDuplicate?: OnDuplicate;
+  onDuplicate?: OnDuplicate | undefined;
   /**
    * Show in lists also the features that need scopes which the caller's token lacks. A client can
    * learn by that of what it could ask a scope for. A call without the scopes is answered by the
    * challenge that names them in either case. Default: false.
    */
-  listOutOfScope?: boolean;
+  listOutOfScope?: boolean | undefined;
   /**
    * Show clients the detail of internal failures. Otherwise they get a generic text, and the log
    * gets the detail. Default: false.
    */
-  debug?: boolean;
+  debug?: boolean | undefined;
   /**
    * HTTP sessions at once. For a further one the session that has been idle the longest gives way;
    * if all are busy, it is refused as busy. Default: 10,000.
    */
-  maxSessions?: number;
+  maxSessions?: number | undefined;
   /**
    * HTTP sessions at once of one principal, where tokens are verified. For a further one its own
    * idlest gives way. Default: 1000.
    */
-  maxSessionsPerClient?: number;
+  maxSessionsPerClient?: number | undefined;
   /**
    * Longest time that an HTTP session may be idle; a minute for one that nothing has used since it
    * was opened. Default: 1,800,000 (30 min).
    */
-  sessionIdle?: number;
+  sessionIdle?: number | undefined;
   /** Longest time that calls may go on after a listener closes. Default: 5000 (5 s). */
-  drainDeadline?: number;
+  drainDeadline?: number | undefined;
   /** Time after which a quiet event stream gets a comment; 0: never. Default: 15,000 (15 s). */
-  keepAlive?: number;
+  keepAlive?: number | undefined;
   /**
    * Keys that seal the state of requests that take several rounds: the first seals, all open.
    * Instances that share them can continue each other's rounds. Without keys, a random key of this
    * process is used. In JSON each is 32 bytes in Base64.
    */
-  stateKeys?: readonly (string | Uint8Array)[];
+  stateKeys?: readonly (string | Uint8Array)[] | undefined;
   /**
    * Longest time of a client from one round to the next on 2026-07-28. Default: 3,600,000 (1 h).
    */
-  stateLifetime?: number;
+  stateLifetime?: number | undefined;
   /** Most rounds of input that one request may need. Default: 16. */
-  maxRounds?: number;
+  maxRounds?: number | undefined;
   /**
    * Longest time of a person to answer a request for input in the legacy era. Default: 600,000 (10
    * min).
    */
-  inputTimeout?: number;
+  inputTimeout?: number | undefined;
   /**
    * Let clients that can answer elicitation and sampling by tasks (2025-11-25): no message waits
    * for their answers. Default: false.
    */
-  clientRequestTasks?: boolean;
+  clientRequestTasks?: boolean | undefined;
   /**
    * Run handlers again from the top for each answer in the legacy era too, as 2026-07-28 does:
    * shows handlers that cannot stand it. For tests. Default: false.
    */
-  rerunHandlers?: boolean;
+  rerunHandlers?: boolean | undefined;
   /**
    * Longest time that a task is kept, and the time where the client names none. Default: 3,600,000
    * (1 h).
    */
-  taskTtl?: number;
+  taskTtl?: number | undefined;
   /** Time between two looks of a client at a task. Default: 500. */
-  taskPollInterval?: number;
+  taskPollInterval?: number | undefined;
   /** Tasks that are kept at once. Further ones are refused as busy. Default: 10,000. */
-  maxTasks?: number;
+  maxTasks?: number | undefined;
   /**
    * Tasks that are kept at once of one principal, or of one session or pipe where no tokens are
    * verified. Default: 1000.
    */
-  maxTasksPerClient?: number;
+  maxTasksPerClient?: number | undefined;
   /**
    * Size of the results of all tasks that are kept. Beyond it calls that would become tasks are
    * refused as busy, and a task whose result finds no room fails. Default: 268,435,456 (256 MiB).
    */
-  maxTaskBytes?: number;
+  maxTaskBytes?: number | undefined;
   /**
    * Size of the results of the tasks of one principal, or of one session or pipe where no tokens
    * are verified. Default: 67,108,864 (64 MiB).
    */
-  maxTaskBytesPerClient?: number;
+  maxTaskBytesPerClient?: number | undefined;
   /** Extensions that are declared, by their ids, with their settings. */
-  extensions?: Readonly<Record<string, JsonObject>>;
+  extensions?: Readonly<Record<string, JsonObject>> | undefined;
   /** Capabilities that are declared outside of the specification, by name, with their settings. */
-  experimental?: Readonly<Record<string, JsonObject>>;
+  experimental?: Readonly<Record<string, JsonObject>> | undefined;
   /** Largest message. Over HTTP a larger one is refused with 413. Default: 4,194,304 (4 MiB). */
-  maxMessageBytes?: number;
+  maxMessageBytes?: number | undefined;
   /** Deepest nesting of arrays and objects in a message; at most 128. Default: 128. */
-  maxNesting?: number;
+  maxNesting?: number | undefined;
   /**
    * JSON values in a message, which cost far more in memory than on the wire; one with more is
    * invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice as many,
    * and those of one principal as many: a further one is refused as busy. Default: 500,000.
    */
-  maxValues?: number;
+  maxValues?: number | undefined;
   /** Calls that run at once in one session. Default: 64. */
-  maxRunning?: number;
+  maxRunning?: number | undefined;
   /**
    * Calls that wait for their turn in one session. Further ones are refused as busy. Default: 1024.
    */
-  maxWaiting?: number;
+  maxWaiting?: number | undefined;
   /**
    * Size of all waiting calls of one session. A call for which there is no room is refused as busy.
    * Default: 67,108,864 (64 MiB).
    */
-  maxWaitingBytes?: number;
+  maxWaitingBytes?: number | undefined;
   /**
    * Time after receipt for which a client may keep the result; 0: it asks again each time. Default:
    * 0.
    */
-  ttl?: number;
+  ttl?: number | undefined;
   /**
    * The callers that may share a cached result: only the one it was made for, or all. Default:
    * `private`.
    */
-  cacheScope?: CacheScope;
+  cacheScope?: CacheScope | undefined;
 }
 
 /** The times of {@link ServerOptions}. */
@@ -135,36 +135,36 @@ export const serverOptionsTimes = ["sessionIdle", "drainDeadline", "keepAlive", 
 /** Where and how a server is reached over HTTP. All times are in milliseconds. */
 export interface HttpOptions {
   /** The host to listen on. The default reaches this machine only. Default: `127.0.0.1`. */
-  host?: string;
+  host?: string | undefined;
   /** The port to listen on; 0 takes one that is free. Default: 8000. */
-  port?: number;
+  port?: number | undefined;
   /**
    * The path of a Unix socket to listen on, in the place of host and port. A socket that a dead
    * server left there is replaced; ours is removed when the listener closes.
    */
-  unix?: string;
+  unix?: string | undefined;
   /** The permissions of the Unix socket, as for files; in JSON in octal digits. Default: `600`. */
-  unixMode?: string;
+  unixMode?: string | undefined;
   /** The path of the endpoint; a slash at its end makes no difference. Default: `/mcp`. */
-  path?: string;
+  path?: string | undefined;
   /** Keep no sessions for clients of the legacy era. Default: false. */
-  stateless?: boolean;
+  stateless?: boolean | undefined;
   /**
    * Answer with plain JSON and never with an event stream, except to `subscriptions/listen`;
    * progress and log messages of a call are dropped. Default: false.
    */
-  json?: boolean;
+  json?: boolean | undefined;
   /**
    * Names in `Host` that are allowed beside those of this machine, with or without a port; `*`
    * allows every name. A server that does not listen on loopback checks `Host` only if names are
    * listed.
    */
-  allowedHosts?: readonly string[];
+  allowedHosts?: readonly string[] | undefined;
   /**
    * Values of `Origin` that are allowed beside those of this machine, such as
    * `https://app.example`; `*` allows every page.
    */
-  allowedOrigins?: readonly string[];
+  allowedOrigins?: readonly string[] | undefined;
   /**
    * The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is not
    * served without a path, nor by a server without sessions. The path of the endpoint may be
@@ -173,60 +173,60 @@ export interface HttpOptions {
    * clients does without it, and one with `auth` checks the owner of each session besides. Default:
    * `/sse`.
    */
-  sse?: string | false;
+  sse?: string | false | undefined;
   /**
    * The path where clients of HTTP+SSE post their messages; where the path is shared, they post
    * there. Default: `/messages`.
    */
-  messages?: string;
+  messages?: string | undefined;
   /**
    * Events of each session that are kept for clients whose connection breaks; 0 keeps none, and
    * events have no ids. Default: 1000.
    */
-  replayEvents?: number;
+  replayEvents?: number | undefined;
   /**
    * Size of the events that are kept of each session; the newest is kept whatever its size.
    * Default: 4,194,304 (4 MiB).
    */
-  replayBytes?: number;
+  replayBytes?: number | undefined;
   /**
    * Size of the events that are kept of all sessions. Beyond it the sessions that have been quiet
    * the longest lose theirs: their clients cannot come back to a stream that broke. Default:
    * 268,435,456 (256 MiB).
    */
-  maxReplayBytes?: number;
+  maxReplayBytes?: number | undefined;
   /**
    * Time after which a client comes back when its connection was closed early. Default: 1000 (1 s).
    */
-  retry?: number;
+  retry?: number | undefined;
   /**
    * Connections at once, and never more than the process has descriptors for, less 64. Beyond it
    * one without a request gives way: one that never had any, or else the oldest. Where each has a
    * request, further ones wait in the system's backlog. Default: 16,384.
    */
-  maxConnections?: number;
+  maxConnections?: number | undefined;
   /**
    * Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them are
    * of one address. Beyond it one of its own without a request gives way; where each has a request,
    * further ones are closed at once. Default: 0.
    */
-  maxConnectionsPerAddress?: number;
+  maxConnectionsPerAddress?: number | undefined;
   /**
    * Longest time of a connection without a request, or for the head of one; it may be twice that.
    * Then the connection is closed. Default: 60,000 (1 min).
    */
-  idleTimeout?: number;
+  idleTimeout?: number | undefined;
   /**
    * Longest time for which a client reads nothing of what is written to it. Then the connection is
    * closed; the client of a session can come back to its streams. Default: 60,000 (1 min).
    */
-  writeTimeout?: number;
+  writeTimeout?: number | undefined;
   /**
    * Requests without a session at once, from before their body is read until their call has ended:
    * those of 2026-07-28, and all of a stateless server. Further ones are refused as busy. Default:
    * 4096.
    */
-  maxRequests?: number;
+  maxRequests?: number | undefined;
   /**
    * Size of all bodies that are being read or served, never less than one message may have. A
    * request for which there is no room is refused as busy. One client may use a quarter of it, the
@@ -234,15 +234,15 @@ export interface HttpOptions {
    * a web framework, bodies that wait for their access token to be verified have a quarter of it
    * besides. Default: 268,435,456 (256 MiB).
    */
-  maxBodyBytes?: number;
+  maxBodyBytes?: number | undefined;
   /**
    * POST requests a minute of one principal, or of one session where no tokens are verified;
    * requests of neither count together. Further ones are refused with 429 and `Retry-After`. 0: no
    * bound. Default: 0.
    */
-  rateLimit?: number;
+  rateLimit?: number | undefined;
   /** Requests that one of them may send at once before `rateLimit` holds. Default: 20. */
-  rateBurst?: number;
+  rateBurst?: number | undefined;
 }
 
 /** The times of {@link HttpOptions}. */
@@ -251,105 +251,105 @@ export const httpOptionsTimes = ["retry", "idleTimeout", "writeTimeout"] as cons
 /** Limits and behaviour of a client. All times are in milliseconds. */
 export interface ClientOptions {
   /** The name and version of the client, which servers see. This library by default. */
-  info?: Implementation;
+  info?: Implementation | undefined;
   /**
    * The capabilities that servers may use, beyond those of handlers, roots and tasks, which are
    * declared by themselves: those of requests whose input the caller gives itself, and those of
    * extensions.
    */
-  capabilities?: ClientCapabilities;
+  capabilities?: ClientCapabilities | undefined;
   /**
    * The directories and files that servers may work in: their URIs begin with `file://`. Without
    * this option servers cannot ask for them.
    */
-  roots?: readonly Root[];
+  roots?: readonly Root[] | undefined;
   /**
    * The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`,
    * `modern`), or one revision without a probe. Default: `auto`.
    */
-  revision?: RevisionChoice;
+  revision?: RevisionChoice | undefined;
   /**
    * Longest time of a request; each progress notification starts it anew. Default: 60,000 (1 min).
    */
-  timeout?: number;
+  timeout?: number | undefined;
   /**
    * Longest time of a request however much it progresses, and of a list with all its pages. Never
    * less than the other. Default: 600,000 (10 min).
    */
-  maxTimeout?: number;
+  maxTimeout?: number | undefined;
   /**
    * Longest time of a handler that answers a request of the server, for example while the user
    * fills in a form. The time of the call that the request belongs to stands still meanwhile.
    * Default: 600,000 (10 min).
    */
-  inputTimeout?: number;
+  inputTimeout?: number | undefined;
   /**
    * Refuse requests of the server for input or roots while no request of this client is in flight
    * that they could belong to. Default: false.
    */
-  relatedRequestsOnly?: boolean;
+  relatedRequestsOnly?: boolean | undefined;
   /**
    * Most requests of the server that are answered by tasks and kept (2025-11-25): those for
    * elicitation and sampling for which there are handlers. With 0, servers are told that the client
    * has none. Default: 1024.
    */
-  maxHostTasks?: number;
+  maxHostTasks?: number | undefined;
   /** Most bytes of the results of those tasks that are kept. Default: 16,777,216 (16 MiB). */
-  maxHostTaskBytes?: number;
+  maxHostTaskBytes?: number | undefined;
   /**
    * Longest time that such a task is kept after it began; its handler ends with it. Default:
    * 3,600,000 (1 h).
    */
-  hostTaskTtl?: number;
+  hostTaskTtl?: number | undefined;
   /**
    * Answer forms and pages of servers at the terminal of the process, one after the other, where
    * the program has no handler for them. Without a terminal servers are told that they cannot ask.
    * The program must not read from the terminal meanwhile. Default: false.
    */
-  terminalForms?: boolean;
+  terminalForms?: boolean | undefined;
   /** Most rounds of requests for input in one call (2026-07-28). Default: 10. */
-  maxInputRounds?: number;
+  maxInputRounds?: number | undefined;
   /**
    * Keep results for as long as the server says (2026-07-28: `ttlMs`, `cacheScope`): lists and the
    * contents of resources. Notifications of changes end that earlier. Default: true.
    */
-  cache?: boolean;
+  cache?: boolean | undefined;
   /**
    * Most bytes of results that are kept; the oldest go first. There are at most 1,024 of them.
    * Default: 16,777,216 (16 MiB).
    */
-  maxCacheBytes?: number;
+  maxCacheBytes?: number | undefined;
   /**
    * Check the structured content of tools against the output schemas of their most recent list;
    * results that do not match are errors. A program that has not listed the tools gets results as
    * they are, and those of tasks. Default: true.
    */
-  validateResults?: boolean;
+  validateResults?: boolean | undefined;
   /** The least severe log messages that servers are asked for; without it, their default. */
-  logLevel?: LoggingLevel;
+  logLevel?: LoggingLevel | undefined;
   /** Longest time of opening the conversation, all attempts together. Default: 30,000 (30 s). */
-  connectTimeout?: number;
+  connectTimeout?: number | undefined;
   /**
    * Make a connection anew that was lost, when the next call needs it. Calls that were in flight
    * have failed by then. Without it, the client ends with its connection. Default: true.
    */
-  reconnect?: boolean;
+  reconnect?: boolean | undefined;
   /**
    * Longest silence of a server on a pipe before it is taken for one of the legacy era. Default:
    * 5000 (5 s).
    */
-  probeTimeout?: number;
+  probeTimeout?: number | undefined;
   /**
    * Longest time that a child process may take to exit by itself when the client closes, or gives
    * up connecting to it; then it is asked to terminate, and at last killed. Default: 2000 (2 s).
    */
-  closeTimeout?: number;
+  closeTimeout?: number | undefined;
   /** Largest message, sent or received. Default: 67,108,864 (64 MiB). */
-  maxMessageBytes?: number;
+  maxMessageBytes?: number | undefined;
   /**
    * JSON values in a message, which cost far more in memory than on the wire. Default: 1,000,000.
    */
-  maxValues?: number;
+  maxValues?: number | undefined;
 }
 
 /** The times of {@link ClientOptions}. */
@@ -361,11 +361,11 @@ export interface RequestOptions {
    * Longest time of the request, or of each page; progress starts it anew. The connection's option
    * by default.
    */
-  timeout?: number;
+  timeout?: number | undefined;
   /**
    * Longest time however much it progresses, or of all pages. The connection's option by default.
    */
-  maxTimeout?: number;
+  maxTimeout?: number | undefined;
 }
 
 /** The times of {@link RequestOptions}. */
@@ -378,20 +378,20 @@ export interface InputOptions {
    * handlers: the requests are the error `inputRequired`, and the call is made again with the
    * answers. Default: false.
    */
-  manualInput?: boolean;
+  manualInput?: boolean | undefined;
   /**
    * The answers to the requests of the round before, by their keys: results of
    * `elicitation/create`, `sampling/createMessage` or `roots/list`.
    */
-  inputResponses?: Readonly<Record<string, unknown>>;
+  inputResponses?: Readonly<Record<string, unknown>> | undefined;
   /** The state of the server, as it came with the requests. */
-  requestState?: string;
+  requestState?: string | undefined;
 }
 
 /** The options of a request whose result the client may keep. */
 export interface CacheOptions {
   /** Ask the server even if the result is kept and fresh. Default: false. */
-  fresh?: boolean;
+  fresh?: boolean | undefined;
 }
 
 /** Access tokens that requests to an endpoint need: `transport.auth` of a listener. */
@@ -401,70 +401,70 @@ export interface AuthOptions {
    */
   resource: string;
   /** The servers where clients get tokens. The issuers by default. */
-  authorizationServers?: readonly string[];
+  authorizationServers?: readonly string[] | undefined;
   /**
    * Scopes that the metadata tells clients to ask for: those for basic use, not the whole
    * catalogue. The required ones by default.
    */
-  scopes?: readonly string[];
+  scopes?: readonly string[] | undefined;
   /** Scopes that every request needs. */
-  requiredScopes?: readonly string[];
+  requiredScopes?: readonly string[] | undefined;
   /** Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`. */
-  implies?: Readonly<Record<string, string[]>>;
+  implies?: Readonly<Record<string, string[]>> | undefined;
   /**
    * Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are
    * accepted. Default: `off`.
    */
-  dpop?: DpopPolicy;
+  dpop?: DpopPolicy | undefined;
   /** Algorithms by which proofs may be signed. All of them by default. */
-  dpopAlgorithms?: readonly string[];
+  dpopAlgorithms?: readonly string[] | undefined;
   /**
    * Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that all
    * processes of one endpoint share. Default: false.
    */
-  dpopNonce?: boolean | string;
+  dpopNonce?: boolean | string | undefined;
   /**
    * Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
    * requests are refused with 503. Each process remembers its own, each proof for as long as its
    * date is accepted, in some 20 bytes. Default: 500,000.
    */
-  dpopProofs?: number;
+  dpopProofs?: number | undefined;
   /**
    * The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs name it.
    * By default the origin of the resource with the path of the request.
    */
-  publicUrl?: string;
+  publicUrl?: string | undefined;
   /**
    * Further members of the metadata document, such as `resource_name` (RFC 9728 section 2); not
    * those that other options give.
    */
-  metadata?: JsonObject;
+  metadata?: JsonObject | undefined;
   /**
    * The issuers of JWTs that are accepted (`iss`, letter by letter): https, or http on this
    * machine. The authorization servers by default.
    */
-  issuer?: string | readonly string[];
+  issuer?: string | readonly string[] | undefined;
   /** Audiences of which a token must name one, in the place of the resource. */
-  audience?: string | readonly string[];
+  audience?: string | readonly string[] | undefined;
   /**
    * The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they are
    * (RFC 8414, OpenID Connect Discovery).
    */
-  jwks?: JsonObject;
+  jwks?: JsonObject | undefined;
   /** The URL of the issuer's keys. */
-  jwksUri?: string;
+  jwksUri?: string | undefined;
   /**
    * Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384, PS512,
    * RS256, RS384 and RS512. All of them by default.
    */
-  algorithms?: readonly string[];
+  algorithms?: readonly string[] | undefined;
   /**
    * Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers write
    * `JWT`, or no type, into their access tokens as into their ID tokens; those tell themselves
    * apart by their audience then. The option is for issuers that write the type, above all where an
    * audience is the id of a client. Default: false.
    */
-  strictType?: boolean;
+  strictType?: boolean | undefined;
 }
 
 /**
@@ -478,38 +478,38 @@ export interface AuthOptions {
  */
 export interface ChildOptions {
   /** Environment variables for the child process, beside those that it inherits. */
-  env?: Readonly<Record<string, string>>;
+  env?: Readonly<Record<string, string>> | undefined;
   /**
    * `true` if the child process inherits the whole environment of this process, secrets included;
    * otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows
    * those that programs need there. Default: false.
    */
-  inheritEnv?: boolean;
+  inheritEnv?: boolean | undefined;
   /** The folder that the child process runs in; this process's own by default. */
-  cwd?: string;
+  cwd?: string | undefined;
 }
 
 /** An HTTP endpoint to connect to: its URL, headers, TLS and proxy. */
 export interface EndpointOptions {
   /** Headers of each request. */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
   /**
    * Certificates in PEM that are trusted beside those of the system, and those of the files that
    * `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name.
    */
-  ca?: string;
+  ca?: string | undefined;
   /**
    * The certificate of the client in PEM, for servers that ask for one (mTLS), and those of its
    * issuers.
    */
-  clientCertificate?: string;
+  clientCertificate?: string | undefined;
   /** The private key of that certificate, in PEM. */
-  clientKey?: string;
+  clientKey?: string | undefined;
   /**
    * The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`, `HTTP_PROXY`,
    * `ALL_PROXY`, `NO_PROXY`.
    */
-  proxy?: string;
+  proxy?: string | undefined;
 }
 
 /**
@@ -519,40 +519,40 @@ export interface EndpointOptions {
  */
 export interface OAuthOptions {
   /** An access token that the program has from elsewhere. No other option goes with it. */
-  token?: string;
+  token?: string | undefined;
   /** The way to access tokens. Default: `authorization_code`. */
-  grant?: OAuthGrant;
+  grant?: OAuthGrant | undefined;
   /**
    * The name of the program, for the page on which the user authorizes it. Default: `trunkline`.
    */
-  clientName?: string;
+  clientName?: string | undefined;
   /**
    * A client id that was registered beforehand. Without one, the metadata document of the client or
    * a registration is used.
    */
-  clientId?: string;
+  clientId?: string | undefined;
   /** The secret of that client. */
-  clientSecret?: string;
+  clientSecret?: string | undefined;
   /** The issuer of the authorization server that knows the client. It is shown to no other. */
-  issuer?: string;
+  issuer?: string | undefined;
   /**
    * The https URL of the client's metadata document, which is its id at authorization servers that
    * read such documents.
    */
-  clientMetadataUrl?: string;
+  clientMetadataUrl?: string | undefined;
   /**
    * The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in PEM. It
    * belongs to `clientId` or to the metadata document.
    */
-  privateKey?: string;
+  privateKey?: string | undefined;
   /** The algorithm of that key. Default: `ES256`. */
-  algorithm?: string;
+  algorithm?: string | undefined;
   /** The name of that key, for authorization servers that know several. */
-  keyId?: string;
+  keyId?: string | undefined;
   /** The scopes to ask for where the server names none. By default those of its metadata. */
-  scopes?: readonly string[];
+  scopes?: readonly string[] | undefined;
   /** Bind tokens to a key of this client (DPoP, RFC 9449). Default: false. */
-  dpop?: boolean;
+  dpop?: boolean | undefined;
   /**
    * The place where credentials are kept. `memory`: until the connection ends. `file`: in the
    * folder of this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on
@@ -560,38 +560,38 @@ export interface OAuthOptions {
    * a folder. Files are readable by their user only, not encrypted, and shared with other
    * processes. Default: `memory`.
    */
-  store?: string;
+  store?: string | undefined;
   /**
    * The redirect URI that the client was registered with. One of this machine, such as
    * `http://127.0.0.1:8912/callback`, is listened at; by default a free port is, or the one that
    * the client registered itself with. Where the program receives redirects itself, the function
    * `authorize` gives them.
    */
-  redirectUri?: string;
+  redirectUri?: string | undefined;
   /** Longest time of a login. Default: 300,000 (5 min). */
-  loginTimeout?: number;
+  loginTimeout?: number | undefined;
   /** The token endpoint of the organization's identity provider (`enterprise_managed`). */
-  idpTokenEndpoint?: string;
+  idpTokenEndpoint?: string | undefined;
   /** The client id at the identity provider. */
-  idpClientId?: string;
+  idpClientId?: string | undefined;
   /** The secret of that client. */
-  idpClientSecret?: string;
+  idpClientSecret?: string | undefined;
   /**
    * The type of the token that the program gives: an ID token by default, or
    * `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged for one.
    * Default: `urn:ietf:params:oauth:token-type:id_token`.
    */
-  idpTokenType?: string;
+  idpTokenType?: string | undefined;
   /**
    * The user's ID token of the identity provider (`enterprise_managed`). One that ends before the
    * connection does is better given by the function `identity_token`.
    */
-  identityToken?: string;
+  identityToken?: string | undefined;
   /**
    * The JWT by which the platform vouches for this workload (`workload_identity`). One that ends
    * before the connection does is better given by the function `assertion`.
    */
-  assertion?: string;
+  assertion?: string | undefined;
 }
 
 /** The times of {@link OAuthOptions}. */

@@ -1,6 +1,8 @@
 // A server inside a web framework, opened with the first request.
-import { ClosedError } from "../generated/errors.js";
+import { thrownBy } from "../errors.js";
+import { ClosedError, InternalError } from "../generated/errors.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
+import { log } from "../log.js";
 import type { OpenHandle } from "../open-handle.js";
 import { port } from "../port.js";
 
@@ -39,7 +41,10 @@ export class Mount {
       return listener;
     } catch (error) {
       reset();
-      throw error;
+      if (error instanceof ClosedError) throw error;
+      // The reason is for the operator, not for the sender of the request.
+      log([{ level: "error", target: "trunkline", message: `the server was not opened: ${thrownBy(error).message}` }]);
+      throw new InternalError("Internal Server Error", { cause: error });
     }
   }
 }

@@ -1,4 +1,8 @@
-"""Model Context Protocol servers and clients: every revision of the protocol, one core in Rust, no dependencies."""
+"""Model Context Protocol servers and clients: every revision of the protocol, one core in Rust, no
+dependencies.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._generated import api
@@ -27,17 +31,62 @@ from .schema.fields import Field
 from .server.server import Server
 from .signature.dependencies import Depends
 
+if TYPE_CHECKING:
+    from ._generated.options import (
+        AuthOptions,
+        ChildOptions,
+        ClientOptions,
+        EndpointOptions,
+        HttpOptions,
+        MountOptions,
+        PromptOptions,
+        ResourceOptions,
+        SampleOptions,
+        ServerOptions,
+        ToolOptions,
+    )
+    from .client.connection import OnNotification
+    from .features.provider import Category
+    from .http_mount import ASGIApp
+    from .requests import OnProgress
+
 __version__ = _native.VERSION
 
+_OPTIONS = "Auth Child Client Endpoint Http Mount Prompt Resource Sample Server Tool"
+# Types of annotations, which are loaded when they are asked for.
+_LAZY = {
+    **{f"{name}Options": "_generated.options" for name in _OPTIONS.split()},
+    "ASGIApp": "http_mount",
+    "Category": "features.provider",
+    "OnNotification": "client.connection",
+    "OnProgress": "requests",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+
+
 __all__ = [
+    "ASGIApp",
     "Auth",
+    "AuthOptions",
+    "Category",
+    "ChildOptions",
     "Client",
+    "ClientOptions",
     "Context",
     "Depends",
     "ElicitResult",
     "EmbeddedResource",
+    "EndpointOptions",
     "Field",
     "GetPromptResult",
+    "HttpOptions",
     "InputRequest",
     "InputRequired",
     "InsufficientScope",
@@ -46,17 +95,25 @@ __all__ = [
     "Message",
     "Middleware",
     "Mount",
+    "MountOptions",
     "Next",
+    "OnNotification",
+    "OnProgress",
     "OtherContent",
+    "PromptOptions",
     "ProtocolError",
     "Registration",
     "Request",
     "ResourceContents",
+    "ResourceOptions",
+    "SampleOptions",
     "Server",
+    "ServerOptions",
     "Skill",
     "SyncClient",
     "SyncContext",
     "ToolError",
+    "ToolOptions",
     "Verify",
     "__version__",
     "assistant",

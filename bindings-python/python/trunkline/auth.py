@@ -18,14 +18,16 @@ Verify: TypeAlias = "Callable[[AccessToken], Awaitable[Identity | None] | Identi
 
 
 class Auth:
-    """The `auth` of `Server.serve` and `Server.asgi`. The verified identity of the caller is `auth` in the context.
+    """The `auth` of `Server.serve` and `Server.asgi`. The verified identity of the caller is `auth`
+    in the context.
 
-    Requests without a good token are refused with a challenge, and clients are told where to get one.
+    Requests without a good token are refused with a challenge, and clients are told where to get
+    one.
 
     Args:
         resource: the public URL of the endpoint, which tokens must be issued for.
-        verifier: judges tokens in the place of the built-in verifier of JWTs; `def` runs on a thread of the pool. It
-            must refuse tokens that are not for the resource.
+        verifier: judges tokens in the place of the built-in verifier of JWTs; `def` runs on a
+            thread of the pool. It must refuse tokens that are not for the resource.
         options: see `AuthOptions`.
     """
 
@@ -48,7 +50,9 @@ class InvalidToken(Exception):
 
 
 class InsufficientScope(Exception):
-    """Raised by a verifier: the token is good, but does not grant these scopes. The caller gets 403 and them."""
+    """Raised by a verifier: the token is good, but does not grant these scopes. The caller gets 403
+    and them.
+    """
 
     def __init__(self, scopes: Sequence[str]) -> None:
         super().__init__(f"the token does not grant {' '.join(scopes)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
@@ -56,6 +56,9 @@ class Call(CallDescription):
 
     def _error_hooks(self) -> Sequence[Callable[[BaseException, Any], object]]:
         return self._port.error_hooks
+
+    def _overrides(self) -> Mapping[Hashable, Callable[[bool], Any]]:
+        return self._port.overrides
 
     def _fact(self, name: str) -> Any:
         if self._info is None:

@@ -18,8 +18,8 @@ class ToolError(Exception):
 
 
 class Suspended(BaseException):
-    """Ends a handler whose client is asked first: it is called again with the answer. Not an Exception, so that what
-    handlers catch for themselves does not catch this.
+    """Ends a handler whose client is asked first: it is called again with the answer. Not an
+    Exception, so that what handlers catch for themselves does not catch this.
     """
 
 

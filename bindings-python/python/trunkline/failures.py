@@ -26,7 +26,9 @@ class InvalidArguments(ValueError):
 
 
 class InvalidReturn(TypeError):
-    """A returned value that cannot be sent. Only the text is of use: the frames are those of this package."""
+    """A returned value that cannot be sent. Only the text is of use: the frames are those of this
+    package.
+    """
 
     def __init__(self, where: str, reason: Exception) -> None:
         super().__init__(f"{where} returned a value that cannot be sent: {reason}")
@@ -56,8 +58,8 @@ def is_told(error: BaseException) -> bool:
 
 
 def report(context: Call, error: BaseException, subject: str, otherwise: str) -> None:
-    """Logs an error that the caller is not told of, and hands it to the hooks of the server. The call is named by its
-    method and name, or `otherwise`.
+    """Logs an error that the caller is not told of, and hands it to the hooks of the server. The
+    call is named by its method and name, or `otherwise`.
     """
     import logging
 
@@ -78,7 +80,9 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
 
 
 def is_suspension(error: BaseException) -> bool:
-    """Returns whether the handler has ended because the client is asked first; a task group wraps that."""
+    """Returns whether the handler has ended because the client is asked first; a task group wraps
+    that.
+    """
     if isinstance(error, Suspended):
         return True
     inner = getattr(error, "exceptions", ())
@@ -94,7 +98,9 @@ def detail(error: BaseException) -> str:
 
 
 def _outside(frames: TracebackType | None) -> TracebackType | None:
-    """The frames without those of this package at the start, which say nothing to the author of a handler."""
+    """The frames without those of this package at the start, which say nothing to the author of a
+    handler.
+    """
     first = frames
     while first is not None and first.tb_frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         first = first.tb_next

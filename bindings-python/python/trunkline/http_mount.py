@@ -1,4 +1,6 @@
-"""A server as an ASGI application, inside whatever web framework and server a program runs already."""
+"""A server as an ASGI application, inside whatever web framework and server a program
+runs already.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +32,19 @@ _GONE: Final = "the client has gone away"
 class ASGIApp:
     """The ASGI 3 application that `Server.asgi` returns.
 
-    Nothing starts before the first request, so it needs no lifespan hook and may be made before a server forks. Where
-    it is the root application, the lifespan of the web server is its own; elsewhere `close` may be called, or not at
-    all.
+    Nothing starts before the first request, so it needs no lifespan hook and may be made before a
+    server forks. Where it is the root application, the lifespan of the web server is its own;
+    elsewhere `close` may be called, or not at all.
     """
 
     def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
         self._server = server
-        self._transport = {"type": "http", "mounted": True, **transport}
+        self._transport = transport
         self._port: Port | None = None
         self._listener = 0
         self._verifier: int | None = None
-        # The loops that requests came from: more than one only if they follow or stand beside each other.
+        # The loops that requests came from: more than one only if they follow or stand beside each
+        # other.
         self._loops: set[AbstractEventLoop] = set()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -56,8 +59,8 @@ class ASGIApp:
             raise ValueError(f"an MCP endpoint does not understand the ASGI scope {kind!r}")
 
     async def close(self, deadline: float | None = None) -> None:
-        """Ends sessions and streams: calls in flight get until the deadline (seconds; default: the server's). A request
-        that comes later starts anew.
+        """Ends sessions and streams: calls in flight get until the deadline (seconds; default: the
+        server's). A request that comes later starts anew.
         """
         with self._server._lock:
             port, self._port = self._port, None

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """The listener of `Server.serve`: awaited, it serves until the end; as a context manager, inside the block."""
+    """The listener of `Server.serve`: awaited, it serves until the end; as a context manager,
+    inside the block.
+    """
 
     def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
         self._server = server
@@ -90,7 +92,9 @@ class Listener:
             await self._port.ended(self._handle)
 
     async def close(self, deadline: float | None = None) -> None:
-        """Stops: calls in flight get until the deadline (seconds; default: the server's), then they are cancelled."""
+        """Stops: calls in flight get until the deadline (seconds; default: the server's), then they
+        are cancelled.
+        """
         port = self._port
         if port is None:
             return

@@ -19,7 +19,8 @@ def camel_case(**options: Any) -> dict[str, Any]:
 
 
 def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, under the names of a generated table. Times become milliseconds, bytes base64 text.
+    """The options that were given, under the names of a generated table. Times become milliseconds,
+    bytes base64 text.
 
     Raises:
         TypeError: if there is no such option.

@@ -112,7 +112,9 @@ def _blocks(items: list[Any]) -> list[Any]:
 
 
 def _without_input(annotation: Any) -> Any:
-    """The annotation of the results alone: a handler that asks first gives something else meanwhile."""
+    """The annotation of the results alone: a handler that asks first gives something else
+    meanwhile.
+    """
     if annotation is InputRequired:
         return Any
     if get_origin(annotation) not in (Union, UnionType):

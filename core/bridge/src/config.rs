@@ -12,6 +12,9 @@ pub(super) fn read<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, Br
     serde_json::from_slice(json).map_err(|error| {
         let located = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(json));
         let place = located.err().map(|error| error.path().to_string()).filter(|path| path != ".");
+        let error = error.to_string();
+        // A line and a column say nothing to a caller who did not write the text.
+        let error = error.rfind(" at line ").map_or(&*error, |end| &error[..end]);
         BridgeError::invalid(match place {
             Some(path) => format!("{what}: {path}: {error}"),
             None => format!("{what}: {error}"),

@@ -43,6 +43,17 @@ pub(super) fn open(state: &Arc<PortState>, given: Open) -> Result<u64, BridgeErr
     }
 }
 
+/// Judges what could be opened, as far as that has no effect.
+pub(super) fn check(state: &Arc<PortState>, given: Open) -> Result<(), BridgeError> {
+    match given {
+        Open::Listener(OpenListener {
+            transport: Listening::Mounted { options, auth, .. } | Listening::Http { options, auth },
+            ..
+        }) => with_auth(state, options, auth).map(drop),
+        _ => Ok(()),
+    }
+}
+
 fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, BridgeError> {
     let process = state.process()?;
     let slot = given.wait.then(Arc::<ReplySlot>::default);

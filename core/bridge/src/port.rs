@@ -13,7 +13,9 @@ use super::{
     log_scope::LogScope,
     message::{Fail, HttpHead, Notification, Request},
     notifications::{self, GivenNotification},
-    opening, ports, register, requests,
+    opening,
+    option_names::OptionNames,
+    ports, register, requests,
     slot::{Fetched, ReplySlot},
     state::PortState,
     table::HandleKind,
@@ -27,6 +29,8 @@ use std::{fs::File, sync::Arc, time::Duration};
 #[derive(Clone)]
 pub struct Port {
     owner: Arc<Owner>,
+    /// The form of names in errors.
+    names: OptionNames,
 }
 
 struct Owner(Arc<PortState>);
@@ -64,7 +68,13 @@ impl Port {
         let state = PortState::new(bell, bell_for_threads);
         ports::enter(&state);
         log::attach(Arc::downgrade(&state.queue));
-        Self { owner: Arc::new(Owner(state)) }
+        Self { owner: Arc::new(Owner(state)), names: OptionNames::Json }
+    }
+
+    /// The same port, whose errors name options in this form.
+    #[must_use]
+    pub fn with_option_names(self, names: OptionNames) -> Self {
+        Self { names, ..self }
     }
 
     /// The state of a port of this process.
@@ -92,7 +102,8 @@ impl Port {
     pub fn register(&self, kind: &str, given: impl Given) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
         let state = self.open_state()?;
-        register::register(state, given::registration(kind, given)?)
+        let registered = given::registration(kind, given).and_then(|given| register::register(state, given));
+        registered.map_err(|error| self.names.translate(error))
     }
 
     /// Takes a registered feature away.
@@ -109,7 +120,18 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn open(&self, given: impl Given) -> Result<u64, BridgeError> {
         let state = self.open_state()?;
-        opening::open(state, given::open(given)?)
+        let opened = given::open(given).and_then(|given| opening::open(state, given));
+        opened.map_err(|error| self.names.translate(error))
+    }
+
+    /// Judges what `open` would be given, without effect.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
+    pub fn check(&self, given: impl Given) -> Result<(), BridgeError> {
+        let state = self.open_state()?;
+        let judged = given::open(given).and_then(|given| opening::check(state, given));
+        judged.map_err(|error| self.names.translate(error))
     }
 
     /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest

@@ -170,8 +170,10 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
 
 fn register_server(state: &PortState, given: RegisterServer) -> Result<u64, BridgeError> {
     for member in ["name", "version"] {
-        if given.info.get(member).and_then(Value::as_str).is_none() {
-            return Err(BridgeError::invalid(format!("server: info.{member} must be a string")));
+        match given.info.get(member).and_then(Value::as_str) {
+            None => return Err(BridgeError::invalid(format!("server: info.{member} must be a string"))),
+            Some("") => return Err(BridgeError::invalid(format!("server: info.{member} must not be empty"))),
+            Some(_) => {}
         }
     }
     // An object that clients would refuse to read is refused here.

@@ -126,6 +126,9 @@ impl ServerOptions {
     /// Checks the options; the error has the reason.
     #[doc(hidden)]
     pub fn check(&self) -> Result<(), RegisterError> {
+        if self.page_size == 0 {
+            return Err(RegisterError("options.pageSize: must be 1 or more, not 0".into()));
+        }
         self.limits.check().map_err(|problem| RegisterError(format!("options.maxNesting: {problem}")))?;
         for (id, settings) in &self.extensions {
             extension::check_id(id).map_err(|problem| RegisterError(format!("options.extensions: {problem}")))?;

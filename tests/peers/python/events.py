@@ -4,7 +4,9 @@ from typing import Any
 
 
 def store(base: type, event: type) -> Any:
-    """An event store in memory. `base` is the interface of the SDK, and `event` the form in which it sends events."""
+    """An event store in memory. `base` is the interface of the SDK, and `event` the form in which
+    it sends events.
+    """
 
     class Events(base):
         def __init__(self) -> None:

@@ -1,4 +1,6 @@
-"""The tools, resources and prompts of the peer servers in Python, and a completion, in the way of the SDK."""
+"""The tools, resources and prompts of the peer servers in Python, and a completion, in the way of
+the SDK.
+"""
 
 import asyncio
 import base64
@@ -27,7 +29,9 @@ def roots(result: Any) -> str:
 
 
 def add(server: Any, types: Any, context: type, tool_error: type[Exception]) -> None:
-    """`types` are the models of the SDK, `context` is the class of its contexts, `tool_error` that of failed tools."""
+    """`types` are the models of the SDK, `context` is the class of its contexts, `tool_error` that
+    of failed tools.
+    """
     add_tools(server, TypeAdapter(types.ContentBlock).validate_python, tool_error)
     add_running_tools(server, context)
     add_content(server)

@@ -1,4 +1,6 @@
-"""Operations as data (../../vectors/README.md, "Vectors for clients"), done by the clients of the Python SDKs."""
+"""Operations as data (../../vectors/README.md, "Vectors for clients"), done by the clients of the
+Python SDKs.
+"""
 
 import asyncio
 import json
@@ -31,8 +33,8 @@ Connect = Callable[[Line, Inbox], AbstractAsyncContextManager[tuple[Any, str]]]
 
 
 def play(file: str, connect: Connect, wrap: Callable[[Any], Peer]) -> None:
-    """`connect` opens a connection as a part of the file says, and gives the SDK's client and the revision that it
-    speaks. Notifications go to the inbox.
+    """`connect` opens a connection as a part of the file says, and gives the SDK's client and the
+    revision that it speaks. Notifications go to the inbox.
     """
     asyncio.run(play_all(json.loads(Path(file).read_text(encoding="utf-8"))["plays"], connect, wrap))
 

@@ -22,8 +22,8 @@ use super::{File, MARK};
 
 const PACKAGE: &str = "bindings-python/python/trunkline";
 
-/// The width of prose in docstrings, without their indentation.
-const PROSE: usize = 100;
+/// The width of prose in docstrings, without the quotes around it.
+const PROSE: usize = 94;
 
 /// Models that people write as literals: they are `TypedDict`s, with the names that the protocol
 /// uses.
@@ -356,7 +356,7 @@ fn to_sync(source: &str, deeper: &str) -> String {
 
 /// A docstring whose further lines are indented by `indent`.
 fn docstring(indent: &str, text: &str) -> String {
-    let lines = wrapped(&text.replace('\\', "\\\\"), PROSE);
+    let lines = wrapped(&text.replace('\\', "\\\\"), PROSE - indent.len());
     match lines.as_slice() {
         [line] => format!("{indent}\"\"\"{line}\"\"\"\n"),
         lines => {
@@ -878,8 +878,8 @@ const REQUEST: &str = r#"
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
-            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the place of running
-                handlers.
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in
+                the place of running handlers.
             input_responses: The answers to the requests of that error, by their keys.
             request_state: The `request_state` of that error.
 
@@ -1092,7 +1092,7 @@ fn method_doc(operation: &Operation, all: bool, page: bool) -> String {
     text.truncate(text.trim_end().len() - 3);
     let mut text = format!("{}\n\n        Args:\n", text.trim_end());
     for (name, doc) in arguments {
-        for (index, line) in wrapped(&format!("{name}: {doc}"), PROSE - 8).into_iter().enumerate() {
+        for (index, line) in wrapped(&format!("{name}: {doc}"), PROSE - 10).into_iter().enumerate() {
             let _ = writeln!(text, "            {}{line}", if index == 0 { "" } else { "    " });
         }
     }

@@ -33,7 +33,8 @@ const REPLACED: [&str; 8] =
 
 /// Members with another type than the core's: narrower where it keeps unknown words, or one of
 /// JavaScript.
-const TYPES: [(&str, &str, &str); 11] = [
+const TYPES: [(&str, &str, &str); 12] = [
+    ("call_tool", "arguments", "object"),
     ("ElicitRequest", "requestedSchema", "JsonObject"),
     ("SampleParams", "metadata", "JsonObject"),
     ("Tool", "inputSchema", "JsonObject"),
@@ -95,8 +96,7 @@ interface ErrorOptions {
   cause?: unknown;
 }
 
-/** The base class of the errors of this package, except {@link ToolError}. Each kind is a class. */
-export abstract class TrunklineError extends Error {
+abstract class ErrorOfKind extends Error {
   abstract readonly kind: ErrorKind;
 
   constructor(message: string, options: ErrorOptions = {}) {
@@ -109,11 +109,7 @@ export abstract class TrunklineError extends Error {
     for kind in &kinds {
         text.push('\n');
         text.push_str(&comment("", &kind.doc.replace("Raised", "Thrown")));
-        _ = writeln!(
-            text,
-            "export class {} extends TrunklineError {{\n  readonly kind = \"{}\";",
-            kind.class, kind.kind
-        );
+        _ = writeln!(text, "export class {} extends ErrorOfKind {{\n  readonly kind = \"{}\";", kind.class, kind.kind);
         if kind.kind == "protocol" {
             _ = writeln!(
                 text,
@@ -133,6 +129,18 @@ export abstract class TrunklineError extends Error {
         text.push_str(&error_facts(kind));
         text.push_str("}\n");
     }
+    let classes: Vec<&str> = kinds.iter().map(|kind| kind.class.as_str()).collect();
+    _ = writeln!(
+        text,
+        "
+/** An error of this package, except {{@link ToolError}}. Each `kind` is a class. */
+export type TrunklineError =
+  | {};
+
+/** The base class of the errors of this package, for `instanceof`. */
+export const TrunklineError = ErrorOfKind as unknown as abstract new (message: string) => TrunklineError;",
+        classes.join("\n  | ")
+    );
     text
 }
 
@@ -190,12 +198,8 @@ export const Shape = {{\n{shapes}}} as const;
 export const waistMethod = {{\n{methods}}} as const;
 
 /** JSON-RPC code of an invalid request. */
-export const invalidRequest = {};
-
-/** Version of the package. Its library must have the same one. */
-export const version = \"{}\";\n",
-        surface.codes.invalid_request,
-        env!("CARGO_PKG_VERSION"),
+export const invalidRequest = {};\n",
+        surface.codes.invalid_request
     )
 }
 
@@ -292,8 +296,10 @@ fn union_type(surface: &Surface, union: &UnionModel) -> String {
 /// A member of an interface with its comment.
 fn member(owner: &str, field: &Field) -> String {
     let optional = matches!(field.presence, Presence::Optional | Presence::Flag);
-    let mark = if optional { "?" } else { "" };
-    comment("  ", &documented(field)) + &format!("  {}{mark}: {};\n", field.json, typed(owner, field))
+    let (mark, ty) = (if optional { "?" } else { "" }, typed(owner, field));
+    // `unknown` is undefined, too.
+    let or_undefined = if optional && ty != "unknown" { " | undefined" } else { "" };
+    comment("  ", &documented(field)) + &format!("  {}{mark}: {ty}{or_undefined};\n", field.json)
 }
 
 /// The documentation of a member, with the revisions that have it.
@@ -505,7 +511,8 @@ fn options(records: &[Record]) -> String {
             let mark = if field.presence == Presence::Required { "" } else { "?" };
             body.push_str(&comment("  ", &format!("{}{}", documented(field), default_of(field))));
             let name = if field.ty == Type::Duration { time(field) } else { &field.json };
-            _ = writeln!(body, "  {name}{mark}: {};", readonly(&typed(&record.name, field)));
+            let or_undefined = if mark.is_empty() { "" } else { " | undefined" };
+            _ = writeln!(body, "  {name}{mark}: {}{or_undefined};", readonly(&typed(&record.name, field)));
             used.extend(model_of(&field.ty));
         }
         body.push_str("}\n");

@@ -22,7 +22,9 @@ class TrunklineError(Exception):
 
 
 class ProtocolError(TrunklineError):
-    """The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the caller gets."""
+    """The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the
+    caller gets.
+    """
 
     kind = "protocol"
 
@@ -57,8 +59,8 @@ class ClosedError(TrunklineError, ConnectionError):
 
 
 class TransportError(TrunklineError, ConnectionError):
-    """The connection could not be made or broke, or the peer's answer is not a result of the method. The
-    error has the facts of the connection.
+    """The connection could not be made or broke, or the peer's answer is not a result of the
+    method. The error has the facts of the connection.
     """
 
     kind = "transport"
@@ -99,7 +101,9 @@ class VersionError(TrunklineError):
 
 
 class InvalidArgumentError(TrunklineError, ValueError):
-    """An argument of this library's own functions is invalid; the message names it and the reason."""
+    """An argument of this library's own functions is invalid; the message names it and the
+    reason.
+    """
 
     kind = "invalidArgument"
 
@@ -129,15 +133,15 @@ class InternalError(TrunklineError):
 
 
 class InputRequiredError(TrunklineError):
-    """The server needs input before it has a result, and the options of the call say that the caller gives
-    it. The error has the requests: the call is made again with the answers.
+    """The server needs input before it has a result, and the options of the call say that the
+    caller gives it. The error has the requests: the call is made again with the answers.
     """
 
     kind = "inputRequired"
 
     input_requests: Mapping[str, Any] | None
-    """The requests, `{"method", "params"}`, by the keys of their answers. None: the call is made again as
-    it is.
+    """The requests, `{"method", "params"}`, by the keys of their answers. None: the call is made
+    again as it is.
     """
 
     request_state: str | None

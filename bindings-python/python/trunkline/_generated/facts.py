@@ -24,7 +24,9 @@ class CallDescription:
 
     @property
     def name(self) -> str:
-        """The name of the called tool or prompt, the URI of the read resource, otherwise the method."""
+        """The name of the called tool or prompt, the URI of the read resource, otherwise the
+        method.
+        """
         return self._fact("name")
 
     @property
@@ -34,7 +36,9 @@ class CallDescription:
 
     @property
     def request_id(self) -> str:
-        """The JSON-RPC id of the request as text, unique among those of its session that are in flight."""
+        """The JSON-RPC id of the request as text, unique among those of its session that are in
+        flight.
+        """
         return self._fact("requestId")
 
     @property
@@ -44,16 +48,17 @@ class CallDescription:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers of the HTTP request that brought the call, by their names in lower case; several values
-        of a name are joined by commas, those of `cookie` by semicolons. Those with an access token are left
-        out where the endpoint asks for one. Empty on pipes and in memory.
+        """The headers of the HTTP request that brought the call, by their names in lower case;
+        several values of a name are joined by commas, those of `cookie` by semicolons. Those
+        with an access token are left out where the endpoint asks for one. Empty on pipes and
+        in memory.
         """
         return self._fact("headers")
 
     @property
     def url(self) -> str | None:
-        """The target of that request as it was received, such as `/mcp?tenant=acme`; in a web framework, as it
-        is below the mount.
+        """The target of that request as it was received, such as `/mcp?tenant=acme`; in a web
+        framework, as it is below the mount.
         """
         return self._fact("url")
 
@@ -90,8 +95,8 @@ class CallDescription:
 
     @property
     def input_responses(self) -> Mapping[str, Any]:
-        """The client's answers to the requests for input of the previous run, by their keys. Keys without an
-        answer are missing.
+        """The client's answers to the requests for input of the previous run, by their keys.
+        Keys without an answer are missing.
         """
         return self._fact("inputResponses") or {}
 
@@ -102,8 +107,8 @@ class CallDescription:
 
 
 class ConnectionDescription:
-    """The server of a connection. Where the revision 2026-07-28 was pinned, everything but the revision is
-    known a moment after the connection was opened.
+    """The server of a connection. Where the revision 2026-07-28 was pinned, everything but the
+    revision is known a moment after the connection was opened.
     """
 
     __slots__ = ()

@@ -205,8 +205,9 @@ class AccessToken(HasToken, Model):
 
 
 class Identity(Model):
-    """The identity that a verified token stands for. The token itself is not part of it: it was issued for
-    this server and must not travel further. A subject, a client or a principal is required.
+    """The identity that a verified token stands for. The token itself is not part of it: it was
+    issued for this server and must not travel further. A subject, a client or a principal is
+    required.
     """
 
     __slots__ = (
@@ -235,12 +236,14 @@ class Identity(Model):
     """The end of the token's validity, in seconds since 1970."""
 
     claims: Mapping[str, Any] | None
-    """Everything else that is known, such as the claims of a JWT. A DPoP-bound token has `cnf.jkt` here."""
+    """Everything else that is known, such as the claims of a JWT. A DPoP-bound token has
+    `cnf.jkt` here.
+    """
 
     principal: str | None
-    """The name of the sender among all senders, so that what one of them opened stays theirs. By default
-    `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for itself; without an
-    issuer, subjects must be unique among all that the endpoint knows.
+    """The name of the sender among all senders, so that what one of them opened stays theirs. By
+    default `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for itself;
+    without an issuer, subjects must be unique among all that the endpoint knows.
     """
 
     def __init__(
@@ -1986,8 +1989,8 @@ class CreateMessageResult(HasText, Model):
     """The model that answered."""
 
     stop_reason: str | None
-    """The reason why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or the provider's
-    own.
+    """The reason why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or the
+    provider's own.
     """
 
     meta: Mapping[str, Any] | None

@@ -30,8 +30,8 @@ class AuthOptions(TypedDict, total=False):
     """The servers where clients get tokens. The issuers by default."""
 
     scopes: Sequence[str] | None
-    """Scopes that the metadata tells clients to ask for: those for basic use, not the whole catalogue. The
-    required ones by default.
+    """Scopes that the metadata tells clients to ask for: those for basic use, not the whole
+    catalogue. The required ones by default.
     """
 
     required_scopes: Sequence[str] | None
@@ -41,8 +41,8 @@ class AuthOptions(TypedDict, total=False):
     """Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`."""
 
     dpop: DpopPolicy | None
-    """Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are accepted.
-    Default: `"off"`.
+    """Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are
+    accepted. Default: `"off"`.
     """
 
     dpop_algorithms: Sequence[str] | None
@@ -51,73 +51,74 @@ class AuthOptions(TypedDict, total=False):
     """
 
     dpop_nonce: bool | bytes | str | None
-    """Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that all
-    processes of one endpoint share. Default: False.
+    """Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that
+    all processes of one endpoint share. Default: False.
     """
 
     dpop_proofs: int | None
-    """Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
-    requests are refused with 503. Each process remembers its own, each proof for as long as its date is
-    accepted, in some 20 bytes. Default: 500000.
+    """Proofs that are remembered, so that none is good twice; a fifth of them for one key.
+    Beyond it requests are refused with 503. Each process remembers its own, each proof for as
+    long as its date is accepted, in some 20 bytes. Default: 500000.
     """
 
     public_url: str | None
-    """The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs name it. By
-    default the origin of the resource with the path of the request.
+    """The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs
+    name it. By default the origin of the resource with the path of the request.
     """
 
     metadata: Mapping[str, Any] | None
-    """Further members of the metadata document, such as `resource_name` (RFC 9728 section 2); not those
-    that other options give.
+    """Further members of the metadata document, such as `resource_name` (RFC 9728 section 2);
+    not those that other options give.
     """
 
     issuer: str | Sequence[str] | None
-    """The issuers of JWTs that are accepted (`iss`, letter by letter): https, or http on this machine. The
-    authorization servers by default.
+    """The issuers of JWTs that are accepted (`iss`, letter by letter): https, or http on this
+    machine. The authorization servers by default.
     """
 
     audience: str | Sequence[str] | None
     """Audiences of which a token must name one, in the place of the resource."""
 
     jwks: Mapping[str, Any] | None
-    """The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they are (RFC
-    8414, OpenID Connect Discovery).
+    """The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they
+    are (RFC 8414, OpenID Connect Discovery).
     """
 
     jwks_uri: str | None
     """The URL of the issuer's keys."""
 
     algorithms: Sequence[str] | None
-    """Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384, PS512, RS256,
-    RS384 and RS512. All of them by default. Default:
+    """Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384,
+    PS512, RS256, RS384 and RS512. All of them by default. Default:
     ["ES256","ES384","ES512","EdDSA","PS256","PS384","PS512","RS256","RS384","RS512"].
     """
 
     strict_type: bool | None
-    """Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers write `JWT`, or
-    no type, into their access tokens as into their ID tokens; those tell themselves apart by their
-    audience then. The option is for issuers that write the type, above all where an audience is the id
-    of a client. Default: False.
+    """Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers write
+    `JWT`, or no type, into their access tokens as into their ID tokens; those tell themselves
+    apart by their audience then. The option is for issuers that write the type, above all
+    where an audience is the id of a client. Default: False.
     """
 
 
 class ChildOptions(TypedDict, total=False):
     """A program that serves the protocol on its standard input and output.
 
-    It runs in a process group (Windows: a job) of its own, which ends with the client. Out of reach are
-    descendants that leave that group (`setsid`), and where this process itself is killed no code of it
-    runs: then a server learns of it from the end of its standard input, at which it must exit. A signal
-    of the kernel for that (`PR_SET_PDEATHSIG`) would come with the end of the thread that started the
-    server, which a runtime may end long before the process.
+    It runs in a process group (Windows: a job) of its own, which ends with the client. Out of
+    reach are descendants that leave that group (`setsid`), and where this process itself is
+    killed no code of it runs: then a server learns of it from the end of its standard input,
+    at which it must exit. A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come
+    with the end of the thread that started the server, which a runtime may end long before
+    the process.
     """
 
     env: Mapping[str, str] | None
     """Environment variables for the child process, beside those that it inherits."""
 
     inherit_env: bool | None
-    """`true` if the child process inherits the whole environment of this process, secrets included;
-    otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, on Windows
-    those that programs need there. Default: False.
+    """`true` if the child process inherits the whole environment of this process, secrets
+    included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and
+    `USER`, on Windows those that programs need there. Default: False.
     """
 
     cwd: str | os.PathLike[str] | None
@@ -128,76 +129,79 @@ class ClientOptions(TypedDict, total=False):
     """Limits and behaviour of a client."""
 
     capabilities: Mapping[str, Any] | None
-    """The capabilities that servers may use, beyond those of handlers, roots and tasks, which are declared
-    by themselves: those of requests whose input the caller gives itself, and those of extensions.
+    """The capabilities that servers may use, beyond those of handlers, roots and tasks, which
+    are declared by themselves: those of requests whose input the caller gives itself, and
+    those of extensions.
     """
 
     roots: Sequence[Root] | None
-    """The directories and files that servers may work in: their URIs begin with `file://`. Without this
-    option servers cannot ask for them.
+    """The directories and files that servers may work in: their URIs begin with `file://`.
+    Without this option servers cannot ask for them.
     """
 
     revision: str | None
-    """The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`,
-    `modern`), or one revision without a probe. Default: `"auto"`.
+    """The revision to speak: negotiated (`auto`), the newest of one era without a fallback
+    (`legacy`, `modern`), or one revision without a probe. Default: `"auto"`.
     """
 
     timeout: float | None
-    """Longest time of a request; each progress notification starts it anew. In seconds. Default: 60."""
+    """Longest time of a request; each progress notification starts it anew. In seconds. Default:
+    60.
+    """
 
     max_timeout: float | None
-    """Longest time of a request however much it progresses, and of a list with all its pages. Never less
-    than the other. In seconds. Default: 600.
+    """Longest time of a request however much it progresses, and of a list with all its pages.
+    Never less than the other. In seconds. Default: 600.
     """
 
     input_timeout: float | None
-    """Longest time of a handler that answers a request of the server, for example while the user fills in
-    a form. The time of the call that the request belongs to stands still meanwhile. In seconds.
-    Default: 600.
+    """Longest time of a handler that answers a request of the server, for example while the user
+    fills in a form. The time of the call that the request belongs to stands still meanwhile.
+    In seconds. Default: 600.
     """
 
     related_requests_only: bool | None
-    """Refuse requests of the server for input or roots while no request of this client is in flight that
-    they could belong to. Default: False.
+    """Refuse requests of the server for input or roots while no request of this client is in
+    flight that they could belong to. Default: False.
     """
 
     max_host_tasks: int | None
-    """Most requests of the server that are answered by tasks and kept (2025-11-25): those for elicitation
-    and sampling for which there are handlers. With 0, servers are told that the client has none.
-    Default: 1024.
+    """Most requests of the server that are answered by tasks and kept (2025-11-25): those for
+    elicitation and sampling for which there are handlers. With 0, servers are told that the
+    client has none. Default: 1024.
     """
 
     max_host_task_bytes: int | None
     """Most bytes of the results of those tasks that are kept. Default: 16 MiB."""
 
     host_task_ttl: float | None
-    """Longest time that such a task is kept after it began; its handler ends with it. In seconds. Default:
-    3600.
+    """Longest time that such a task is kept after it began; its handler ends with it. In
+    seconds. Default: 3600.
     """
 
     terminal_forms: bool | None
-    """Answer forms and pages of servers at the terminal of the process, one after the other, where the
-    program has no handler for them. Without a terminal servers are told that they cannot ask. The
-    program must not read from the terminal meanwhile. Default: False.
+    """Answer forms and pages of servers at the terminal of the process, one after the other,
+    where the program has no handler for them. Without a terminal servers are told that they
+    cannot ask. The program must not read from the terminal meanwhile. Default: False.
     """
 
     max_input_rounds: int | None
     """Most rounds of requests for input in one call (2026-07-28). Default: 10."""
 
     cache: bool | None
-    """Keep results for as long as the server says (2026-07-28: `ttlMs`, `cacheScope`): lists and the
-    contents of resources. Notifications of changes end that earlier. Default: True.
+    """Keep results for as long as the server says (2026-07-28: `ttlMs`, `cacheScope`): lists and
+    the contents of resources. Notifications of changes end that earlier. Default: True.
     """
 
     max_cache_bytes: int | None
-    """Most bytes of results that are kept; the oldest go first. There are at most 1,024 of them. Default:
-    16 MiB.
+    """Most bytes of results that are kept; the oldest go first. There are at most 1,024 of them.
+    Default: 16 MiB.
     """
 
     validate_results: bool | None
-    """Check the structured content of tools against the output schemas of their most recent list; results
-    that do not match are errors. A program that has not listed the tools gets results as they are, and
-    those of tasks. Default: True.
+    """Check the structured content of tools against the output schemas of their most recent
+    list; results that do not match are errors. A program that has not listed the tools gets
+    results as they are, and those of tasks. Default: True.
     """
 
     log_level: LoggingLevel | None
@@ -207,25 +211,29 @@ class ClientOptions(TypedDict, total=False):
     """Longest time of opening the conversation, all attempts together. In seconds. Default: 30."""
 
     reconnect: bool | None
-    """Make a connection anew that was lost, when the next call needs it. Calls that were in flight have
-    failed by then. Without it, the client ends with its connection. Default: True.
+    """Make a connection anew that was lost, when the next call needs it. Calls that were in
+    flight have failed by then. Without it, the client ends with its connection. Default:
+    True.
     """
 
     probe_timeout: float | None
-    """Longest silence of a server on a pipe before it is taken for one of the legacy era. In seconds.
-    Default: 5.
+    """Longest silence of a server on a pipe before it is taken for one of the legacy era. In
+    seconds. Default: 5.
     """
 
     close_timeout: float | None
-    """Longest time that a child process may take to exit by itself when the client closes, or gives up
-    connecting to it; then it is asked to terminate, and at last killed. In seconds. Default: 2.
+    """Longest time that a child process may take to exit by itself when the client closes, or
+    gives up connecting to it; then it is asked to terminate, and at last killed. In seconds.
+    Default: 2.
     """
 
     max_message_bytes: int | None
     """Largest message, sent or received. Default: 64 MiB."""
 
     max_values: int | None
-    """JSON values in a message, which cost far more in memory than on the wire. Default: 1000000."""
+    """JSON values in a message, which cost far more in memory than on the wire. Default:
+    1000000.
+    """
 
 
 class EndpointOptions(TypedDict, total=False):
@@ -235,19 +243,21 @@ class EndpointOptions(TypedDict, total=False):
     """Headers of each request."""
 
     ca: str | None
-    """Certificates in PEM that are trusted beside those of the system, and those of the files that
-    `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name.
+    """Certificates in PEM that are trusted beside those of the system, and those of the files
+    that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name.
     """
 
     client_certificate: str | None
-    """The certificate of the client in PEM, for servers that ask for one (mTLS), and those of its issuers."""
+    """The certificate of the client in PEM, for servers that ask for one (mTLS), and those of
+    its issuers.
+    """
 
     client_key: str | None
     """The private key of that certificate, in PEM."""
 
     proxy: str | None
-    """The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`, `HTTP_PROXY`,
-    `ALL_PROXY`, `NO_PROXY`.
+    """The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
+    `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`.
     """
 
 
@@ -261,12 +271,14 @@ class HttpOptions(TypedDict, total=False):
     """The port to listen on; 0 takes one that is free. Default: 8000."""
 
     unix: str | os.PathLike[str] | None
-    """The path of a Unix socket to listen on, in the place of host and port. A socket that a dead server
-    left there is replaced; ours is removed when the listener closes.
+    """The path of a Unix socket to listen on, in the place of host and port. A socket that a
+    dead server left there is replaced; ours is removed when the listener closes.
     """
 
     unix_mode: str | None
-    """The permissions of the Unix socket, as for files; in JSON in octal digits. Default: `"600"`."""
+    """The permissions of the Unix socket, as for files; in JSON in octal digits. Default:
+    `"600"`.
+    """
 
     path: str | None
     """The path of the endpoint; a slash at its end makes no difference. Default: `"/mcp"`."""
@@ -275,90 +287,97 @@ class HttpOptions(TypedDict, total=False):
     """Keep no sessions for clients of the legacy era. Default: False."""
 
     json: bool | None
-    """Answer with plain JSON and never with an event stream, except to `subscriptions/listen`; progress
-    and log messages of a call are dropped. Default: False.
+    """Answer with plain JSON and never with an event stream, except to `subscriptions/listen`;
+    progress and log messages of a call are dropped. Default: False.
     """
 
     allowed_hosts: Sequence[str] | None
-    """Names in `Host` that are allowed beside those of this machine, with or without a port; `*` allows
-    every name. A server that does not listen on loopback checks `Host` only if names are listed.
+    """Names in `Host` that are allowed beside those of this machine, with or without a port; `*`
+    allows every name. A server that does not listen on loopback checks `Host` only if names
+    are listed.
     """
 
     allowed_origins: Sequence[str] | None
-    """Values of `Origin` that are allowed beside those of this machine, such as `https://app.example`; `*`
-    allows every page.
+    """Values of `Origin` that are allowed beside those of this machine, such as
+    `https://app.example`; `*` allows every page.
     """
 
     sse: str | Literal[False] | None
-    """The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is not served
-    without a path, nor by a server without sessions. The path of the endpoint may be shared: a request
-    there for a stream without a session gets this one. The session of such a client is named in the URL
-    that it posts to, which proxies may log: a server without old clients does without it, and one with
-    `auth` checks the owner of each session besides. Default: `"/sse"`.
+    """The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is
+    not served without a path, nor by a server without sessions. The path of the endpoint may
+    be shared: a request there for a stream without a session gets this one. The session of
+    such a client is named in the URL that it posts to, which proxies may log: a server
+    without old clients does without it, and one with `auth` checks the owner of each session
+    besides. Default: `"/sse"`.
     """
 
     messages: str | None
-    """The path where clients of HTTP+SSE post their messages; where the path is shared, they post there.
-    Default: `"/messages"`.
+    """The path where clients of HTTP+SSE post their messages; where the path is shared, they
+    post there. Default: `"/messages"`.
     """
 
     replay_events: int | None
-    """Events of each session that are kept for clients whose connection breaks; 0 keeps none, and events
-    have no ids. Default: 1000.
+    """Events of each session that are kept for clients whose connection breaks; 0 keeps none,
+    and events have no ids. Default: 1000.
     """
 
     replay_bytes: int | None
-    """Size of the events that are kept of each session; the newest is kept whatever its size. Default: 4
-    MiB.
+    """Size of the events that are kept of each session; the newest is kept whatever its size.
+    Default: 4 MiB.
     """
 
     max_replay_bytes: int | None
-    """Size of the events that are kept of all sessions. Beyond it the sessions that have been quiet the
-    longest lose theirs: their clients cannot come back to a stream that broke. Default: 256 MiB.
+    """Size of the events that are kept of all sessions. Beyond it the sessions that have been
+    quiet the longest lose theirs: their clients cannot come back to a stream that broke.
+    Default: 256 MiB.
     """
 
     retry: float | None
-    """Time after which a client comes back when its connection was closed early. In seconds. Default: 1."""
+    """Time after which a client comes back when its connection was closed early. In seconds.
+    Default: 1.
+    """
 
     max_connections: int | None
-    """Connections at once, and never more than the process has descriptors for, less 64. Beyond it one
-    without a request gives way: one that never had any, or else the oldest. Where each has a request,
-    further ones wait in the system's backlog. Default: 16384.
+    """Connections at once, and never more than the process has descriptors for, less 64. Beyond
+    it one without a request gives way: one that never had any, or else the oldest. Where each
+    has a request, further ones wait in the system's backlog. Default: 16384.
     """
 
     max_connections_per_address: int | None
-    """Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them are of one
-    address. Beyond it one of its own without a request gives way; where each has a request, further
-    ones are closed at once. Default: 0.
+    """Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them
+    are of one address. Beyond it one of its own without a request gives way; where each has a
+    request, further ones are closed at once. Default: 0.
     """
 
     idle_timeout: float | None
-    """Longest time of a connection without a request, or for the head of one; it may be twice that. Then
-    the connection is closed. In seconds. Default: 60.
+    """Longest time of a connection without a request, or for the head of one; it may be twice
+    that. Then the connection is closed. In seconds. Default: 60.
     """
 
     write_timeout: float | None
-    """Longest time for which a client reads nothing of what is written to it. Then the connection is
-    closed; the client of a session can come back to its streams. In seconds. Default: 60.
+    """Longest time for which a client reads nothing of what is written to it. Then the
+    connection is closed; the client of a session can come back to its streams. In seconds.
+    Default: 60.
     """
 
     max_requests: int | None
-    """Requests without a session at once, from before their body is read until their call has ended: those
-    of 2026-07-28, and all of a stateless server. Further ones are refused as busy. Default: 4096.
+    """Requests without a session at once, from before their body is read until their call has
+    ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
+    busy. Default: 4096.
     """
 
     max_body_bytes: int | None
-    """Size of all bodies that are being read or served, never less than one message may have. A request
-    for which there is no room is refused as busy. One client may use a quarter of it, the last 16 MiB
-    are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second. Inside a web framework,
-    bodies that wait for their access token to be verified have a quarter of it besides. Default: 256
-    MiB.
+    """Size of all bodies that are being read or served, never less than one message may have. A
+    request for which there is no room is refused as busy. One client may use a quarter of it,
+    the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
+    second. Inside a web framework, bodies that wait for their access token to be verified
+    have a quarter of it besides. Default: 256 MiB.
     """
 
     rate_limit: int | None
-    """POST requests a minute of one principal, or of one session where no tokens are verified; requests of
-    neither count together. Further ones are refused with 429 and `Retry-After`. 0: no bound. Default:
-    0.
+    """POST requests a minute of one principal, or of one session where no tokens are verified;
+    requests of neither count together. Further ones are refused with 429 and `Retry-After`.
+    0: no bound. Default: 0.
     """
 
     rate_burst: int | None
@@ -366,8 +385,9 @@ class HttpOptions(TypedDict, total=False):
 
 
 class OAuth(TypedDict, total=False):
-    """Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server is asked
-    what it needs, the client registers itself, and the user logs in with the browser.
+    """Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server
+    is asked what it needs, the client registers itself, and the user logs in with the
+    browser.
     """
 
     token: str | None
@@ -377,11 +397,13 @@ class OAuth(TypedDict, total=False):
     """The way to access tokens. Default: `"authorization_code"`."""
 
     client_name: str | None
-    """The name of the program, for the page on which the user authorizes it. Default: `"trunkline"`."""
+    """The name of the program, for the page on which the user authorizes it. Default:
+    `"trunkline"`.
+    """
 
     client_id: str | None
-    """A client id that was registered beforehand. Without one, the metadata document of the client or a
-    registration is used.
+    """A client id that was registered beforehand. Without one, the metadata document of the
+    client or a registration is used.
     """
 
     client_secret: str | None
@@ -391,13 +413,13 @@ class OAuth(TypedDict, total=False):
     """The issuer of the authorization server that knows the client. It is shown to no other."""
 
     client_metadata_url: str | None
-    """The https URL of the client's metadata document, which is its id at authorization servers that read
-    such documents.
+    """The https URL of the client's metadata document, which is its id at authorization servers
+    that read such documents.
     """
 
     private_key: str | None
-    """The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in PEM. It
-    belongs to `clientId` or to the metadata document.
+    """The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in PEM.
+    It belongs to `clientId` or to the metadata document.
     """
 
     algorithm: str | None
@@ -413,18 +435,18 @@ class OAuth(TypedDict, total=False):
     """Bind tokens to a key of this client (DPoP, RFC 9449). Default: False."""
 
     store: str | os.PathLike[str] | None
-    """The place where credentials are kept. `memory`: until the connection ends. `file`: in the folder of
-    this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS in
-    `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. Otherwise the path of a folder.
-    Files are readable by their user only, not encrypted, and shared with other processes. Default:
-    `"memory"`.
+    """The place where credentials are kept. `memory`: until the connection ends. `file`: in the
+    folder of this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on
+    macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. Otherwise the
+    path of a folder. Files are readable by their user only, not encrypted, and shared with
+    other processes. Default: `"memory"`.
     """
 
     redirect_uri: str | None
     """The redirect URI that the client was registered with. One of this machine, such as
-    `http://127.0.0.1:8912/callback`, is listened at; by default a free port is, or the one that the
-    client registered itself with. Where the program receives redirects itself, the function `authorize`
-    gives them.
+    `http://127.0.0.1:8912/callback`, is listened at; by default a free port is, or the one
+    that the client registered itself with. Where the program receives redirects itself, the
+    function `authorize` gives them.
     """
 
     login_timeout: float | None
@@ -441,18 +463,18 @@ class OAuth(TypedDict, total=False):
 
     idp_token_type: str | None
     """The type of the token that the program gives: an ID token by default, or
-    `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged for one.
-    Default: `"urn:ietf:params:oauth:token-type:id_token"`.
+    `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged for
+    one. Default: `"urn:ietf:params:oauth:token-type:id_token"`.
     """
 
     identity_token: str | None
-    """The user's ID token of the identity provider (`enterprise_managed`). One that ends before the
-    connection does is better given by the function `identity_token`.
+    """The user's ID token of the identity provider (`enterprise_managed`). One that ends before
+    the connection does is better given by the function `identity_token`.
     """
 
     assertion: str | None
-    """The JWT by which the platform vouches for this workload (`workload_identity`). One that ends before
-    the connection does is better given by the function `assertion`.
+    """The JWT by which the platform vouches for this workload (`workload_identity`). One that
+    ends before the connection does is better given by the function `assertion`.
     """
 
 
@@ -466,78 +488,85 @@ class MountOptions(TypedDict, total=False):
     """Keep no sessions for clients of the legacy era."""
 
     json: bool | None
-    """Answer with plain JSON and never with an event stream, except to `subscriptions/listen`; progress
-    and log messages of a call are dropped.
+    """Answer with plain JSON and never with an event stream, except to `subscriptions/listen`;
+    progress and log messages of a call are dropped.
     """
 
     allowed_hosts: Sequence[str] | None
-    """Names in `Host` that are allowed beside those of this machine, with or without a port; `*` allows
-    every name. A server that does not listen on loopback checks `Host` only if names are listed.
+    """Names in `Host` that are allowed beside those of this machine, with or without a port; `*`
+    allows every name. A server that does not listen on loopback checks `Host` only if names
+    are listed.
     """
 
     allowed_origins: Sequence[str] | None
-    """Values of `Origin` that are allowed beside those of this machine, such as `https://app.example`; `*`
-    allows every page.
+    """Values of `Origin` that are allowed beside those of this machine, such as
+    `https://app.example`; `*` allows every page.
     """
 
     sse: str | Literal[False] | None
-    """The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is not served
-    without a path, nor by a server without sessions. The path of the endpoint may be shared: a request
-    there for a stream without a session gets this one. The session of such a client is named in the URL
-    that it posts to, which proxies may log: a server without old clients does without it, and one with
-    `auth` checks the owner of each session besides.
+    """The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is
+    not served without a path, nor by a server without sessions. The path of the endpoint may
+    be shared: a request there for a stream without a session gets this one. The session of
+    such a client is named in the URL that it posts to, which proxies may log: a server
+    without old clients does without it, and one with `auth` checks the owner of each session
+    besides.
     """
 
     messages: str | None
-    """The path where clients of HTTP+SSE post their messages; where the path is shared, they post there."""
+    """The path where clients of HTTP+SSE post their messages; where the path is shared, they
+    post there.
+    """
 
     replay_events: int | None
-    """Events of each session that are kept for clients whose connection breaks; 0 keeps none, and events
-    have no ids.
+    """Events of each session that are kept for clients whose connection breaks; 0 keeps none,
+    and events have no ids.
     """
 
     replay_bytes: int | None
     """Size of the events that are kept of each session; the newest is kept whatever its size."""
 
     max_replay_bytes: int | None
-    """Size of the events that are kept of all sessions. Beyond it the sessions that have been quiet the
-    longest lose theirs: their clients cannot come back to a stream that broke.
+    """Size of the events that are kept of all sessions. Beyond it the sessions that have been
+    quiet the longest lose theirs: their clients cannot come back to a stream that broke.
     """
 
     retry: float | None
     """Time after which a client comes back when its connection was closed early. In seconds."""
 
     max_connections_per_address: int | None
-    """Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them are of one
-    address. Beyond it one of its own without a request gives way; where each has a request, further
-    ones are closed at once.
+    """Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them
+    are of one address. Beyond it one of its own without a request gives way; where each has a
+    request, further ones are closed at once.
     """
 
     idle_timeout: float | None
-    """Longest time of a connection without a request, or for the head of one; it may be twice that. Then
-    the connection is closed. In seconds.
+    """Longest time of a connection without a request, or for the head of one; it may be twice
+    that. Then the connection is closed. In seconds.
     """
 
     write_timeout: float | None
-    """Longest time for which a client reads nothing of what is written to it. Then the connection is
-    closed; the client of a session can come back to its streams. In seconds.
+    """Longest time for which a client reads nothing of what is written to it. Then the
+    connection is closed; the client of a session can come back to its streams. In seconds.
     """
 
     max_requests: int | None
-    """Requests without a session at once, from before their body is read until their call has ended: those
-    of 2026-07-28, and all of a stateless server. Further ones are refused as busy.
+    """Requests without a session at once, from before their body is read until their call has
+    ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
+    busy.
     """
 
     max_body_bytes: int | None
-    """Size of all bodies that are being read or served, never less than one message may have. A request
-    for which there is no room is refused as busy. One client may use a quarter of it, the last 16 MiB
-    are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second. Inside a web framework,
-    bodies that wait for their access token to be verified have a quarter of it besides.
+    """Size of all bodies that are being read or served, never less than one message may have. A
+    request for which there is no room is refused as busy. One client may use a quarter of it,
+    the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
+    second. Inside a web framework, bodies that wait for their access token to be verified
+    have a quarter of it besides.
     """
 
     rate_limit: int | None
-    """POST requests a minute of one principal, or of one session where no tokens are verified; requests of
-    neither count together. Further ones are refused with 429 and `Retry-After`. 0: no bound.
+    """POST requests a minute of one principal, or of one session where no tokens are verified;
+    requests of neither count together. Further ones are refused with 429 and `Retry-After`.
+    0: no bound.
     """
 
     rate_burst: int | None
@@ -551,35 +580,35 @@ class ServerOptions(TypedDict, total=False):
     """Items on one page of a list. Default: 1000."""
 
     on_duplicate: OnDuplicate | None
-    """The answer to a registration whose name, URI or argument is taken: an error, or the new one takes
-    the place of the old (a notebook cell that runs twice, a module that is loaded again). Default:
-    `"error"`.
+    """The answer to a registration whose name, URI or argument is taken: an error, or the new
+    one takes the place of the old (a notebook cell that runs twice, a module that is loaded
+    again). Default: `"error"`.
     """
 
     list_out_of_scope: bool | None
-    """Show in lists also the features that need scopes which the caller's token lacks. A client can learn
-    by that of what it could ask a scope for. A call without the scopes is answered by the challenge
-    that names them in either case. Default: False.
+    """Show in lists also the features that need scopes which the caller's token lacks. A client
+    can learn by that of what it could ask a scope for. A call without the scopes is answered
+    by the challenge that names them in either case. Default: False.
     """
 
     debug: bool | None
-    """Show clients the detail of internal failures. Otherwise they get a generic text, and the log gets
-    the detail. Default: False.
+    """Show clients the detail of internal failures. Otherwise they get a generic text, and the
+    log gets the detail. Default: False.
     """
 
     max_sessions: int | None
-    """HTTP sessions at once. For a further one the session that has been idle the longest gives way; if
-    all are busy, it is refused as busy. Default: 10000.
+    """HTTP sessions at once. For a further one the session that has been idle the longest gives
+    way; if all are busy, it is refused as busy. Default: 10000.
     """
 
     max_sessions_per_client: int | None
-    """HTTP sessions at once of one principal, where tokens are verified. For a further one its own idlest
-    gives way. Default: 1000.
+    """HTTP sessions at once of one principal, where tokens are verified. For a further one its
+    own idlest gives way. Default: 1000.
     """
 
     session_idle: float | None
-    """Longest time that an HTTP session may be idle; a minute for one that nothing has used since it was
-    opened. In seconds. Default: 1800.
+    """Longest time that an HTTP session may be idle; a minute for one that nothing has used
+    since it was opened. In seconds. Default: 1800.
     """
 
     drain_deadline: float | None
@@ -589,33 +618,37 @@ class ServerOptions(TypedDict, total=False):
     """Time after which a quiet event stream gets a comment; 0: never. In seconds. Default: 15."""
 
     state_keys: Sequence[bytes | str] | None
-    """Keys that seal the state of requests that take several rounds: the first seals, all open. Instances
-    that share them can continue each other's rounds. Without keys, a random key of this process is
-    used. In JSON each is 32 bytes in Base64.
+    """Keys that seal the state of requests that take several rounds: the first seals, all open.
+    Instances that share them can continue each other's rounds. Without keys, a random key of
+    this process is used. In JSON each is 32 bytes in Base64.
     """
 
     state_lifetime: float | None
-    """Longest time of a client from one round to the next on 2026-07-28. In seconds. Default: 3600."""
+    """Longest time of a client from one round to the next on 2026-07-28. In seconds. Default:
+    3600.
+    """
 
     max_rounds: int | None
     """Most rounds of input that one request may need. Default: 16."""
 
     input_timeout: float | None
-    """Longest time of a person to answer a request for input in the legacy era. In seconds. Default: 600."""
+    """Longest time of a person to answer a request for input in the legacy era. In seconds.
+    Default: 600.
+    """
 
     client_request_tasks: bool | None
-    """Let clients that can answer elicitation and sampling by tasks (2025-11-25): no message waits for
-    their answers. Default: False.
+    """Let clients that can answer elicitation and sampling by tasks (2025-11-25): no message
+    waits for their answers. Default: False.
     """
 
     rerun_handlers: bool | None
-    """Run handlers again from the top for each answer in the legacy era too, as 2026-07-28 does: shows
-    handlers that cannot stand it. For tests. Default: False.
+    """Run handlers again from the top for each answer in the legacy era too, as 2026-07-28 does:
+    shows handlers that cannot stand it. For tests. Default: False.
     """
 
     task_ttl: float | None
-    """Longest time that a task is kept, and the time where the client names none. In seconds. Default:
-    3600.
+    """Longest time that a task is kept, and the time where the client names none. In seconds.
+    Default: 3600.
     """
 
     task_poll_interval: float | None
@@ -625,18 +658,18 @@ class ServerOptions(TypedDict, total=False):
     """Tasks that are kept at once. Further ones are refused as busy. Default: 10000."""
 
     max_tasks_per_client: int | None
-    """Tasks that are kept at once of one principal, or of one session or pipe where no tokens are
-    verified. Default: 1000.
+    """Tasks that are kept at once of one principal, or of one session or pipe where no tokens
+    are verified. Default: 1000.
     """
 
     max_task_bytes: int | None
-    """Size of the results of all tasks that are kept. Beyond it calls that would become tasks are refused
-    as busy, and a task whose result finds no room fails. Default: 256 MiB.
+    """Size of the results of all tasks that are kept. Beyond it calls that would become tasks
+    are refused as busy, and a task whose result finds no room fails. Default: 256 MiB.
     """
 
     max_task_bytes_per_client: int | None
-    """Size of the results of the tasks of one principal, or of one session or pipe where no tokens are
-    verified. Default: 64 MiB.
+    """Size of the results of the tasks of one principal, or of one session or pipe where no
+    tokens are verified. Default: 64 MiB.
     """
 
     extensions: Mapping[str, Any] | None
@@ -652,25 +685,28 @@ class ServerOptions(TypedDict, total=False):
     """Deepest nesting of arrays and objects in a message; at most 128. Default: 128."""
 
     max_values: int | None
-    """JSON values in a message, which cost far more in memory than on the wire; one with more is invalid.
-    All messages above 4 KiB that an HTTP endpoint serves at once may have twice as many, and those of
-    one principal as many: a further one is refused as busy. Default: 500000.
+    """JSON values in a message, which cost far more in memory than on the wire; one with more is
+    invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice as
+    many, and those of one principal as many: a further one is refused as busy. Default:
+    500000.
     """
 
     max_running: int | None
     """Calls that run at once in one session. Default: 64."""
 
     max_waiting: int | None
-    """Calls that wait for their turn in one session. Further ones are refused as busy. Default: 1024."""
+    """Calls that wait for their turn in one session. Further ones are refused as busy. Default:
+    1024.
+    """
 
     max_waiting_bytes: int | None
-    """Size of all waiting calls of one session. A call for which there is no room is refused as busy.
-    Default: 64 MiB.
+    """Size of all waiting calls of one session. A call for which there is no room is refused as
+    busy. Default: 64 MiB.
     """
 
     ttl: float | None
-    """Time after receipt for which a client may keep the result; 0: it asks again each time. In seconds.
-    Default: 0.
+    """Time after receipt for which a client may keep the result; 0: it asks again each time. In
+    seconds. Default: 0.
     """
 
     cache_scope: CacheScope | None
@@ -726,18 +762,19 @@ class PromptOptions(TypedDict, total=False):
     """Metadata, by reverse-domain name."""
 
     scopes: Sequence[str] | None
-    """Scopes that the access token of a call must grant beside those of the endpoint. Lists leave out what
-    the caller lacks scopes for.
+    """Scopes that the access token of a call must grant beside those of the endpoint. Lists
+    leave out what the caller lacks scopes for.
     """
 
     timeout: float | None
-    """The longest time of one run of its handler. Then the call fails and the handler is cancelled. In
-    seconds.
+    """The longest time of one run of its handler. Then the call fails and the handler is
+    cancelled. In seconds.
     """
 
     visible: Callable[..., bool | Awaitable[bool]] | None
-    """Decides who sees and calls it, for each request: a function of the context and dependencies that
-    returns a `bool`. For others it is not there; an exception, which is logged, counts as False.
+    """Decides who sees and calls it, for each request: a function of the context and
+    dependencies that returns a `bool`. For others it is not there; an exception, which is
+    logged, counts as False.
     """
 
 
@@ -775,23 +812,25 @@ class ResourceOptions(TypedDict, total=False):
     """The callers that may share cached contents."""
 
     scopes: Sequence[str] | None
-    """Scopes that the access token of a call must grant beside those of the endpoint. Lists leave out what
-    the caller lacks scopes for.
+    """Scopes that the access token of a call must grant beside those of the endpoint. Lists
+    leave out what the caller lacks scopes for.
     """
 
     timeout: float | None
-    """The longest time of one run of its handler. Then the call fails and the handler is cancelled. In
-    seconds.
+    """The longest time of one run of its handler. Then the call fails and the handler is
+    cancelled. In seconds.
     """
 
     visible: Callable[..., bool | Awaitable[bool]] | None
-    """Decides who sees and calls it, for each request: a function of the context and dependencies that
-    returns a `bool`. For others it is not there; an exception, which is logged, counts as False.
+    """Decides who sees and calls it, for each request: a function of the context and
+    dependencies that returns a `bool`. For others it is not there; an exception, which is
+    logged, counts as False.
     """
 
     unsafe_paths: bool | None
-    """Values of variables may lead out of a folder that they are appended to. Otherwise a URI is not found
-    if a value, decoded, has a segment `..` or a NUL, or begins like an absolute path.
+    """Values of variables may lead out of a folder that they are appended to. Otherwise a URI is
+    not found if a value, decoded, has a segment `..` or a NUL, or begins like an absolute
+    path.
     """
 
 
@@ -829,22 +868,27 @@ class ToolOptions(TypedDict, total=False):
     """On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`."""
 
     scopes: Sequence[str] | None
-    """Scopes that the access token of a call must grant beside those of the endpoint. Lists leave out what
-    the caller lacks scopes for.
+    """Scopes that the access token of a call must grant beside those of the endpoint. Lists
+    leave out what the caller lacks scopes for.
     """
 
     timeout: float | None
-    """The longest time of one run of its handler. Then the call fails and the handler is cancelled. In
-    seconds.
+    """The longest time of one run of its handler. Then the call fails and the handler is
+    cancelled. In seconds.
     """
 
     visible: Callable[..., bool | Awaitable[bool]] | None
-    """Decides who sees and calls it, for each request: a function of the context and dependencies that
-    returns a `bool`. For others it is not there; an exception, which is logged, counts as False.
+    """Decides who sees and calls it, for each request: a function of the context and
+    dependencies that returns a `bool`. For others it is not there; an exception, which is
+    logged, counts as False.
     """
 
     task: Literal["forbidden", "optional", "required"] | None
-    """Calls may or must run as tasks, where client and revision have those. Default: `"forbidden"`."""
+    """Calls may or must run as tasks, where client and revision have those. Default:
+    `"forbidden"`.
+    """
 
     ui: str | None
-    """The `ui://` URI of a resource that shows the result (MCP Apps): `ui.resourceUri` in `meta`."""
+    """The `ui://` URI of a resource that shows the result (MCP Apps): `ui.resourceUri` in
+    `meta`.
+    """

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 class Client(AsyncOperations, Connected):
     """A connection to a server: `async with Client("http://localhost:8000/mcp") as client: ...`.
 
-    It belongs to the event loop on which it was connected. Times are in seconds. Functions that answer requests of the
-    server are registered by decorators, such as `@client.on_elicit`: `async def` functions run on that loop, `def`
-    functions on threads.
+    It belongs to the event loop on which it was connected. Times are in seconds. Functions that
+    answer requests of the server are registered by decorators, such as `@client.on_elicit`: `async
+    def` functions run on that loop, `def` functions on threads.
 
     Args:
-        target: The URL of an endpoint, the command of a server to start (a list), a `Server` of this process,
-            whichever thread or event loop serves it, an entry of `mcpServers` (a dict), or a configuration with one
-            server: a dict or the path of its `.json` file.
+        target: The URL of an endpoint, the command of a server to start (a list), a `Server` of
+            this process, whichever thread or event loop serves it, an entry of `mcpServers` (a
+            dict), or a configuration with one server: a dict or the path of its `.json` file.
         options: See `ConnectOptions`.
     """
 
@@ -81,12 +81,12 @@ class Client(AsyncOperations, Connected):
             raise
 
     async def close(self, deadline: float | None = None) -> None:
-        """Ends the connection; `async with` does it for you. Requests in flight fail with ClosedError, and so does
-        `connect` if it is not done.
+        """Ends the connection; `async with` does it for you. Requests in flight fail with
+        ClosedError, and so does `connect` if it is not done.
 
         Args:
-            deadline: the time in which a server that was started may exit by itself, before it is asked to and then
-                killed (seconds; default: the option `close_timeout`).
+            deadline: the time in which a server that was started may exit by itself, before it is
+                asked to and then killed (seconds; default: the option `close_timeout`).
         """
         port = self._port
         if port is not None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# An endpoint's URL, the command of a child process, a server in this process, an entry of `mcpServers`, or a
-# configuration or its file.
+# An endpoint's URL, the command of a child process, a server in this process, an entry of
+# `mcpServers`, or a configuration or its file.
 Target: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | Server | Transport"
 # method, params
 OnNotification: TypeAlias = Callable[[str, Any], "Awaitable[None] | None"]
@@ -61,14 +61,16 @@ if TYPE_CHECKING:
         """Called when the server's list of tools has changed."""
 
         raise_exceptions: bool
-        """For tests, of a `Server` of this process: a request raises the exception that a handler raised, where its
-        caller is otherwise told of an internal error. Default: False.
+        """For tests, of a `Server` of this process: a request raises the exception that a handler
+        raised, where its caller is otherwise told of an internal error. Default: False.
         """
 
 
 @contextmanager
 def callback_errors() -> Generator[None]:
-    """Logs what a callback of the program raises: it must cost neither the call that waits nor other events."""
+    """Logs what a callback of the program raises: it must cost neither the call that waits nor
+    other events.
+    """
     try:
         yield
     except Exception:
@@ -118,7 +120,9 @@ class Connection:
         return f"{name}({self.target!r}{revision})"
 
     def open_json(self, server_handle: int | None) -> dict[str, Any]:
-        """The message that opens the connection; `server_handle` is for a server of this process."""
+        """The message that opens the connection; `server_handle` is for a server of
+        this process.
+        """
         transport = self.transport if server_handle is None else {**self.transport, "server": server_handle}
         if isinstance(self.target, ServersOf):
             transport = {**transport, "servers": self.target.json()}
@@ -141,15 +145,21 @@ class Connection:
         return {name: "pool" if self.uses_pool(handler) else "queue" for name, handler in self.handlers.items()}
 
     def uses_pool(self, handler: ServerRequestHandler) -> bool:
-        """True if it runs on a thread of the pool. A blocking client on its own port has those of its transport."""
+        """True if it runs on a thread of the pool. A blocking client on its own port has those of
+        its transport.
+        """
         return handler.in_thread and (not self.blocking or self.server is not None or handler.key in FUNCTIONS)
 
     def scope(self) -> CallScope | None:
-        """The surroundings of the calls that a request causes, where the server is in this process."""
+        """The surroundings of the calls that a request causes, where the server is in
+        this process.
+        """
         return None if self.server is None else CallScope()
 
     def raise_exception(self, scope: CallScope | None) -> None:
-        """Raises the exception of the handler, if that is wanted and its caller is not told of it."""
+        """Raises the exception of the handler, if that is wanted and its caller is not
+        told of it.
+        """
         if self._raises and scope is not None and (error := scope.error) is not None and not is_told(error):
             raise error
 
@@ -176,7 +186,9 @@ class Connection:
     def listen(
         self, run: Callable[[Callable[..., Any], tuple[Any, ...]], None], progress: Mapping[int, OnProgress]
     ) -> Callable[[str, Any, int], None]:
-        """The receiver of the notifications of the connection; `run` calls a callback of the user."""
+        """The receiver of the notifications of the connection; `run` calls a callback
+        of the user.
+        """
 
         def receive(method: str, params: Any, ticket: int) -> None:
             if ticket and method == methods.PROGRESS:
@@ -240,8 +252,8 @@ class Connected(HostHandlers, ConnectionDescription):
         """Changes the roots. A server of an older revision is notified; newer ones ask again.
 
         Raises:
-            InvalidArgumentError: if a URI does not begin with `file://`, or if the client connected without roots to a
-                server of an older revision.
+            InvalidArgumentError: if a URI does not begin with `file://`, or if the client connected
+                without roots to a server of an older revision.
         """
         self._note({"roots": jsonable(roots)})
 

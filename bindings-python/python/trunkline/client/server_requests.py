@@ -29,8 +29,8 @@ class Here(NamedTuple):
 
 
 class ServerRequestHandler(Handler):
-    """Called with a request of the server; returns the result. A `def` function runs on a thread of the pool, or in a
-    blocking client on a thread that waits.
+    """Called with a request of the server; returns the result. A `def` function runs on a thread of
+    the pool, or in a blocking client on a thread that waits.
     """
 
     __slots__ = ("function", "read")

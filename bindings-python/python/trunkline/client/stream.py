@@ -1,4 +1,6 @@
-"""Streams of an asyncio client: what subscriptions and tasks share. Those of a blocking one are generated from it."""
+"""Streams of an asyncio client: what subscriptions and tasks share. Those of a blocking one are
+generated from it.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from ..server.server import Server
     from .connection import ConnectOptions
 
-# Interval at which a waiting call looks for log records of the core (every request has a timeout there) ...
+# Interval at which a waiting call looks for log records of the core (every request has a timeout
+# there) ...
 _WAIT_MS: Final = 1000
 # ... and for what is told to a callback.
 _CALLBACK_MS: Final = 20
@@ -41,10 +42,12 @@ _FLUSH_SECONDS: Final = 1.0
 
 
 class SyncClient(SyncOperations, Connected):
-    """A connection to a server for blocking code: `with SyncClient(["python", "weather.py"]) as client: ...`.
+    """A connection to a server for blocking code: `with SyncClient(["python", "weather.py"]) as
+    client: ...`.
 
-    Any thread may use it. It has no thread of its own: notifications and progress are handed over on the calling
-    thread, while one of its methods runs. Arguments: those of `Client`; callbacks are ordinary functions.
+    Any thread may use it. It has no thread of its own: notifications and progress are handed over
+    on the calling thread, while one of its methods runs. Arguments: those of `Client`; callbacks
+    are ordinary functions.
     """
 
     def __init__(self, target: Target, **options: Unpack[ConnectOptions]) -> None:
@@ -55,7 +58,8 @@ class SyncClient(SyncOperations, Connected):
         self._handle = 0
         self._progress: dict[int, OnProgress] = {}
         self._receive = self._connection.listen(_run, self._progress)
-        # Held while events are handed over, so that they stay in order; re-entered when a callback makes a call.
+        # Held while events are handed over, so that they stay in order; re-entered when a callback
+        # makes a call.
         self._draining = threading.RLock()
         # For a server of this process: its port, and what was heard there.
         self._server_port: Port | None = None
@@ -89,12 +93,12 @@ class SyncClient(SyncOperations, Connected):
             raise
 
     def close(self, deadline: float | None = None) -> None:
-        """Ends the connection; `with` does it for you. Requests in flight fail with ClosedError, and so does a
-        `connect` on another thread if it is not done.
+        """Ends the connection; `with` does it for you. Requests in flight fail with ClosedError,
+        and so does a `connect` on another thread if it is not done.
 
         Args:
-            deadline: the time in which a server that was started may exit by itself, before it is asked to and then
-                killed (seconds; default: the option `close_timeout`).
+            deadline: the time in which a server that was started may exit by itself, before it is
+                asked to and then killed (seconds; default: the option `close_timeout`).
         """
         native = self._native
         if native is not None:

@@ -1,4 +1,6 @@
-"""Requests of a handler to its client: what they consist of, and the values that the answers become."""
+"""Requests of a handler to its client: what they consist of, and the values that the answers
+become.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,8 @@ class InputRequest(Generic[T]):
 
 
 class InputRequired:
-    """Returned by a handler that needs input of the client first. It is called again with the answers in
-    `ctx.input_responses` and with `state` in `ctx.state`.
+    """Returned by a handler that needs input of the client first. It is called again with the
+    answers in `ctx.input_responses` and with `state` in `ctx.state`.
 
     Handlers that would rather write one line after the other use `ctx.elicit` and its like.
 

@@ -1,4 +1,6 @@
-"""The context of handlers made with `async def`: the call, progress, logging, and requests to the client."""
+"""The context of handlers made with `async def`: the call, progress, logging, and requests to the
+client.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ class Context(AsyncClientRequests):
     __slots__ = ()
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Reports progress to the caller. Values must rise; nothing is sent if the caller did not ask."""
+        """Reports progress to the caller. Values must rise; nothing is sent if the caller did not
+        ask.
+        """
         self._progress(progress, total, message)
 
     async def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:
@@ -48,12 +52,13 @@ class Context(AsyncClientRequests):
         self._log("error", data, logger)
 
     async def once(self, name: str, function: Callable[[], Any]) -> Any:
-        """The value of `function`, which is called only once, however often this handler runs for one request.
+        """The value of `function`, which is called only once, however often this handler runs for
+        one request.
 
         Args:
             name: what the value is kept under.
-            function: takes no parameters and is made as the handler is, or with `def`; its value must have a JSON form,
-                and that is returned.
+            function: takes no parameters and is made as the handler is, or with `def`; its value
+                must have a JSON form, and that is returned.
         """
         known, value = self._kept(name)
         if not known:
@@ -75,13 +80,19 @@ class Context(AsyncClientRequests):
         await self._request(request_json(methods.PING, None, timeout))
 
     async def close_stream(self) -> None:
-        """Closes the HTTP response early where the client can come back for the answer (2025-11-25); else nothing."""
+        """Closes the HTTP response early where the client can come back for the answer
+        (2025-11-25); else nothing.
+        """
         self._notify({"closeStream": True})
 
     async def start_task(self) -> None:
-        """From here on the call is a task, if the tool has `defer_task` and the client can have one; else nothing."""
+        """From here on the call is a task, if the tool has `defer_task` and the client can have
+        one; else nothing.
+        """
         self._notify({"startTask": True})
 
     async def set_task_message(self, message: str) -> None:
-        """Says what the task does now, for people who look at it; nothing where the call is not a task."""
+        """Says what the task does now, for people who look at it; nothing where the call is not a
+        task.
+        """
         self._notify({"taskMessage": message})

@@ -54,7 +54,9 @@ class Completions(Registry):
     """The completion methods of a server."""
 
     def completion(self, of: str | Callable[..., Any], argument: str) -> Callable[[F], F]:
-        """Registers the decorated function as what suggests values, and leaves it as it is. See `add_completion`."""
+        """Registers the decorated function as what suggests values, and leaves it as it is. See
+        `add_completion`.
+        """
 
         def decorate(function: F) -> F:
             self.add_completion(of, argument, function)
@@ -63,16 +65,20 @@ class Completions(Registry):
         return decorate
 
     def add_completion(self, of: str | Callable[..., Any], argument: str, function: Callable[..., Any]) -> None:
-        """Adds what suggests values for one argument of a prompt, or for one variable of a resource template.
+        """Adds what suggests values for one argument of a prompt, or for one variable of a resource
+        template.
 
         Args:
-            of: the function of a registered prompt or template, a prompt's name, or a template's URI.
+            of: the function of a registered prompt or template, a prompt's name, or a template's
+                URI.
             argument: the name of the argument or variable.
-            function: called with the text so far and, if it has a second parameter, with the other arguments that are
-                filled in; returns the suggestions as a list of texts or as a `Completion`.
+            function: called with the text so far and, if it has a second parameter, with the other
+                arguments that are filled in; returns the suggestions as a list of texts or as a
+                `Completion`.
 
         Raises:
-            InvalidArgumentError: if `of` is a function that is not registered, or there is a completion of it already.
+            InvalidArgumentError: if `of` is a function that is not registered, or there is a
+                completion of it already.
         """
         reference, shown = self._reference(of)
         registration = {"ref": reference, "argument": argument}

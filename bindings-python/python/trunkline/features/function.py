@@ -1,9 +1,11 @@
-"""Handlers that are one function: its arguments, context and dependencies are filled in for each call."""
+"""Handlers that are one function: its arguments, context and dependencies are filled in for each
+call.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,8 @@ from ..context.context import Context
 from ..errors import InvalidArgumentError
 from ..failures import InvalidReturn
 from ..returns import Answer
-from ..signature.dependencies import AsyncScope, Scope
+from ..signature.dependencies import AsyncScope, Depends, Scope
+from ..signature.parameters import name_of, plan
 from .handler import Handler
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 class FunctionHandler(Handler):
     """A function and the plan of its parameters."""
 
-    __slots__ = ("_context_name", "_dependencies", "function")
+    __slots__ = ("_context_name", "_defaults", "_dependencies", "function")
 
     def __init__(
         self, key: Hashable, function: Callable[..., Any], parameters: Parameters, registration: dict[str, Any]
@@ -35,6 +38,18 @@ class FunctionHandler(Handler):
         self.function = function
         self._context_name = parameters.context_name
         self._dependencies = parameters.dependencies
+        # Of arguments, for dependencies that take them, too.
+        self._defaults: dict[str, Any] = {
+            parameter.name: parameter.default
+            for parameter in parameters.named
+            if self._dependencies and parameter.default is not parameter.empty
+        }
+
+    def require(self, marks: Sequence[Depends]) -> None:
+        """Makes these dependencies before its own; nothing takes their values."""
+        where = (name_of(self.function),)
+        plans = [("", plan(mark, is_async=not self.in_thread, within=where)) for mark in marks]
+        self._dependencies = [*plans, *self._dependencies]
 
     def bind(self, body: Any) -> dict[str, Any]:
         """The arguments in the body of a call."""
@@ -80,17 +95,21 @@ class FunctionHandler(Handler):
             raise InvalidReturn(self.where, error) from None
 
     async def _run_with_dependencies(self, context: Context, arguments: dict[str, Any]) -> Any:
-        async with AsyncScope(context) as scope:
+        async with AsyncScope(context, self._defaults | arguments) as scope:
             for name, dependency in self._dependencies:
-                arguments[name] = await scope.value(dependency)
+                value = await scope.value(dependency)
+                if name:
+                    arguments[name] = value
             if self._context_name is not None:
                 arguments[self._context_name] = context
             return await self.function(**arguments)
 
     def _run_in_thread_with_dependencies(self, context: SyncContext, arguments: dict[str, Any]) -> Any:
-        with Scope(context) as scope:
+        with Scope(context, self._defaults | arguments) as scope:
             for name, dependency in self._dependencies:
-                arguments[name] = scope.value(dependency)
+                value = scope.value(dependency)
+                if name:
+                    arguments[name] = value
             if self._context_name is not None:
                 arguments[self._context_name] = context
             return self.function(**arguments)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 class Handler:
-    """One registered feature. Classes of kinds say how its function is called and what becomes of the value."""
+    """One registered feature. Classes of kinds say how its function is called and what becomes of
+    the value.
+    """
 
     __slots__ = ("in_thread", "key", "origin", "registration", "task_name", "visible")
 
@@ -64,7 +66,8 @@ class Handler:
             self._complete(port.native, ticket, await self.run(port, ticket, body, scope))
         except BaseException as error:
             self._fail(port, ticket, error, scope, Context)
-            # SystemExit costs the call, as on a thread of the pool: libraries raise it for wrong arguments.
+            # SystemExit costs the call, as on a thread of the pool: libraries raise it for wrong
+            # arguments.
             if not isinstance(error, (Exception, SystemExit)) and not is_suspension(error):
                 raise
 
@@ -121,12 +124,3 @@ class Handler:
                 send_failure(native, ticket, {"kind": "internal", "message": detail(broken)})
             except _native.NativeError:
                 pass  # the port is closed: nobody waits for the answer
-
-
-def key_of(function: Any) -> Hashable:
-    """The identity of a function. Two methods of one object are the same if they are equal."""
-    try:
-        hash(function)
-    except TypeError:
-        return id(function)
-    return function

@@ -14,8 +14,9 @@ from ..errors import InvalidArgumentError, ProtocolError
 from ..port.scope import CallScope
 from ..returns import Answer
 from ..schema.jsonable import jsonable
+from ..signature.dependencies import key_of
 from ..signature.parameters import name_of
-from .handler import Handler, key_of
+from .handler import Handler
 from .registry import Registry
 
 if TYPE_CHECKING:
@@ -118,8 +119,9 @@ class Middlewares(Registry):
     def middleware(self, /, *methods: str) -> Callable[[M], M]: ...
 
     def middleware(self, /, *given: Any) -> Any:
-        """Registers the decorated function as middleware, of all requests or of those with the named methods, and
-        leaves it as it is: `@server.middleware` or `@server.middleware("tools/call")`. See `add_middleware`.
+        """Registers the decorated function as middleware, of all requests or of those with the
+        named methods, and leaves it as it is: `@server.middleware` or
+        `@server.middleware("tools/call")`. See `add_middleware`.
         """
         if len(given) == 1 and callable(given[0]):
             self.add_middleware(cast("Middleware", given[0]))
@@ -135,11 +137,12 @@ class Middlewares(Registry):
         """Adds something that runs around requests, the first added outermost.
 
         Args:
-            function: `async def` of the request, of `next`, and of the context. `await next()` runs the rest and gives
-                its result as the protocol has it, `await next(params)` does so with other params; it returns a result.
-                The rest runs in a copy of the context variables of the middleware, and `next` raises what its handler
-                raised.
-            methods: the methods of the requests, such as `"tools/call"` (default: all that can be wrapped).
+            function: `async def` of the request, of `next`, and of the context. `await next()` runs
+                the rest and gives its result as the protocol has it, `await next(params)` does so
+                with other params; it returns a result. The rest runs in a copy of the context
+                variables of the middleware, and `next` raises what its handler raised.
+            methods: the methods of the requests, such as `"tools/call"` (default: all that can be
+                wrapped).
 
         Raises:
             InvalidArgumentError: if a method cannot be wrapped, or the function is there already.

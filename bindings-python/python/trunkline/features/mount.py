@@ -72,19 +72,21 @@ class Mounts(Registry):
     def mount(self, prefix: str, server: Registry) -> Mount:
         """Shows the features of another server, and those that are added to it later.
 
-        Tools and prompts are `prefix__name`, resources `prefix+uri`. The middleware of the other server runs for its
-        own features, inside that of this one; the options are those of this one.
+        Tools and prompts are `prefix__name`, resources `prefix+uri`. The middleware of the other
+        server runs for its own features, inside that of this one; the options are those of this
+        one.
 
         Args:
-            prefix: letters, digits, `-` and `_`; an empty one leaves names and URIs as they are, for one server.
+            prefix: letters, digits, `-` and `_`; an empty one leaves names and URIs as they are,
+                for one server.
             server: the server to show, which may be served by itself, too.
 
         Returns:
             The handle that removes it.
 
         Raises:
-            InvalidArgumentError: if the prefix is taken or invalid, or the server is there already, is this one, or
-                shows this one.
+            InvalidArgumentError: if the prefix is taken or invalid, or the server is there already,
+                is this one, or shows this one.
         """
         if not isinstance(server, Registry):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidArgumentError(f"mount() takes a Server, not {server!r}; for a client there is proxy()")
@@ -97,13 +99,14 @@ class Mounts(Registry):
     def proxy(self, client: ProxiedClient, *, prefix: str = "", max_connections: int | None = None) -> Mount:
         """Shows the features of the server behind a client, whatever revisions the two sides speak.
 
-        Progress, log messages and cancellations pass, and what the server asks is asked of the client whose call needs
-        it. Servers of revisions before 2026-07-28 get a connection for each caller, opened as the client was.
+        Progress, log messages and cancellations pass, and what the server asks is asked of the
+        client whose call needs it. Servers of revisions before 2026-07-28 get a connection for each
+        caller, opened as the client was.
 
         Args:
             client: a connected client.
-            prefix: tools and prompts are `prefix__name`, resources `prefix+uri`; without one names and URIs stay as
-                they are, for one server.
+            prefix: tools and prompts are `prefix__name`, resources `prefix+uri`; without one names
+                and URIs stay as they are, for one server.
             max_connections: most connections for callers of their own (default: 64).
 
         Returns:
@@ -111,8 +114,8 @@ class Mounts(Registry):
 
         Raises:
             ClosedError: if the client is not connected.
-            InvalidArgumentError: if the prefix is taken or invalid, or the client is one of this very server or of a
-                group.
+            InvalidArgumentError: if the prefix is taken or invalid, or the client is one of this
+                very server or of a group.
         """
         shared = getattr(client, "_shared", None)
         if shared is None:

@@ -43,7 +43,9 @@ class Prompts(Registry):
     def prompt(self, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
 
     def prompt(self, function: Any = None, **options: Unpack[PromptOptions]) -> Any:
-        """Registers the decorated function as a prompt, and leaves it as it is. Options: see `PromptOptions`."""
+        """Registers the decorated function as a prompt, and leaves it as it is. Options: see
+        `PromptOptions`.
+        """
 
         def decorate(decorated: F) -> F:
             self.add_prompt(decorated, **options)
@@ -56,9 +58,10 @@ class Prompts(Registry):
     def add_prompt(self, function: Callable[..., Any], **options: Unpack[PromptOptions]) -> Registration:
         """Adds a prompt, and notifies the clients that are connected.
 
-        The parameters are the prompt's arguments. Clients fill them with texts; annotations say what those become
-        (`int`, `float`, `bool`, enums, dates and the like). The function returns text of the user, a message made by
-        `user(...)` or `assistant(...)`, content, a list of these, or a `GetPromptResult`.
+        The parameters are the prompt's arguments. Clients fill them with texts; annotations say
+        what those become (`int`, `float`, `bool`, enums, dates and the like). The function returns
+        text of the user, a message made by `user(...)` or `assistant(...)`, content, a list of
+        these, or a `GetPromptResult`.
 
         Args:
             function: `async def` runs on the event loop, `def` on a thread of the pool.

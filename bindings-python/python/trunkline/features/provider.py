@@ -95,7 +95,9 @@ class Providers(Registry):
     """Providers of a server."""
 
     def provider(self, category: Category) -> Callable[[P], P]:
-        """Registers the decorated class, or an object, as a provider, and leaves it as it is. See `add_provider`."""
+        """Registers the decorated class, or an object, as a provider, and leaves it as it is. See
+        `add_provider`.
+        """
 
         def decorate(provider: P) -> P:
             self.add_provider(category, provider() if isinstance(provider, type) else provider)
@@ -106,10 +108,11 @@ class Providers(Registry):
     def add_provider(self, category: Category, provider: Any) -> None:
         """Adds a source of features that are not registered, such as rows of a database.
 
-        The provider has two methods, both `async def` or both `def`. `list(cursor, ctx)` returns descriptors as the
-        protocol has them, or a tuple of those and the cursor of the next page; `cursor` is None on the first page.
-        `get(params, ctx)` is called with the params of a request for a name or URI that is not registered, and returns
-        what a handler of that category returns, or None if there is no such feature. Only registered tools have schemas
+        The provider has two methods, both `async def` or both `def`. `list(cursor, ctx)` returns
+        descriptors as the protocol has them, or a tuple of those and the cursor of the next page;
+        `cursor` is None on the first page. `get(params, ctx)` is called with the params of a
+        request for a name or URI that is not registered, and returns what a handler of that
+        category returns, or None if there is no such feature. Only registered tools have schemas
         and scopes that are checked before their handler runs: `get` judges both.
 
         Args:
@@ -127,5 +130,7 @@ class Providers(Registry):
         self._remove("provider", (category, id(provider)), f"such provider of {category}")
 
     def list_changed(self, category: Category) -> None:
-        """Notifies clients that the list of a provider has changed. Features added or removed here need no call."""
+        """Notifies clients that the list of a provider has changed. Features added or removed here
+        need no call.
+        """
         self._tell({"listChanged": category})

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
-from functools import partial
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import _native
 from ..errors import InvalidArgumentError, reraise
 from ..options import camel_case
 from ..port.port import Port
-from ..signature.parameters import describe
+from ..signature.dependencies import Dependency, Depends, key_of
+from ..signature.parameters import describe, name_of, plan
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ..context._generated.sync_context import SyncContext
     from ..context.context import Context
     from ..port.background import BackgroundLoop
+    from .function import FunctionHandler
     from .handler import Handler
 
     # Gets an exception of a handler, and the context of its call.
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     # Kind and key of a registered feature.
     Key = tuple[str, Hashable]
     # Makes the handler of a function with options, and its words for an error.
-    Make = Callable[[Callable[..., Any], Mapping[str, Any]], tuple[Handler, str]]
+    Make = Callable[[Callable[..., Any], Mapping[str, Any]], tuple[FunctionHandler, str]]
 
 E = TypeVar("E", bound="ErrorHook")
 
@@ -38,12 +41,24 @@ E = TypeVar("E", bound="ErrorHook")
 class Registry:
     """A server without its features, each kind of which is a class that builds on this one."""
 
-    def __init__(self, json: dict[str, Any], max_threads: int | None, lifespan: EnterLifespan | None) -> None:
+    def __init__(
+        self,
+        json: dict[str, Any],
+        max_threads: int | None,
+        lifespan: EnterLifespan | None,
+        dependencies: Sequence[Depends],
+    ) -> None:
         # The registration message of the server.
         self._json = json
         self._max_threads = max_threads
         self._enter_lifespan = lifespan
-        # In the order of registration, which is that of lists, of middleware, and of looking for a template.
+        for mark in dependencies:
+            if not isinstance(mark, Depends):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise InvalidArgumentError(f"dependencies are made by Depends(function), not {mark!r}")
+        self._dependencies = dependencies
+        self._overrides: dict[Hashable, Callable[[bool], Dependency]] = {}
+        # In the order of registration, which is that of lists, of middleware, and of looking for a
+        # template.
         self._things: dict[Key, Handler] = {}
         self._handles: dict[Key, int] = {}
         self._disabled: set[Key] = set()
@@ -51,7 +66,8 @@ class Registry:
         self._lock = threading.RLock()
         self._port: Port | None = None
         self._handle = 0
-        # The users of the port: the loops of listeners and clients, and None for each blocking client.
+        # The users of the port: the loops of listeners and clients, and None for each blocking
+        # client.
         self._users: list[AbstractEventLoop | None] = []
         # The servers mounted in this one, as each of its users uses them, too.
         self._borrowed: list[tuple[AbstractEventLoop | None, list[tuple[Registry, Port]]]] = []
@@ -60,11 +76,12 @@ class Registry:
         self._bind()
 
     def on_error(self, function: E, /) -> E:
-        """Registers the decorated function for exceptions of handlers, and leaves it as it is: `(error, ctx)`.
+        """Registers the decorated function for exceptions of handlers, and leaves it as it is:
+        `(error, ctx)`.
 
-        It gets those of which the caller is told nothing, after they were logged, and not `ToolError` and
-        `ProtocolError`, which are answers. It is an ordinary function and runs where the handler ran, so it must not
-        block; what it raises is logged.
+        It gets those of which the caller is told nothing, after they were logged, and not
+        `ToolError` and `ProtocolError`, which are answers. It is an ordinary function and runs
+        where the handler ran, so it must not block; what it raises is logged.
 
         Raises:
             InvalidArgumentError: if it is an `async def` function, or none.
@@ -76,8 +93,42 @@ class Registry:
         self._error_hooks.append(function)
         return function
 
+    @contextmanager
+    def override(self, dependency: Callable[..., Any], replacement: Callable[..., Any]) -> Generator[None]:
+        """Puts another function in the place of a dependency while the block runs, for tests:
+        `with server.override(get_db, lambda: FakeDb()): ...`.
+
+        Args:
+            dependency: the function of a `Depends`.
+            replacement: what a `Depends` may have: it is called in its place, with what it needs
+                itself.
+
+        Raises:
+            InvalidArgumentError: if one of them is not a function.
+        """
+        for function in (dependency, replacement):
+            if not callable(function):
+                raise InvalidArgumentError(f"override() takes two functions, not {function!r}")
+        key, where = key_of(dependency), f"the override of {name_of(dependency)}"
+
+        @cache
+        def planned(is_async: bool) -> Dependency:
+            return plan(Depends(replacement), is_async=is_async, within=(where,), names=None)
+
+        before = self._overrides.get(key)
+        self._overrides[key] = planned
+        try:
+            yield
+        finally:
+            if before is None:
+                del self._overrides[key]
+            else:
+                self._overrides[key] = before
+
     def _add(self, handler: Handler, what: str) -> Key:
-        """Registers a feature; clients that are connected are told. `what` is for the error if it is there already."""
+        """Registers a feature; clients that are connected are told. `what` is for the error if it
+        is there already.
+        """
         key = (handler.kind, handler.key)
         with self._lock:
             port = self._bind()
@@ -93,8 +144,22 @@ class Registry:
 
     def _added(self, make: Make, function: Callable[..., Any], options: Mapping[str, Any]) -> Registration:
         """Registers a feature that can be changed."""
-        handler, what = _made(make, function, options)
+        handler, what = self._made(make, function, options)
         return Registration(self, self._add(handler, what))
+
+    def _made(
+        self, make: Make, function: Callable[..., Any], options: Mapping[str, Any]
+    ) -> tuple[FunctionHandler, str]:
+        visible = options.get("visible")
+        beside = {name: option for name, option in options.items() if name != "visible"}
+        handler, what = make(function, beside)
+        handler.origin = make, function, options
+        handler.require(self._dependencies)
+        if visible is not None:
+            from .function import VisibilityHandler
+
+            handler.visible = VisibilityHandler(visible)
+        return handler, what
 
     def _found(self, kind: str, key: str) -> Registration:
         if (kind, key) not in self._things:
@@ -106,7 +171,7 @@ class Registry:
         with self._lock:
             port = self._bind()
             make, old, given = self._thing(key).origin
-            handler, _ = _made(make, function or old, {**given, **options})
+            handler, _ = self._made(make, function or old, {**given, **options})
             changed = (handler.kind, handler.key)
             self._register(port, changed, handler, self._handles[key])
             self._things = {changed if name == key else name: thing for name, thing in self._things.items()}
@@ -135,7 +200,9 @@ class Registry:
         return handler
 
     def _remove(self, kind: str, key: Hashable, what: str) -> None:
-        """Takes a feature away; clients that are connected are told. `what` is for the error if there is none."""
+        """Takes a feature away; clients that are connected are told. `what` is for the error if
+        there is none.
+        """
         with self._lock:
             port = self._bind()
             if self._things.pop((kind, key), None) is None:
@@ -150,7 +217,9 @@ class Registry:
                 reraise(error)
 
     def _transport(self, port: Port, transport: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
-        """A transport as the core opens it, and the verifier of its tokens if it has one: `_forget` takes that back."""
+        """A transport as the core opens it, and the verifier of its tokens if it has one: `_forget`
+        takes that back.
+        """
         auth: Auth | None = transport.get("auth")
         if auth is None:
             return transport, None
@@ -164,6 +233,15 @@ class Registry:
         except _native.NativeError as error:
             reraise(error)
         return {**transport, "auth": auth.to_json(verifier)}, verifier
+
+    def _check(self, transport: dict[str, Any]) -> None:
+        """Raises InvalidArgumentError if a listener could not be opened so."""
+        with self._lock:
+            port = self._bind()
+        try:
+            port.native.check({"server": self._handle, "transport": transport})
+        except _native.NativeError as error:
+            reraise(error)
 
     def _forget(self, port: Port, verifier: int | None) -> None:
         """Takes the verifier of a listener that is closed back."""
@@ -183,8 +261,8 @@ class Registry:
             reraise(error)
 
     def _acquire(self, loop: AbstractEventLoop | None) -> tuple[Port, int]:
-        """The port and the handle for one more user. If no other loop handles the events, `loop` does; for a blocking
-        client, which has none, a loop in the background.
+        """The port and the handle for one more user. If no other loop handles the events, `loop`
+        does; for a blocking client, which has none, a loop in the background.
         """
         with self._lock:
             port = self._bind()
@@ -198,7 +276,9 @@ class Registry:
             return port, self._handle
 
     async def _ready(self, port: Port) -> None:
-        """Returns when the lifespan has begun; whoever has acquired the port waits for it before the first call."""
+        """Returns when the lifespan has begun; whoever has acquired the port waits for it before
+        the first call.
+        """
         if port.lifespan is not None and port.loop is not None:
             from asyncio import wrap_future
 
@@ -218,7 +298,9 @@ class Registry:
             return {"mounted": self._handle, "port": port.native.describe(0)["number"]}
 
     def _borrow(self, port: Port, loop: AbstractEventLoop | None) -> None:
-        """Uses the mounted servers for one more user. One whose port has ended since has a new place."""
+        """Uses the mounted servers for one more user. One whose port has ended since has a new
+        place.
+        """
         used: list[tuple[Registry, Port]] = []
         for key, handler in [*self._things.items()]:
             mounted: Registry | None = getattr(handler, "mounted", None)
@@ -246,7 +328,9 @@ class Registry:
         return []
 
     async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
-        """Takes back one `_acquire` with that loop; with the last one everything that was started ends."""
+        """Takes back one `_acquire` with that loop; with the last one everything that was started
+        ends.
+        """
         await self._release_own(port, loop, deadline)
         for mounted, its_port in self._returned(loop):
             await mounted._release(its_port, loop, deadline)
@@ -289,7 +373,9 @@ class Registry:
                 background.stop()
 
     def _leave(self, port: Port, loop: AbstractEventLoop | None) -> tuple[bool, BackgroundLoop | None]:
-        """Takes a user away: whether it was the last one, and what then has to be stopped after the port."""
+        """Takes a user away: whether it was the last one, and what then has to be stopped after the
+        port.
+        """
         with self._lock:
             if port is not self._port or port.is_inherited:
                 return False, None
@@ -325,11 +411,13 @@ class Registry:
         return None if self._port is None else self._port.serving_loop
 
     def _bind(self) -> Port:
-        """The port of this process: made when first needed, after the last use ended, and after a fork."""
+        """The port of this process: made when first needed, after the last use ended, and after a
+        fork.
+        """
         with self._lock:
             if self._port is None or self._port.is_inherited:
                 port = Port(self._max_threads)
-                port.error_hooks = self._error_hooks
+                port.error_hooks, port.overrides = self._error_hooks, self._overrides
                 if self._enter_lifespan is not None:
                     from ..port.lifespan import Lifespan
 
@@ -373,19 +461,9 @@ class Registry:
             reraise(error)
 
 
-def _made(make: Make, function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[Handler, str]:
-    visible = options.get("visible")
-    handler, what = make(function, {name: option for name, option in options.items() if name != "visible"})
-    handler.origin = make, function, options
-    if visible is not None:
-        from .function import VisibilityHandler
-
-        handler.visible = VisibilityHandler(visible)
-    return handler, what
-
-
 class Registration:
-    """A registered tool, resource, resource template or prompt: changes it, shows or hides it, and takes it away.
+    """A registered tool, resource, resource template or prompt: changes it, shows or hides it, and
+    takes it away.
 
     Clients that are connected are notified; calls that run go on as they began.
     """
@@ -400,7 +478,8 @@ class Registration:
         return f"Registration({self._key[0]}={self._key[1]!r})"
 
     def update(self, function: Callable[..., Any] | None = None, **options: Any) -> None:
-        """Changes options, and the function if one is given. Options that are not named stay; None takes one away.
+        """Changes options, and the function if one is given. Options that are not named stay; None
+        takes one away.
 
         Raises:
             InvalidArgumentError: if the feature was removed, or as when it was added.
@@ -435,7 +514,9 @@ class Registration:
 
 
 def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The descriptor of a feature with these options. Its function gives name and description where there are none."""
+    """The descriptor of a feature with these options. Its function gives name and description where
+    there are none.
+    """
     name = options.pop("name", None) or getattr(function, "__name__", None)
     if not name or name == "<lambda>":
         raise InvalidArgumentError(f"{function!r} has no name of its own: pass name=")

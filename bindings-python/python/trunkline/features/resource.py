@@ -45,7 +45,8 @@ class ResourceTemplateHandler(ResourceHandler):
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The expressions of a URI template (RFC 6570). The core checks the whole; here only the names matter.
+# The expressions of a URI template (RFC 6570). The core checks the whole; here only the names
+# matter.
 _EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 
 
@@ -53,8 +54,8 @@ class Resources(Registry):
     """The resource methods of a server."""
 
     def resource(self, uri: str, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
-        """Registers the decorated function as a resource, or as a template if the URI holds `{...}`, and leaves it as
-        it is. Options: see `ResourceOptions`.
+        """Registers the decorated function as a resource, or as a template if the URI holds
+        `{...}`, and leaves it as it is. Options: see `ResourceOptions`.
         """
         if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidArgumentError('a resource needs its URI: @server.resource("notes://today")')
@@ -66,12 +67,14 @@ class Resources(Registry):
         return decorate
 
     def add_resource(self, uri: str, function: Callable[..., Any], **options: Unpack[ResourceOptions]) -> Registration:
-        """Adds a resource, or a template if the URI holds `{...}`, and notifies the clients that are connected.
+        """Adds a resource, or a template if the URI holds `{...}`, and notifies the clients that
+        are connected.
 
-        The function returns text, bytes, `ResourceContents` or a list of them, a `ReadResourceResult`, or any other
-        value, which becomes JSON. The variables of a template are its parameters, by name; annotations say what the
-        texts become (`int`, `float`, `bool`, enums, dates and the like). Variables that a URI may leave out, such as
-        that of `{?page}`, need a default; those with several values, such as that of `{/path*}`, are a `list`.
+        The function returns text, bytes, `ResourceContents` or a list of them, a
+        `ReadResourceResult`, or any other value, which becomes JSON. The variables of a template
+        are its parameters, by name; annotations say what the texts become (`int`, `float`, `bool`,
+        enums, dates and the like). Variables that a URI may leave out, such as that of `{?page}`,
+        need a default; those with several values, such as that of `{/path*}`, are a `list`.
 
         Args:
             uri: the URI, or a URI template (RFC 6570) such as `notes://{name}`.
@@ -127,7 +130,9 @@ def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]
 
 
 class _Variable:
-    """A variable of a URI template: whether a URI may leave it out, and whether it has a list of values."""
+    """A variable of a URI template: whether a URI may leave it out, and whether it has a list of
+    values.
+    """
 
     __slots__ = ("is_list", "may_be_absent")
 

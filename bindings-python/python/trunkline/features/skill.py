@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class SkillHandler(Handler):
-    """Stands for a skill among the registered features; the core answers for it, so it is never called."""
+    """Stands for a skill among the registered features; the core answers for it, so it is never
+    called.
+    """
 
     __slots__ = ()
 
@@ -58,13 +60,14 @@ class Skills(Registry):
         ttl: float | None = None,
         cache_scope: CacheScope | None = None,
     ) -> Skill:
-        """Adds an agent skill: a folder with a `SKILL.md`, which begins with its name and description. Its files are
-        read now, and clients read them as resources.
+        """Adds an agent skill: a folder with a `SKILL.md`, which begins with its name and
+        description. Its files are read now, and clients read them as resources.
 
         Args:
-            files: the folder, or the files by their paths within it, such as `references/factors.md`.
-            root: the URI of the folder, such as `skill://team/pdf-tools` (default: `skill://` and the name); its last
-                segment is the name of the skill.
+            files: the folder, or the files by their paths within it, such as
+                `references/factors.md`.
+            root: the URI of the folder, such as `skill://team/pdf-tools` (default: `skill://` and
+                the name); its last segment is the name of the skill.
             ttl: for how many seconds clients may keep what they read.
             cache_scope: whether others than the caller may be given what was kept.
 
@@ -72,8 +75,8 @@ class Skills(Registry):
             The handle for `remove_skill`.
 
         Raises:
-            InvalidArgumentError: if the folder cannot be read, a file does not belong into skills, or the root is
-                taken.
+            InvalidArgumentError: if the folder cannot be read, a file does not belong into skills,
+                or the root is taken.
         """
         skill = Skill(root or files)
         hints = camel_case(root=root, cache_scope=cache_scope, **in_ms(ttl=ttl))
@@ -83,18 +86,22 @@ class Skills(Registry):
     def add_directory(
         self, uri: str, path: str | os.PathLike[str], *, hidden: bool = False, max_file_bytes: int | None = None
     ) -> None:
-        """Adds a folder whose files are resources, read when they are asked for: text as text, the rest as blobs.
+        """Adds a folder whose files are resources, read when they are asked for: text as text, the
+        rest as blobs.
 
-        Nothing outside of the folder can be read: no `..`, no absolute path, no link that leads out.
+        Nothing outside of the folder can be read: no `..`, no absolute path, no link that leads
+        out.
 
         Args:
-            uri: the beginning of their URIs, such as `docs://`; the path within the folder follows, after a `/`.
+            uri: the beginning of their URIs, such as `docs://`; the path within the folder follows,
+                after a `/`.
             path: the folder.
             hidden: whether files and folders whose names begin with a dot are offered too.
             max_file_bytes: the size of the largest file that is read (default: 4 MiB).
 
         Raises:
-            InvalidArgumentError: if the URI is malformed or taken by a folder, or the path is not that of a folder.
+            InvalidArgumentError: if the URI is malformed or taken by a folder, or the path is not
+                that of a folder.
         """
         registration = camel_case(uri=uri, path=_absolute(path), hidden=hidden, max_file_bytes=max_file_bytes)
         handler = DirectoryHandler(uri, registration)

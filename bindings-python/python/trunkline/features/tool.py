@@ -51,7 +51,9 @@ class ToolHandler(FunctionHandler):
 
 
 class Explainer(Handler):
-    """Called with arguments that the core has refused; fails with the words of the library that has the types."""
+    """Called with arguments that the core has refused; fails with the words of the library that has
+    the types.
+    """
 
     __slots__ = ("_signature",)
 
@@ -99,7 +101,9 @@ class Tools(Registry):
     def tool(self, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
 
     def tool(self, function: Any = None, **options: Unpack[ToolOptions]) -> Any:
-        """Registers the decorated function as a tool, and leaves it as it is. Options: see `ToolOptions`."""
+        """Registers the decorated function as a tool, and leaves it as it is. Options: see
+        `ToolOptions`.
+        """
 
         def decorate(decorated: F) -> F:
             self.add_tool(decorated, **options)
@@ -117,7 +121,8 @@ class Tools(Registry):
             options: see `ToolOptions`.
 
         Raises:
-            InvalidArgumentError: if an annotation has no JSON Schema, a schema is wrong, or the name is taken.
+            InvalidArgumentError: if an annotation has no JSON Schema, a schema is wrong, or the
+                name is taken.
         """
         return self._added(_tool, function, options)
 

@@ -12,7 +12,8 @@ from ..auth import InsufficientScope, InvalidToken, Verify
 from ..errors import InvalidArgumentError
 from ..returns import Answer
 from ..schema.jsonable import jsonable
-from .handler import Handler, key_of
+from ..signature.dependencies import key_of
+from .handler import Handler
 
 if TYPE_CHECKING:
     from ..port.port import Port

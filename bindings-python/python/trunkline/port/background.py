@@ -1,4 +1,6 @@
-"""An event loop on a thread of its own, for servers that are used while no loop of the program serves them."""
+"""An event loop on a thread of its own, for servers that are used while no loop of the program
+serves them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ class BackgroundLoop:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the loop and its thread. In a forked child there is no such thread, and the loop is the parent's."""
+        """Ends the loop and its thread. In a forked child there is no such thread, and the loop is
+        the parent's.
+        """
         if os.getpid() != self.pid:
             return
         self.loop.call_soon_threadsafe(self.loop.stop)

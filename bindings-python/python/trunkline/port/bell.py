@@ -25,7 +25,9 @@ if TYPE_CHECKING:
             ...
 
         def drain_elsewhere(self, done: Callable[[], object]) -> None:
-            """Lets the loop, if there is one, handle the events and then call `done`; from any thread."""
+            """Lets the loop, if there is one, handle the events and then call `done`; from any
+            thread.
+            """
             ...
 
 
@@ -70,8 +72,9 @@ class SocketBell:
 
 
 class ThreadBell:
-    """A thread that waits for events, for loops that cannot watch a socket (the default one on Windows). It takes none:
-    that is for the loop to do, so none is lost when the port goes from one loop to another.
+    """A thread that waits for events, for loops that cannot watch a socket (the default one on
+    Windows). It takes none: that is for the loop to do, so none is lost when the port goes from one
+    loop to another.
     """
 
     drives_pipes = False

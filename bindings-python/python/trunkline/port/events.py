@@ -73,7 +73,9 @@ class Exchange(Protocol):
 
 
 class Events:
-    """The receivers of events, and the loop on which events are taken from the queue of the core."""
+    """The receivers of events, and the loop on which events are taken from the queue of
+    the core.
+    """
 
     def __init__(self, native: _native.Port) -> None:
         self.native = native
@@ -81,7 +83,8 @@ class Events:
         self.handlers: dict[int, Handler] = {}
         # Connection -> the handlers for requests of its server, by operation.
         self.hosts: dict[int, Mapping[str, Handler]] = {}
-        # Connection -> its loop, and the receiver of its notifications there; without a loop, on any thread.
+        # Connection -> its loop, and the receiver of its notifications there; without a loop, on
+        # any thread.
         self._listeners: dict[int, tuple[AbstractEventLoop | None, Receive]] = {}
         self._exchanges: dict[int, Exchange] = {}
         # Exchange or request -> the surroundings of the calls that it causes.
@@ -97,12 +100,16 @@ class Events:
         self._running_loop: Callable[[], AbstractEventLoop | None]
 
     def drain(self) -> None:
-        """Handles the events that are there; on the loop. With many, the loop gets to run other things in between."""
+        """Handles the events that are there; on the loop. With many, the loop gets to run other
+        things in between.
+        """
         if self._take() and (loop := self.loop) is not None:
             loop.call_soon(self.drain)  # the bell rings only when the queue was empty before
 
     def drain_elsewhere(self, done: Callable[[], object]) -> None:
-        """Lets the loop, if there is one, handle the events that are there and then call `done`; from any thread."""
+        """Lets the loop, if there is one, handle the events that are there and then call `done`;
+        from any thread.
+        """
         if (loop := self.loop) is not None:
             try:
                 loop.call_soon_threadsafe(self._drain_all, done)
@@ -218,7 +225,9 @@ class Events:
             self._handoff.poll_soon(self.loop, self.drain)
 
     def scope(self, cause: int) -> CallScope | None:
-        """The surroundings of the calls that an exchange or a request causes; None if it has none, or is over."""
+        """The surroundings of the calls that an exchange or a request causes; None if it has none,
+        or is over.
+        """
         return self._known(self._scopes, cause) if cause else None
 
     def handler(self, handle: int, name: str) -> Handler | None:
@@ -260,8 +269,8 @@ if sys.version_info >= (3, 12):
         name: str | None = None,
         context: ContextVars | None = None,
     ) -> Task[None]:
-        """Starts a task that runs up to its first wait at once: most handlers are done then. It runs in `context`, or
-        else in a copy of the current one.
+        """Starts a task that runs up to its first wait at once: most handlers are done then. It
+        runs in `context`, or else in a copy of the current one.
         """
         from asyncio import Task
 

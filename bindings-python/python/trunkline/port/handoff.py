@@ -1,4 +1,6 @@
-"""Host-driven reads: pipes that the event loop reads itself, which saves the hop from another thread."""
+"""Host-driven reads: pipes that the event loop reads itself, which saves the hop from another
+thread.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class ReadHandoff:
-    """The pipes whose reading the core has handed to the loop. `drain` handles the events that a read has made."""
+    """The pipes whose reading the core has handed to the loop. `drain` handles the events that a
+    read has made.
+    """
 
     def __init__(self, native: _native.Port) -> None:
         self._native = native
@@ -39,13 +43,17 @@ class ReadHandoff:
         drain()
 
     def poll_soon(self, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
-        """Polls for the next message, if the core finds that worth it, once the loop has done what is ready."""
+        """Polls for the next message, if the core finds that worth it, once the loop has done what
+        is ready.
+        """
         if self.descriptors and not self._polling:
             self._polling = True
             loop.call_soon(self._poll, loop, drain)
 
     def give_back_all(self, loop: AbstractEventLoop | None) -> None:
-        """Reads no more; the core notices that, and does. `loop` is None where it is closed or another process's."""
+        """Reads no more; the core notices that, and does. `loop` is None where it is closed or
+        another process's.
+        """
         for handle in list(self.descriptors):
             self._give_back(handle, loop)
 

@@ -17,7 +17,7 @@ from .pool import Pool
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from .lifespan import Lifespan
 
@@ -33,9 +33,11 @@ class Lifecycle(Events):
         self._bell = make_bell()
         super().__init__(self._bell.make_port())
         self.pool = Pool(self, max_threads)
-        # The functions that get the errors of handlers; the list is the server's.
         self.lifespan: Lifespan | None = None
+        # The functions that get the errors of handlers, and what is in the place of dependencies;
+        # both belong to the server.
         self.error_hooks: Sequence[Callable[[BaseException, Any], object]] = ()
+        self.overrides: Mapping[Hashable, Callable[[bool], Any]] = {}
         _end_at_exit()
         _ports.add(self)
 
@@ -52,7 +54,9 @@ class Lifecycle(Events):
             self.move(loop)
 
     def move(self, loop: AbstractEventLoop) -> None:
-        """Lets `loop` handle the events from now on. To be called on the loop that did so far, if that runs."""
+        """Lets `loop` handle the events from now on. To be called on the loop that did so far, if
+        that runs.
+        """
         with self._lock:
             self._detach()
             self.loop = loop
@@ -63,17 +67,23 @@ class Lifecycle(Events):
 
     @property
     def is_inherited(self) -> bool:
-        """True if this is a forked child and the port its parent's, whose loop shares its descriptors."""
+        """True if this is a forked child and the port its parent's, whose loop shares its
+        descriptors.
+        """
         return self.pid != os.getpid()
 
     @property
     def serving_loop(self) -> AbstractEventLoop | None:
-        """The loop that handles the events, if it runs. In a forked child the parent's loop only looks as if it did."""
+        """The loop that handles the events, if it runs. In a forked child the parent's loop only
+        looks as if it did.
+        """
         loop = self.loop
         return loop if loop is not None and loop.is_running() and not self.is_inherited else None
 
     async def stop(self, deadline: float) -> None:
-        """Ends everything on this port and lets go of the loop. Calls in flight get until the deadline (seconds)."""
+        """Ends everything on this port and lets go of the loop. Calls in flight get until the
+        deadline (seconds).
+        """
         import asyncio
 
         if self._disposed:
@@ -103,7 +113,9 @@ class Lifecycle(Events):
             self._settle(future, (False, {"kind": closed.kind, "message": closed.message}))
 
     def end_now(self) -> None:
-        """Ends everything at once, for the exit of the interpreter: nothing of it may run while that goes away."""
+        """Ends everything at once, for the exit of the interpreter: nothing of it may run while
+        that goes away.
+        """
         if self._disposed or self.is_inherited:
             return
         end_port(self.native, 0)
@@ -153,7 +165,9 @@ def remember_native(native: _native.Port) -> None:
 
 
 def close_deadline(native: _native.Port, handle: int, given: float | None) -> float:
-    """The deadline of a close in seconds: as given, or as the options of a server or a connection name it."""
+    """The deadline of a close in seconds: as given, or as the options of a server or a connection
+    name it.
+    """
     if given is not None:
         return checked_time("deadline", given)
     try:
@@ -163,7 +177,9 @@ def close_deadline(native: _native.Port, handle: int, given: float | None) -> fl
 
 
 def end_port(native: _native.Port, deadline: float) -> None:
-    """Ends everything on a port from blocking code; what is in flight gets until the deadline (seconds)."""
+    """Ends everything on a port from blocking code; what is in flight gets until the deadline
+    (seconds).
+    """
     try:
         native.close(0, round(deadline * 1000))
         wait_ms = round((deadline + GRACE) * 1000)

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 class Lifespan:
-    """The lifespan of a server on one port. It is entered and left in one task, as task groups and the like need it;
-    where its loop ends first, that cancels the task, which closes everything as well.
+    """The lifespan of a server on one port. It is entered and left in one task, as task groups and
+    the like need it; where its loop ends first, that cancels the task, which closes everything as
+    well.
     """
 
     def __init__(self, enter: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
@@ -27,7 +28,9 @@ class Lifespan:
         self.value: Any = None
 
     def open(self, loop: AbstractEventLoop) -> Future[None]:
-        """Enters it on a loop, unless that was begun already. The future has the exception that kept it from that."""
+        """Enters it on a loop, unless that was begun already. The future has the exception that
+        kept it from that.
+        """
         from concurrent.futures import Future
 
         with self._lock:

@@ -1,4 +1,6 @@
-"""The core's log records, as records of the standard loggers `trunkline.server`, `trunkline.access` and so on."""
+"""The core's log records, as records of the standard loggers `trunkline.server`, `trunkline.access`
+and so on.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def write_logs(records: list[dict[str, Any]]) -> None:
 
 
 def wanted_level() -> str:
-    """The least severe records of the core that `logging` takes now. Without a need it is not imported for that."""
+    """The least severe records of the core that `logging` takes now. Without a need it is not
+    imported for that.
+    """
     import sys
 
     logging = sys.modules.get("logging")

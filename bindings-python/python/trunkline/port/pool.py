@@ -1,4 +1,6 @@
-"""The threads that run `def` handlers: they wait for calls in native code and answer them without an event loop."""
+"""The threads that run `def` handlers: they wait for calls in native code and answer them without
+an event loop.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ _IDLE_MS: Final = 10_000
 
 
 class Pool:
-    """Grows while all of its threads are busy, up to `limit`; one thread always waits for the next call."""
+    """Grows while all of its threads are busy, up to `limit`; one thread always waits for the next
+    call.
+    """
 
     def __init__(self, port: Calls, limit: int | None) -> None:
         # A port that nobody else has must not live on for the sake of threads without work.
@@ -54,7 +58,9 @@ class Pool:
         self._context = contextvars.Context()
 
     def prepare(self) -> None:
-        """Remembers the context variables of whoever serves, and starts if a `def` handler is registered already."""
+        """Remembers the context variables of whoever serves, and starts if a `def` handler is
+        registered already.
+        """
         self._context = contextvars.copy_context()
         port = self._port()
         if port is not None and any(handler.in_thread for handler in [*port.handlers.values()]):
@@ -75,7 +81,9 @@ class Pool:
         self._stopping = True
 
     def join(self, timeout: float) -> None:
-        """Waits for the threads that were waiting in native code; those inside a handler are left behind."""
+        """Waits for the threads that were waiting in native code; those inside a handler are left
+        behind.
+        """
         with self._lock:
             waiting = [*self._waiting]
         end = time.monotonic() + timeout
@@ -83,7 +91,8 @@ class Pool:
             thread.join(max(0, end - time.monotonic()))
 
     def _spawn(self) -> None:
-        # Daemons, because a handler that never returns must not keep the process; idle ones end with their port.
+        # Daemons, because a handler that never returns must not keep the process; idle ones end
+        # with their port.
         thread = threading.Thread(target=self._work, name=f"trunkline-{len(self._threads) + 1}", daemon=True)
         thread.start()
         self._threads.add(thread)
@@ -107,7 +116,9 @@ class Pool:
                 self._leave(this)
 
     def _goes_on(self, this: threading.Thread, *, is_busy: bool) -> bool:
-        """True if the thread stays. One always waits for the next call, unless all that may be are busy."""
+        """True if the thread stays. One always waits for the next call, unless all that may be are
+        busy.
+        """
         with self._lock:
             if not is_busy and len(self._waiting) > 1:
                 # At once, so that the next one to ask does not count on this thread.

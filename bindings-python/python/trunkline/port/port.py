@@ -1,4 +1,6 @@
-"""A port of the core: its events are handled on one event loop, and calls of `def` handlers by a pool of threads."""
+"""A port of the core: its events are handled on one event loop, and calls of `def` handlers by a
+pool of threads.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,15 @@ if TYPE_CHECKING:
 
 
 class Port(Lifecycle):
-    """Queue, bell and event loop. Connections to a server of this process live on the server's port and may belong to
-    another loop than the one that handles the events: what they wait for is then handed over.
+    """Queue, bell and event loop. Connections to a server of this process live on the server's port
+    and may belong to another loop than the one that handles the events: what they wait for is then
+    handed over.
     """
 
     def register(self, kind: str, json: dict[str, Any], handler: Handler) -> int:
-        """Registers a feature that is called; its handler is known before the first call can arrive."""
+        """Registers a feature that is called; its handler is known before the first call can
+        arrive.
+        """
         if json.get("lane") == "pool" and self.loop is not None:
             self.pool.start()
         with self._lock:
@@ -31,7 +36,9 @@ class Port(Lifecycle):
         return handle
 
     def unregister(self, handle: int) -> None:
-        """Takes a feature back; calls of it that have begun already, even if they still wait for their turn, go on."""
+        """Takes a feature back; calls of it that have begun already, even if they still wait for
+        their turn, go on.
+        """
         self.native.unregister(handle)
         if self.loop is None:
             self.handlers.pop(handle, None)  # otherwise the core says when its last call is over
@@ -39,8 +46,8 @@ class Port(Lifecycle):
     def open(
         self, json: dict[str, Any], receive: Receive | None = None, handlers: Mapping[str, Handler] | None = None
     ) -> int:
-        """Opens a listener or a connection. Notifications of the server go to `receive`, its requests to `handlers`;
-        `opened` waits for the outcome.
+        """Opens a listener or a connection. Notifications of the server go to `receive`, its
+        requests to `handlers`; `opened` waits for the outcome.
         """
         loop = self.here()
         self._start_pool(json)
@@ -58,7 +65,8 @@ class Port(Lifecycle):
         return handle
 
     async def opened(self, handle: int) -> Any:
-        """The result of an open. If there is none, or nobody waits for it any more, nothing is left of it.
+        """The result of an open. If there is none, or nobody waits for it any more, nothing is left
+        of it.
 
         Raises:
             TrunklineError: why there is none.
@@ -74,7 +82,9 @@ class Port(Lifecycle):
             raise
 
     def open_blocking(self, json: dict[str, Any], receive: Receive, handlers: Mapping[str, Handler]) -> int:
-        """Opens a connection for blocking code, which fetches the outcome itself; `receive` is called on any thread."""
+        """Opens a connection for blocking code, which fetches the outcome itself; `receive` is
+        called on any thread.
+        """
         self._start_pool(json)
         with self._lock:
             handle = self.native.open({**json, "wait": True})
@@ -97,8 +107,8 @@ class Port(Lifecycle):
             reraise(error)
 
     def request(self, handle: int, json: dict[str, Any], scope: CallScope | None = None) -> int:
-        """Sends a request to the server of a connection or the client of a call; `answer` waits for the answer. The
-        calls that it causes in this process have `scope` around them.
+        """Sends a request to the server of a connection or the client of a call; `answer` waits for
+        the answer. The calls that it causes in this process have `scope` around them.
         """
         loop = self.here()
         try:
@@ -132,7 +142,9 @@ class Port(Lifecycle):
         return body
 
     def http_request(self, listener: int, head: dict[str, Any], exchange: Exchange) -> int:
-        """Gives the head of a web framework's request to a mounted listener; the response goes to `exchange`."""
+        """Gives the head of a web framework's request to a mounted listener; the response goes to
+        `exchange`.
+        """
         self.here()
         try:
             with self._lock:
@@ -144,7 +156,9 @@ class Port(Lifecycle):
         return ticket
 
     def request_blocking(self, native: _native.Port, handle: int, json: dict[str, Any], scope: CallScope) -> int:
-        """Sends a request of blocking code to a server of this process; `end_scope` takes the scope back."""
+        """Sends a request of blocking code to a server of this process; `end_scope` takes the scope
+        back.
+        """
         with self._lock:
             ticket = send_request(native, handle, json)
             self._scopes[ticket] = scope
@@ -204,7 +218,8 @@ class Port(Lifecycle):
 
 
 def send_request(native: _native.Port, handle: int, json: dict[str, Any]) -> int:
-    """Sends a request. Values that JSON does not have become what they become in the results of handlers.
+    """Sends a request. Values that JSON does not have become what they become in the results of
+    handlers.
 
     Raises:
         TypeError: if there is no such form.

@@ -7,8 +7,9 @@ from typing import Any
 
 
 class CallScope:
-    """The surroundings of the calls that an exchange, a request in memory or `next` of a middleware causes: its context
-    variables, the values of the request that it belongs to, and the exception that ended the call.
+    """The surroundings of the calls that an exchange, a request in memory or `next` of a middleware
+    causes: its context variables, the values of the request that it belongs to, and the exception
+    that ended the call.
     """
 
     __slots__ = ("context", "error", "vars")

@@ -1,6 +1,7 @@
 """Python types to JSON Schema, and JSON values back to those types.
 
-The core validates against the schema before a handler runs, so the converters here only have to build objects.
+The core validates against the schema before a handler runs, so the converters here only have to
+build objects.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ class Builder:
         return self._class(tp, origin or tp, args)
 
     def finish(self, schema: Schema) -> Schema:
-        """A complete schema: `schema` with the definitions that it refers to, and those that these refer to."""
+        """A complete schema: `schema` with the definitions that it refers to, and those that these
+        refer to.
+        """
         needed: set[str] = set()
         waiting = [schema]
         while waiting:
@@ -247,7 +250,9 @@ class Builder:
         return Node(schema, found.build, plain=False, is_foreign=True)
 
     def _defined(self, key: Any, name: str, fill: Callable[[Node], None]) -> Node:
-        """A named type: its schema goes to `$defs`; a reference is known before its fields, for they may contain it."""
+        """A named type: its schema goes to `$defs`; a reference is known before its fields, for
+        they may contain it.
+        """
         if (known := self._named.get(key)) is not None:
             return known
         unique, count = name, 1
@@ -256,7 +261,8 @@ class Builder:
             unique = f"{name}{count}"
         self.defs[unique] = {}
         filled = Node({"$ref": f"#/$defs/{unique}"})
-        # While the fields are unknown, whoever contains this type goes through a node that looks later.
+        # While the fields are unknown, whoever contains this type goes through a node that looks
+        # later.
         self._named[key] = Node(filled.schema, filled.build, plain=False)
         fill(filled)
         self._named[key] = filled
@@ -325,7 +331,9 @@ class Builder:
         return {name: _substitute(hint, known) for name, hint in hints.items()}
 
     def _adopt(self, defs: dict[str, Schema], schema: Schema) -> Schema:
-        """Takes over definitions that were made elsewhere; a name that means something else here is changed."""
+        """Takes over definitions that were made elsewhere; a name that means something else here is
+        changed.
+        """
         renamed: dict[str, str] = {}
         for name, definition in defs.items():
             unique, count = name, 1

@@ -1,4 +1,6 @@
-"""Forms for the user: a Python class as the flat schema of an elicitation, and what was filled in as its object."""
+"""Forms for the user: a Python class as the flat schema of an elicitation, and what was filled in
+as its object.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Form:
 
     @classmethod
     def of(cls, source: Any) -> Form:
-        """For a dataclass, TypedDict or pydantic model, or for a JSON Schema, which is taken as it is.
+        """For a dataclass, TypedDict or pydantic model, or for a JSON Schema, which is taken as it
+        is.
 
         Raises:
             InvalidArgumentError: if a field is more than text, a number, a yes or no, or a choice.

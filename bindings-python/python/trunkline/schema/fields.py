@@ -1,4 +1,6 @@
-"""Constraints and descriptions for parameters: `Annotated[int, Field(ge=1, description="how many")]`."""
+"""Constraints and descriptions for parameters: `Annotated[int, Field(ge=1, description="how
+many")]`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from typing import Any, cast
 
 
 class Field:
-    """Constraints on a value beyond its type, in JSON Schema. The core checks them before the handler runs.
+    """Constraints on a value beyond its type, in JSON Schema. The core checks them before the
+    handler runs.
 
     `min_length` and `max_length` count characters of text, items of arrays or keys of objects.
     """
@@ -58,10 +61,12 @@ class Field:
 
 
 def keywords(metadata: Sequence[Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema keywords for the metadata of an `Annotated` type whose plain schema is `schema`.
+    """The JSON Schema keywords for the metadata of an `Annotated` type whose plain schema is
+    `schema`.
 
-    Understood are plain text (the description), `Field`, and by their attributes the objects of annotated_types,
-    pydantic's `Field` and `typing_extensions.Doc`, none of which has to be installed.
+    Understood are plain text (the description), `Field`, and by their attributes the objects of
+    annotated_types, pydantic's `Field` and `typing_extensions.Doc`, none of which has to be
+    installed.
     """
     found: dict[str, Any] = {}
     for item in metadata:

@@ -1,4 +1,6 @@
-"""Types of libraries that the program has loaded, which check and build their values themselves: pydantic, msgspec."""
+"""Types of libraries that the program has loaded, which check and build their values themselves:
+pydantic, msgspec.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,16 @@ class ForeignType(NamedTuple):
 
 
 def is_pydantic(tp: Any) -> bool:
-    """True if the class is a model of pydantic, which is only looked at if the program has loaded it."""
+    """True if the class is a model of pydantic, which is only looked at if the program has loaded
+    it.
+    """
     return "pydantic" in sys.modules and isinstance(tp, type) and hasattr(tp, "__pydantic_validator__")
 
 
 def belongs_to_pydantic(tp: Any) -> bool:
-    """True for models, and for validators, serializers and the like, which only pydantic itself can apply."""
+    """True for models, and for validators, serializers and the like, which only pydantic itself can
+    apply.
+    """
     if is_pydantic(tp):
         return True
     cls: type[Any] = tp if isinstance(tp, type) else type(tp)

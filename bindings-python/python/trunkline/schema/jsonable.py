@@ -16,8 +16,9 @@ from .foreign import is_msgspec
 def jsonable(value: Any) -> Any:
     """`value` made of dict, list, str, int, float, bool and None.
 
-    Dataclasses, TypedDicts, models of pydantic, attrs and msgspec, enums, dates, time spans, UUIDs, paths, decimals,
-    bytes (as base64) and the standard containers are understood, and what pydantic knows if the program has loaded it.
+    Dataclasses, TypedDicts, models of pydantic, attrs and msgspec, enums, dates, time spans, UUIDs,
+    paths, decimals, bytes (as base64) and the standard containers are understood, and what pydantic
+    knows if the program has loaded it.
 
     Raises:
         TypeError: for anything else; the text names the path.

@@ -15,8 +15,8 @@ _MOST: Final = 3
 
 
 def refusal(error: Exception, value: Any, *start: str) -> tuple[str, str]:
-    """The place (a JSON pointer that begins with `start`) and the reason, for what the converter of a value raised. The
-    reason has the places of several faults.
+    """The place (a JSON pointer that begins with `start`) and the reason, for what the converter of
+    a value raised. The reason has the places of several faults.
     """
     issues: list[tuple[Path, str]] = [((), str(error).strip() or type(error).__name__)]
     if type(error).__module__.startswith("pydantic") and hasattr(error, "errors"):

@@ -14,7 +14,9 @@ from ..listener import Listener
 
 
 async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], object] | None) -> None:
-    """Serves until the listener ends by itself or a signal comes. A second signal acts as if nobody handled it."""
+    """Serves until the listener ends by itself or a signal comes. A second signal acts as if nobody
+    handled it.
+    """
     signalled = asyncio.Event()
     with _signals(signalled.set):
         async with listener:

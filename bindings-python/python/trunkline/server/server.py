@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from .._generated.models import Icon
     from .._generated.options import ServerOptions
     from ..features.registry import EnterLifespan
+    from ..signature.dependencies import Depends
 
 
 class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewares, Mounts, Serving):
     """Tools, resources and prompts under a name, served on every revision of the protocol at once.
 
-    Making a server and adding to it starts nothing; `run`, `serve` and in-memory clients do. Times are in seconds.
+    Making a server and adding to it starts nothing; `run`, `serve` and in-memory clients do. Times
+    are in seconds.
 
     Args:
         name: what clients see as the server's name.
@@ -39,9 +41,11 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         icons: icons for user interfaces.
         instructions: how a model should use the server.
         max_threads: threads for `def` handlers (default: processors + 4, at most 32).
-        lifespan: a function of the server that gives an async context manager. It is entered before the first call,
-            over whichever transport that comes, and left when nothing serves or uses the server any more; its value is
-            `ctx.lifespan`.
+        lifespan: a function of the server that gives an async context manager. It is entered before
+            the first call, over whichever transport that comes, and left when nothing serves or
+            uses the server any more; its value is `ctx.lifespan`.
+        dependencies: made for every call of a tool, resource or prompt, before those of its
+            function; nothing takes their values. Such as a check that raises.
         options: see `ServerOptions`.
     """
 
@@ -57,6 +61,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         instructions: str | None = None,
         max_threads: int | None = None,
         lifespan: EnterLifespan | None = None,
+        dependencies: Sequence[Depends] = (),
         **options: Unpack[ServerOptions],
     ) -> None:
         info = camel_case(
@@ -68,6 +73,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
             camel_case(info=info, instructions=instructions, options=encoded(SERVER_OPTIONS, options)),
             max_threads,
             lifespan,
+            dependencies,
         )
 
     def __repr__(self) -> str:

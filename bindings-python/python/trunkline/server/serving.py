@@ -32,8 +32,8 @@ class Serving(Registry):
         auth: Auth | None = None,
         **options: Unpack[HttpOptions],
     ) -> None:
-        """Serves until the end: of stdin over stdio, by Ctrl-C or SIGTERM on both transports. Then calls in flight get
-        until the drain deadline, and `run` returns.
+        """Serves until the end: of stdin over stdio, by Ctrl-C or SIGTERM on both transports. Then
+        calls in flight get until the drain deadline, and `run` returns.
 
         Args:
             transport: `"stdio"` or `"http"`.
@@ -57,8 +57,8 @@ class Serving(Registry):
         auth: Auth | None = None,
         **options: Unpack[HttpOptions],
     ) -> None:
-        """As `run`, on the running event loop. On the main thread Ctrl-C and SIGTERM end it in good order; a second
-        signal acts as if nobody handled it. Arguments: those of `run`.
+        """As `run`, on the running event loop. On the main thread Ctrl-C and SIGTERM end it in good
+        order; a second signal acts as if nobody handled it. Arguments: those of `run`.
         """
         from .foreground import run_until_signal
 
@@ -69,8 +69,9 @@ class Serving(Registry):
     ) -> Listener:
         """Serves on the running event loop.
 
-        `await server.serve(...)` returns when serving has ended. As a context manager it is ready inside the block and
-        stops at its end: `async with server.serve("http", port=0) as listener: print(listener.url)`.
+        `await server.serve(...)` returns when serving has ended. As a context manager it is ready
+        inside the block and stops at its end: `async with server.serve("http", port=0) as listener:
+        print(listener.url)`.
 
         Args:
             transport: `"stdio"` or `"http"`; the other arguments are for HTTP.
@@ -85,10 +86,12 @@ class Serving(Registry):
         return Listener(self, {"type": transport, **chosen})
 
     def asgi(self, *, auth: Auth | None = None, **options: Unpack[MountOptions]) -> ASGIApp:
-        """The server as an ASGI application, to be mounted in a web framework or run by an ASGI server as it is.
+        """The server as an ASGI application, to be mounted in a web framework or run by an ASGI
+        server as it is.
 
-        Nothing starts before the first request; no lifespan hook is needed. Without `path` every path is served, for
-        the framework has chosen it already; without `sse` and `messages` every path that ends with these words.
+        Nothing starts before the first request; no lifespan hook is needed. Without `path` every
+        path is served, for the framework has chosen it already; without `sse` and `messages` every
+        path that ends with these words.
 
         Args:
             auth: lets in only callers with an access token.
@@ -96,8 +99,14 @@ class Serving(Registry):
         """
         from ..http_mount import ASGIApp
 
-        return ASGIApp(self, {**encoded(MOUNT_OPTIONS, options), **camel_case(auth=auth)})
+        transport = {"type": "http", "mounted": True, **encoded(MOUNT_OPTIONS, options)}
+        # A verifier has no handle yet.
+        judged = {"auth": auth.to_json(None)} if auth is not None and auth.verifier is None else {}
+        self._check(transport | judged)
+        return ASGIApp(self, {**transport, **camel_case(auth=auth)})
 
     def elicitation_complete(self, elicitation_id: str) -> None:
-        """Notifies the client that was sent to a page with this id that the interaction there is complete."""
+        """Notifies the client that was sent to a page with this id that the interaction there is
+        complete.
+        """
         self._tell({"elicitationComplete": elicitation_id})

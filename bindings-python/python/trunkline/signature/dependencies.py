@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from ..errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from contextlib import AsyncExitStack, ExitStack
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
 class Depends:
     """Marks a parameter whose value `function` makes: `Annotated[Database, Depends(get_db)]`.
 
-    The function may be `def` or `async def`, or a generator that yields the value and cleans up behind the `yield`, and
-    it may itself take the context and further dependencies. Each is called once per request, before the handler; what
-    was opened is closed in the opposite order when the handler is done, and sees its exception. None of this appears in
-    schemas. `def` dependencies run where their handler runs, so those of `async def` handlers must not block.
+    The function may be `def` or `async def`, or a generator that yields the value and cleans up
+    behind the `yield`. It may itself take the context and further dependencies; other parameters
+    without a default are filled with the handler's arguments of the same name. Each is called once
+    per request, before the handler; what was opened is closed in the opposite order when the
+    handler is done, and sees its exception. None of this appears in schemas. `def` dependencies run
+    where their handler runs, so those of `async def` handlers must not block.
     """
 
     __slots__ = ("function",)
@@ -37,7 +41,7 @@ class Depends:
 class Dependency:
     """The plan of one dependency, made when the handler is registered."""
 
-    __slots__ = ("call", "context_name", "function", "is_async", "is_generator", "needs")
+    __slots__ = ("arguments", "call", "context_name", "function", "is_async", "is_generator", "needs")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -52,26 +56,72 @@ class Dependency:
         self.context_name: str | None = None
         # parameter -> what it needs
         self.needs: list[tuple[str, Dependency]] = []
+        # Arguments of the handler that it takes, too.
+        self.arguments: list[str] = []
 
 
-class AsyncScope:
+# By `key_of` a function: the plan of the one in its place, for handlers made with `async def` or
+# not.
+Overrides: TypeAlias = dict[Hashable, Callable[[bool], Dependency]]
+
+
+class RequestScope:
+    """The dependencies of one request."""
+
+    _is_async: ClassVar[bool]
+
+    def __init__(self, context: Context | SyncContext, arguments: Mapping[str, Any]) -> None:
+        self._context = context
+        self._arguments = arguments
+        self._values: dict[int, Any] = {}
+
+    def _chosen(self, dependency: Dependency) -> Dependency:
+        overrides = self._context._overrides()
+        override = overrides.get(key_of(dependency.function)) if overrides else None
+        return dependency if override is None else override(self._is_async)
+
+    def _given(self, dependency: Dependency) -> dict[str, Any]:
+        """The parameters that no other dependency fills."""
+        try:
+            given = {name: self._arguments[name] for name in dependency.arguments}
+        except KeyError as error:
+            raise InvalidArgumentError(
+                f"{dependency.function!r}: nobody fills parameter {error}: it is not an argument here"
+            ) from None
+        if dependency.context_name is not None:
+            given[dependency.context_name] = self._context
+        return given
+
+
+def key_of(function: Any) -> Hashable:
+    """The identity of a function. Two methods of one object are the same if they are equal."""
+    try:
+        hash(function)
+    except TypeError:
+        return id(function)
+    return function
+
+
+class AsyncScope(RequestScope):
     """The dependencies of one request to an `async def` handler."""
 
-    def __init__(self, context: Context) -> None:
+    _is_async = True
+
+    def __init__(self, context: Context, arguments: Mapping[str, Any]) -> None:
         from contextlib import AsyncExitStack
 
-        self._context = context
+        super().__init__(context, arguments)
         self._stack: AsyncExitStack = AsyncExitStack()
-        self._values: dict[int, Any] = {}
 
     async def value(self, dependency: Dependency) -> Any:
         """The value of a dependency, made when it is first asked for."""
         key = id(dependency.function)
         if key in self._values:
             return self._values[key]
-        arguments = {name: await self.value(inner) for name, inner in dependency.needs}
-        if dependency.context_name is not None:
-            arguments[dependency.context_name] = self._context
+        dependency = self._chosen(dependency)
+        arguments = self._given(dependency)
+        for name, inner in dependency.needs:
+            arguments[name] = await self.value(inner)
         value: Any = dependency.call(**arguments)
         if not dependency.is_generator:
             value = await value if dependency.is_async else value
@@ -91,24 +141,26 @@ class AsyncScope:
         await self._stack.__aexit__(kind, error, traceback)
 
 
-class Scope:
+class Scope(RequestScope):
     """The dependencies of one request to a `def` handler."""
 
-    def __init__(self, context: SyncContext) -> None:
+    _is_async = False
+
+    def __init__(self, context: SyncContext, arguments: Mapping[str, Any]) -> None:
         from contextlib import ExitStack
 
-        self._context = context
+        super().__init__(context, arguments)
         self._stack: ExitStack = ExitStack()
-        self._values: dict[int, Any] = {}
 
     def value(self, dependency: Dependency) -> Any:
         """The value of a dependency, made when it is first asked for."""
         key = id(dependency.function)
         if key in self._values:
             return self._values[key]
-        arguments = {name: self.value(inner) for name, inner in dependency.needs}
-        if dependency.context_name is not None:
-            arguments[dependency.context_name] = self._context
+        dependency = self._chosen(dependency)
+        arguments = self._given(dependency)
+        for name, inner in dependency.needs:
+            arguments[name] = self.value(inner)
         value: Any = dependency.call(**arguments)
         if dependency.is_generator:
             value = self._stack.enter_context(value)

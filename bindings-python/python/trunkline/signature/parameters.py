@@ -23,7 +23,9 @@ _DEEPEST: Final = 32
 
 
 class Parameters:
-    """The parameters that callers fill, and those that the package fills: the context and dependencies."""
+    """The parameters that callers fill, and those that the package fills: the context and
+    dependencies.
+    """
 
     __slots__ = ("_described", "context_name", "dependencies", "hints", "is_async", "named", "takes_all", "where")
 
@@ -33,13 +35,16 @@ class Parameters:
         self.hints = _hints(function, where)
         given = _parameters(function, where)
         self.context_name = _take_context(where, given, self.hints, is_async=self.is_async)
-        self.dependencies = _take_dependencies(given, self.hints, is_async=self.is_async, within=(where,))
+        names = frozenset(parameter.name for parameter in given if _mark(parameter, self.hints) is None)
+        self.dependencies = _take_dependencies(given, self.hints, is_async=self.is_async, within=(where,), names=names)
         self.takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in given)
         self.named = [parameter for parameter in given if parameter.kind is not parameter.VAR_KEYWORD]
         self._described = dict(_native.read_docstring(_docstring(function))[1])
 
     def about(self, parameter: inspect.Parameter, schema: Schema) -> Schema:
-        """The schema of the parameter, with the description in the docstring if it has none of its own."""
+        """The schema of the parameter, with the description in the docstring if it has none of its
+        own.
+        """
         described = self._described.get(parameter.name)
         return {**schema, "description": described} if described and "description" not in schema else schema
 
@@ -50,7 +55,8 @@ class Parameters:
             return Given(annotation)
         if not isinstance(default, Field) and type(default).__name__ != "FieldInfo":
             return Given(annotation, default)
-        # pydantic's habit: `days: int = Field(default=3, ge=1)`. The function must get the value inside.
+        # pydantic's habit: `days: int = Field(default=3, ge=1)`. The function must get the value
+        # inside.
         annotation = Annotated[annotation, default]
         factory = getattr(default, "default_factory", None)
         if factory is not None:
@@ -62,7 +68,9 @@ class Parameters:
 
 
 class Given:
-    """One parameter: its annotation, its default (or MISSING), and what makes its value if Python itself would not."""
+    """One parameter: its annotation, its default (or MISSING), and what makes its value if Python
+    itself would not.
+    """
 
     __slots__ = ("annotation", "default", "make")
 
@@ -83,7 +91,9 @@ def name_of(function: Any) -> str:
 
 
 def describe(function: Callable[..., Any]) -> str | None:
-    """The docstring of a function as a description: without the sections about parameters, results and exceptions."""
+    """The docstring of a function as a description: without the sections about parameters, results
+    and exceptions.
+    """
     return _native.read_docstring(_docstring(function))[0] or None
 
 
@@ -118,6 +128,7 @@ def _take_dependencies(
     *,
     is_async: bool,
     within: tuple[str, ...],
+    names: frozenset[str] | None,
     makers: tuple[Callable[..., Any], ...] = (),
 ) -> list[tuple[str, Dependency]]:
     found: list[tuple[str, Dependency]] = []
@@ -126,18 +137,30 @@ def _take_dependencies(
             raise InvalidArgumentError(
                 f"{within[-1]}: parameter {parameter.name!r}: write Annotated[type, Depends(function)], not a default"
             )
-        annotation = hints.get(parameter.name)
-        marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-        if (mark := next((mark for mark in marks if isinstance(mark, Depends)), None)) is not None:
-            found.append((parameter.name, _plan(mark.function, is_async=is_async, within=within, makers=makers)))
+        if (mark := _mark(parameter, hints)) is not None:
+            found.append((parameter.name, plan(mark, is_async=is_async, within=within, names=names, makers=makers)))
             parameters.remove(parameter)
     return found
 
 
-def _plan(
-    function: Callable[..., Any], *, is_async: bool, within: tuple[str, ...], makers: tuple[Callable[..., Any], ...]
+def _mark(parameter: inspect.Parameter, hints: dict[str, Any]) -> Depends | None:
+    annotation = hints.get(parameter.name)
+    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return next((mark for mark in marks if isinstance(mark, Depends)), None)
+
+
+def plan(
+    mark: Depends,
+    *,
+    is_async: bool,
+    within: tuple[str, ...],
+    names: frozenset[str] | None = frozenset(),
+    makers: tuple[Callable[..., Any], ...] = (),
 ) -> Dependency:
-    """Maker of a dependency for handlers of that kind."""
+    """Maker of a dependency for handlers of that kind, with arguments of those `names`,
+    or of any.
+    """
+    function = mark.function
     where = name_of(function)
     if not callable(function):
         raise InvalidArgumentError(f"{within[-1]}: Depends needs a function, not {type(function).__qualname__}")
@@ -152,12 +175,18 @@ def _plan(
     # The context is that of the handler, whatever the dependency is made with.
     dependency.context_name = _take_context(path, parameters, hints, is_async=is_async)
     within, makers = (*within, where), (*makers, function)
-    dependency.needs = _take_dependencies(parameters, hints, is_async=is_async, within=within, makers=makers)
+    dependency.needs = _take_dependencies(
+        parameters, hints, is_async=is_async, within=within, names=names, makers=makers
+    )
     for parameter in parameters:
-        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
+        if parameter.default is not parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        if names is not None and parameter.name not in names:
             raise InvalidArgumentError(
-                f"{path}: nobody fills parameter {parameter.name!r}: it is neither the context nor a dependency"
+                f"{path}: nobody fills parameter {parameter.name!r}: it is neither the context, nor a "
+                "dependency, nor an argument of the handler"
             )
+        dependency.arguments.append(parameter.name)
     return dependency
 
 

@@ -64,8 +64,8 @@ class TextArgument:
 
 
 class TextSignature:
-    """The plan of a function that is called with texts: of a prompt, or of a resource where `lists` are the parameters
-    that get several. The texts of a prompt may be JSON.
+    """The plan of a function that is called with texts: of a prompt, or of a resource where `lists`
+    are the parameters that get several. The texts of a prompt may be JSON.
     """
 
     __slots__ = ("_lists", "arguments", "parameters")

@@ -45,10 +45,12 @@ class Signature:
             raise InvalidArgumentError(f"{parameters.where}: return annotation: {error}") from error
 
     def bind(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Keyword arguments for the function, without names that it does not have, which a schema of users may allow.
+        """Keyword arguments for the function, without names that it does not have, which a schema
+        of users may allow.
 
         Raises:
-            InvalidArguments: if a value fits the schema but not the type, such as the date 2024-02-31.
+            InvalidArguments: if a value fits the schema but not the type, such as the date
+                2024-02-31.
         """
         if not self._all and not self._names.issuperset(arguments):
             arguments = {name: value for name, value in arguments.items() if name in self._names}

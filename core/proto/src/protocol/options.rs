@@ -6,7 +6,7 @@
 use super::describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Unit};
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{DeserializeOwned, Error, MapAccess, Visitor},
+    de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, Visitor},
 };
 use serde_json::Value;
 use std::{fmt, marker::PhantomData, time::Duration};
@@ -60,8 +60,98 @@ pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T,
 
 /// The error for an option that does not exist.
 pub fn unknown<T: Options, E: Error>(name: &str) -> E {
+    let close = T::fields().iter().map(|field| (distance(field.json, name), field.json)).min();
+    if let Some((_, known)) = close.filter(|(distance, _)| *distance <= MOST_SLIPS) {
+        return E::custom(format_args!("unknown option `{name}`: is it `{known}`?"));
+    }
     let known: Vec<_> = T::fields().iter().map(|field| format!("`{}`", field.json)).collect();
-    E::custom(format_args!("unknown field `{name}`, expected one of {}", known.join(", ")))
+    E::custom(format_args!("unknown option `{name}`: there are {}", known.join(", ")))
+}
+
+/// Slips of the keyboard in a name that was meant to be another.
+const MOST_SLIPS: usize = 2;
+
+/// The letters that make one name of the other by being put in, left out or changed (Levenshtein);
+/// capitals are those letters.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<_> = other.chars().map(|c| c.to_ascii_lowercase()).collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, c) in one.chars().map(|c| c.to_ascii_lowercase()).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (column, d) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(c != *d);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// Takes the next value of a map in a form; `null` is absent.
+///
+/// # Errors
+/// The value is not of that form; the error says which values are.
+#[doc(hidden)]
+pub fn take<'de, T, F: JsonForm<T>, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error> {
+    map.next_value_seed(OptionSeed::<T, F>(PhantomData))
+}
+
+struct OptionSeed<T, F>(PhantomData<(T, F)>);
+
+impl<'de, T, F: JsonForm<T>> DeserializeSeed<'de> for OptionSeed<T, F> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+        let Some(given) = Option::<Value>::deserialize(deserializer)? else { return Ok(None) };
+        let shown = given.clone();
+        match serde_path_to_error::deserialize::<_, Formed<T, F>>(given) {
+            Ok(Formed(value, _)) => Ok(Some(value)),
+            Err(error) => {
+                let path = error.path().to_string();
+                let words = error.into_inner().to_string();
+                // The words of serde name types of Rust.
+                Err(D::Error::custom(match (path.as_str(), expected(F::TYPE)) {
+                    (".", Some(expected)) if words.starts_with("invalid ") || words.starts_with("unknown variant") => {
+                        refused(&shown, &expected)
+                    }
+                    (".", _) => words,
+                    _ => format!("{path}: {words}"),
+                }))
+            }
+        }
+    }
+}
+
+/// The values of a type, in words.
+fn expected(ty: Type) -> Option<String> {
+    let words = match ty {
+        Type::Values(values) if !values.open => {
+            let values: Vec<_> = values.values.iter().map(|(value, _)| format!("\"{value}\"")).collect();
+            return Some(values.join(" or "));
+        }
+        Type::String => "a string",
+        Type::Boolean => "true or false",
+        Type::Integer => "a whole number from 0 on",
+        Type::Duration => "a time from 0 on",
+        Type::Number => "a number",
+        Type::Object | Type::Map(_) | Type::Model(_) => "an object",
+        Type::List(_) => "a list",
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
+fn refused(given: &Value, expected: &str) -> String {
+    let number = given.as_str().filter(|text| text.parse::<f64>().is_ok() && expected.contains("number"));
+    let remedy = number.map(|number| format!(": give the number {number}")).unwrap_or_default();
+    let shown = match given {
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        // Tokens and keys may be long, and are nobody's business.
+        Value::String(text) if text.len() > 20 => "a string".to_owned(),
+        scalar => scalar.to_string(),
+    };
+    format!("must be {expected}, not {shown}{remedy}")
 }
 
 /// A form that a value of a type has in JSON.
@@ -284,8 +374,8 @@ macro_rules! options {
 
             fn set<'de, A: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
                 $($(if name == $json {
-                    if let Some(given) = map.next_value::<Option<$crate::protocol::options::Formed<$ty, $crate::options!(@form $($form)?)>>>()? {
-                        self.$field = given.0;
+                    if let Some(given) = $crate::protocol::options::take::<$ty, $crate::options!(@form $($form)?), A>(map)? {
+                        self.$field = given;
                     }
                     return Ok(true);
                 })?)*
@@ -354,6 +444,7 @@ macro_rules! options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::model::ElicitAction;
     use serde_json::json;
 
     options! {
@@ -375,6 +466,8 @@ mod tests {
             idle: Duration => "idleMs" as Millis = Duration::from_secs(5),
             /// A path.
             @into path: Option<String> => "path" as OrFalse = Some("/sse".into()),
+            /// A name.
+            action: ElicitAction => "action" = ElicitAction::Cancel,
             /// Not in JSON.
             hook: Option<u8> = None,
             ;
@@ -402,9 +495,10 @@ mod tests {
     #[test]
     fn each_row_has_its_setter() {
         let set = Outer::default().with_page_size(2).with_idle(Duration::ZERO).with_path(None).with_hook(Some(1));
-        let set = set.with_inner(Inner::default().with_max_bytes(7));
+        let set = set.with_action(ElicitAction::Accept).with_inner(Inner::default().with_max_bytes(7));
         let inner = Inner { max_bytes: 7 };
-        assert_eq!(set, Outer { page_size: 2, idle: Duration::ZERO, path: None, hook: Some(1), inner });
+        let action = ElicitAction::Accept;
+        assert_eq!(set, Outer { page_size: 2, idle: Duration::ZERO, path: None, action, hook: Some(1), inner });
         assert_eq!(set.with_path("/x".to_owned()).path.as_deref(), Some("/x"));
     }
 
@@ -417,9 +511,27 @@ mod tests {
 
     #[test]
     fn errors_name_the_member() {
-        assert!(read(json!({"pageSize": "x"})).unwrap_err().starts_with("pageSize: "));
-        let unknown = read(json!({"hook": 1})).unwrap_err();
-        assert!(unknown.contains("`hook`") && unknown.contains("`maxBytes`"), "{unknown}");
+        for (given, problem) in [
+            (json!({"pageSize": "x"}), r#"pageSize: must be a whole number from 0 on, not "x""#),
+            (
+                json!({"pageSize": "8000"}),
+                r#"pageSize: must be a whole number from 0 on, not "8000": give the number 8000"#,
+            ),
+            (json!({"pageSize": -3}), "pageSize: must be a whole number from 0 on, not -3"),
+            (json!({"pageSize": 2.5}), "pageSize: must be a whole number from 0 on, not 2.5"),
+            (json!({"idleMs": [1]}), "idleMs: must be a time from 0 on, not a list"),
+            (json!({"action": 3}), r#"action: must be "accept" or "decline" or "cancel", not 3"#),
+            (json!({"action": "no"}), r#"action: must be "accept" or "decline" or "cancel", not "no""#),
+            (json!({"path": 3}), "path: 3 is neither a string nor false"),
+        ] {
+            assert_eq!(read(given).unwrap_err(), problem);
+        }
+        for (name, is_close) in [("pagesize", true), ("pageSizes", true), ("maxByte", true), ("hook", false)] {
+            let unknown = read(json!({name: 1})).unwrap_err();
+            assert!(unknown.contains(&format!("unknown option `{name}`: ")), "{unknown}");
+            assert_eq!(unknown.contains(": is it `"), is_close, "{unknown}");
+            assert_eq!(unknown.contains("there are `pageSize`"), !is_close, "{unknown}");
+        }
     }
 
     #[test]
@@ -427,9 +539,9 @@ mod tests {
         let fields = Outer::fields();
         assert_eq!(
             fields.iter().map(|field| field.json).collect::<Vec<_>>(),
-            ["pageSize", "idleMs", "path", "maxBytes"]
+            ["pageSize", "idleMs", "path", "action", "maxBytes"]
         );
         assert_eq!((fields[1].unit, fields[1].default.unwrap()()), (Some(Unit::Milliseconds), json!(5000)));
-        assert_eq!((fields[3].unit, fields[3].default.unwrap()()), (Some(Unit::Bytes), json!(4 << 20)));
+        assert_eq!((fields[4].unit, fields[4].default.unwrap()()), (Some(Unit::Bytes), json!(4 << 20)));
     }
 }

@@ -159,7 +159,7 @@ impl Request<'_> {
             arguments.push(("options".into(), format!("See `{}Options`.", pascal(self.name()))));
         }
         let mut doc = format!("{indent}\"\"\"");
-        for (index, line) in wrapped(&text, PROSE).iter().enumerate() {
+        for (index, line) in wrapped(&text, PROSE - indent.len()).iter().enumerate() {
             let lead = if index == 0 || line.is_empty() { "" } else { indent };
             let _ = writeln!(doc, "{lead}{line}");
         }
@@ -167,7 +167,7 @@ impl Request<'_> {
             let _ = write!(doc, "\n{indent}Args:\n");
         }
         for (name, text) in arguments {
-            for (index, line) in wrapped(&format!("{name}: {text}"), PROSE - 8).iter().enumerate() {
+            for (index, line) in wrapped(&format!("{name}: {text}"), PROSE - 2 - indent.len()).iter().enumerate() {
                 let _ = writeln!(doc, "{indent}    {}{line}", if index == 0 { "" } else { "    " });
             }
         }

@@ -16,7 +16,7 @@ pub(super) fn servers(surface: &Surface) -> String {
         "import os\nfrom collections.abc import Callable, Mapping, Sequence\nfrom typing import Any, NamedTuple, Protocol, TypeAlias, cast\n\nfrom \
          ..._generated.models import GroupServerState\nfrom ...errors import TrunklineError, from_object\nfrom \
          ...schema.jsonable import jsonable\n\n\nclass ShareableClient(Protocol):\n    \"\"\"A connected client of any kind.\"\"\"\n\n    def _shared(self) -> dict[str, int]: ...\n\n\n# A URL, the command of a server to start, an entry of \
-         `mcpServers`, or a connected client, which the group shares.\nServerTarget: TypeAlias = \"str | Sequence[str | \
+         `mcpServers`, or a connected client,\n# which the group shares.\nServerTarget: TypeAlias = \"str | Sequence[str | \
          os.PathLike[str]] | Mapping[str, Any] | ShareableClient\"\n# A configuration with \
          `mcpServers`, its file, or targets by name.\nGroupTarget: TypeAlias = \"str | os.PathLike[str] | Mapping[str, Any]\"\n\
          \n\nclass ServersOf:\n    \"\"\"The servers that a group is opened with.\"\"\"\n\n    def __init__(self, servers: \
@@ -76,17 +76,19 @@ if TYPE_CHECKING:
 class ClientGroup(Client):
     """Many servers behind one client: `async with ClientGroup("mcp.json") as group: ...`.
 
-    It has all methods of `Client`, and each request goes to the server that it is for. Tools and prompts are named
-    `server__name`, of the signs and within the 64 that the interfaces of models take: a name that does not fit is
-    shortened, and ends with a hash of itself. Resources are `server+uri`. These names are the same in every run.
+    It has all methods of `Client`, and each request goes to the server that it is for. Tools
+    and prompts are named `server__name`, of the signs and within the 64 that the interfaces of
+    models take: a name that does not fit is shortened, and ends with a hash of itself.
+    Resources are `server+uri`. These names are the same in every run.
 
-    The servers are connected to at once. One that fails does not take the others along: `servers` has its error, and
-    the next request to it tries again. Changes of one server come as changes of the group, and handlers such as
-    `@group.on_elicit` answer all servers: `request.server_name` says which one asks.
+    The servers are connected to at once. One that fails does not take the others along: `servers`
+    has its error, and the next request to it tries again. Changes of one server come as changes of
+    the group, and handlers such as `@group.on_elicit` answer all servers: `request.server_name`
+    says which one asks.
 
     Args:
-        servers: A configuration with `mcpServers` (a dict) or its file; or servers by name: each a URL, the command
-            of a server to start (a list), or an entry of `mcpServers`.
+        servers: A configuration with `mcpServers` (a dict) or its file; or servers by name: each a
+            URL, the command of a server to start (a list), or an entry of `mcpServers`.
         options: See `ConnectOptions`. They are those of each connection.
     """
 
@@ -140,7 +142,7 @@ fn method(row: &GroupOperation) -> String {
     arguments.push(("timeout".into(), "Seconds for it (default: those of connecting and closing).".into()));
     let mut listed = String::new();
     for (argument, doc) in arguments {
-        for (index, line) in wrapped(&format!("{argument}: {doc}"), PROSE - 8).into_iter().enumerate() {
+        for (index, line) in wrapped(&format!("{argument}: {doc}"), PROSE - 10).into_iter().enumerate() {
             let _ = writeln!(listed, "            {}{line}", if index == 0 { "" } else { "    " });
         }
     }

@@ -53,8 +53,8 @@ pub(super) fn render(surface: &Surface) -> String {
             writeln!(text, "{variable} = TypeVar(\"{variable}\", bound=Callable[[{given}], Awaitable[None] | None])");
     }
     text += "\n# Reads the params of a request or notification.\nRead: TypeAlias = Callable[[Any], Any]\n";
-    text += "\n\nclass HostHandlers:\n    \"\"\"The handlers for what the server asks and reports. Each decorator registers a \
-             function, and gives it back.\"\"\"\n\n    def _answer(self, operation: str, function: Callable[..., Any], read: Read) \
+    text += "\n\nclass HostHandlers:\n    \"\"\"The handlers for what the server asks and reports. Each decorator registers a\n    \
+             function, and gives it back.\n    \"\"\"\n\n    def _answer(self, operation: str, function: Callable[..., Any], read: Read) \
              -> None:\n        raise NotImplementedError\n\n    def _listen(self, method: str, function: Callable[..., Any], read: \
              Read | None) -> None:\n        raise NotImplementedError\n";
     text += &surface.host.iter().map(answered).collect::<String>();

@@ -24,9 +24,11 @@ T = TypeVar("T")
 
 
 class AsyncSubscription(AsyncStream[Change]):
-    """The changes at a server, as they come: `async with client.subscribe("notes://today") as changes: ...`.
+    """The changes at a server, as they come: `async with client.subscribe("notes://today") as
+    changes: ...`.
 
-    Iterate over it. It goes on when the connection is made anew, and ends with the client or with `close`.
+    Iterate over it. It goes on when the connection is made anew, and ends with the client or with
+    `close`.
     """
 
     __slots__ = ("_filter", "honoured")
@@ -54,8 +56,8 @@ class AsyncSubscription(AsyncStream[Change]):
 
 
 class AsyncClientTask(AsyncStream[Task]):
-    """A call of a tool as a task. Iterate over it for its states; states that follow fast on one another may be passed
-    over.
+    """A call of a tool as a task. Iterate over it for its states; states that follow fast on one
+    another may be passed over.
 
     `close` ends the polling and leaves the task alone: `resume_task` takes it up again by its id.
     """
@@ -86,10 +88,12 @@ class AsyncClientTask(AsyncStream[Task]):
         """The result of the call, once the task is over.
 
         Args:
-            timeout: Seconds to wait (default: the `max_timeout` of the client). The task goes on, and can be waited for
-                again.
-            on_progress: Gets the progress of a task that `start_task` started, where the revision has it for tasks.
-            result: The type of the value to return, as for `call_tool` (default: the result as it is).
+            timeout: Seconds to wait (default: the `max_timeout` of the client). The task goes on,
+                and can be waited for again.
+            on_progress: Gets the progress of a task that `start_task` started, where the revision
+                has it for tasks.
+            result: The type of the value to return, as for `call_tool` (default: the result as it
+                is).
             raise_on_error: Raise a ToolError where the tool says that it failed.
 
         Raises:
@@ -102,7 +106,8 @@ class AsyncClientTask(AsyncStream[Task]):
         return read_tool_result(result, raise_on_error, (await self._client._ask(self._ticket, json, on_progress))[1])
 
     async def respond(self, responses: Mapping[str, Any], *, timeout: float | None = None) -> None:
-        """Answers the `input_requests` of the state, where the caller does so itself (`manual_input`; 2026-07-28).
+        """Answers the `input_requests` of the state, where the caller does so itself
+        (`manual_input`; 2026-07-28).
 
         Args:
             responses: The answers by the keys of the requests.
@@ -117,7 +122,8 @@ class AsyncClientTask(AsyncStream[Task]):
         await self._client._ask(self._ticket, request_json("respond", jsonable(responses), timeout))
 
     async def cancel(self, *, timeout: float | None = None) -> None:
-        """Cancels the task; of one that is over, nothing changes. The server may let it come to another end.
+        """Cancels the task; of one that is over, nothing changes. The server may let it come to
+        another end.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
@@ -158,14 +164,16 @@ fn subscribe(surface: &Surface) -> String {
 
 const TASKS: &str = r#"
     async def start_task(self, name: str, arguments: Mapping[str, Any] | None = None, *, ttl: float | None = None, manual_input: bool = False, timeout: float | None = None, max_timeout: float | None = None) -> AsyncClientTask:
-        """Calls a tool as a task, on every revision that has tasks. Where the server makes none of the call, the task
-        has no id, and its result at once.
+        """Calls a tool as a task, on every revision that has tasks. Where the server makes none of
+        the call, the task has no id, and its result at once.
 
         Args:
             name: The name of the tool.
             arguments: Its arguments, as its input schema says.
-            ttl: Seconds that the server is asked to keep the task (2025-11-25; default: as it likes).
-            manual_input: Answer its requests for input by `respond`, in the place of running handlers (2026-07-28).
+            ttl: Seconds that the server is asked to keep the task (2025-11-25; default: as it
+                likes).
+            manual_input: Answer its requests for input by `respond`, in the place of running
+                handlers (2026-07-28).
             timeout: Seconds for the start (default: the client's).
             max_timeout: The most seconds for the start, however often the timeout is renewed.
 

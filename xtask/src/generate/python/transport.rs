@@ -27,7 +27,8 @@ def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, ServerReq
     """The functions of a transport, by the names of their calls.
 
     Raises:
-        InvalidArgumentError: in a blocking client, if a method is asynchronous: no loop runs it there.
+        InvalidArgumentError: in a blocking client, if a method is asynchronous: no loop runs it
+            there.
     """
     methods = {name: getattr(transport, row[0]) for name, row in FUNCTIONS.items()}
     if blocking and any(inspect.iscoroutinefunction(method) for method in methods.values()):
@@ -39,7 +40,9 @@ def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, ServerReq
 
 
 class TransportCalls:
-    """The calls of the transport of a blocking client, on threads of their own until it is dropped."""
+    """The calls of the transport of a blocking client, on threads of their own until it
+    is dropped.
+    """
 
     error_hooks: tuple[()] = ()
 

@@ -119,7 +119,7 @@ pub(super) const METHODS: &str = r#"
    * asked to keep it, in milliseconds (2025-11-25). With `manualInput` the caller answers the
    * requests for input that its state shows, with `respond` (2026-07-28).
    */
-  async startTask(name: string, args: JsonObject = {}, { ttl, ...options }: StartOptions & { ttl?: number } = {}): Promise<ClientTask> {
+  async startTask(name: string, args: object = {}, { ttl, ...options }: StartOptions & { ttl?: number | undefined } = {}): Promise<ClientTask> {
     const params = { name, arguments: args, ttlMs: milliseconds(ttl, "ttl") };
     return new ClientTask(await this.#sender.openStream("startTask", params, options));
   }

@@ -18,7 +18,8 @@ class ShareableClient(Protocol):
     def _shared(self) -> dict[str, int]: ...
 
 
-# A URL, the command of a server to start, an entry of `mcpServers`, or a connected client, which the group shares.
+# A URL, the command of a server to start, an entry of `mcpServers`, or a connected client,
+# which the group shares.
 ServerTarget: TypeAlias = "str | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | ShareableClient"
 # A configuration with `mcpServers`, its file, or targets by name.
 GroupTarget: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
@@ -56,9 +57,9 @@ class GroupServer(NamedTuple):
     """The name by which it was added."""
 
     prefix: str
-    """The beginning of the names of its tools and prompts, which are `prefix__name`, and of the URIs of
-    its resources, which are `prefix+uri`. The name itself where that has only letters, digits, `_` and
-    `-`.
+    """The beginning of the names of its tools and prompts, which are `prefix__name`, and of the
+    URIs of its resources, which are `prefix+uri`. The name itself where that has only
+    letters, digits, `_` and `-`.
     """
 
     state: GroupServerState

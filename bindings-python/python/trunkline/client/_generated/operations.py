@@ -71,8 +71,8 @@ class AsyncOperations:
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
-            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the place of running
-                handlers.
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in
+                the place of running handlers.
             input_responses: The answers to the requests of that error, by their keys.
             request_state: The `request_state` of that error.
 
@@ -136,14 +136,16 @@ class AsyncOperations:
         timeout: float | None = None,
         max_timeout: float | None = None,
     ) -> AsyncClientTask:
-        """Calls a tool as a task, on every revision that has tasks. Where the server makes none of the call, the task
-        has no id, and its result at once.
+        """Calls a tool as a task, on every revision that has tasks. Where the server makes none of
+        the call, the task has no id, and its result at once.
 
         Args:
             name: The name of the tool.
             arguments: Its arguments, as its input schema says.
-            ttl: Seconds that the server is asked to keep the task (2025-11-25; default: as it likes).
-            manual_input: Answer its requests for input by `respond`, in the place of running handlers (2026-07-28).
+            ttl: Seconds that the server is asked to keep the task (2025-11-25; default: as it
+                likes).
+            manual_input: Answer its requests for input by `respond`, in the place of running
+                handlers (2026-07-28).
             timeout: Seconds for the start (default: the client's).
             max_timeout: The most seconds for the start, however often the timeout is renewed.
 
@@ -216,7 +218,8 @@ class AsyncOperations:
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListToolsResult:
-        """The tools that the server offers. One page of them; `next_cursor` asks for the next one.
+        """The tools that the server offers. One page of them; `next_cursor` asks for the next
+        one.
 
         Args:
             cursor: The `next_cursor` of the page before (default: the first page).
@@ -297,14 +300,15 @@ class AsyncOperations:
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
-            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the
-                place of running handlers.
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28),
+                in the place of running handlers.
             input_responses: The answers to the requests of that error, by their keys.
             request_state: The `request_state` of that error.
             meta: The `_meta` of the request.
-            result: The type of the value to return: a dataclass, TypedDict or pydantic model made of
-                the structured content, or any other type with a JSON form for content that is `{"result":
-                value}`. A tool that fails is then a ToolError (default: the result as it is).
+            result: The type of the value to return: a dataclass, TypedDict or pydantic model
+                made of the structured content, or any other type with a JSON form for content that
+                is `{"result": value}`. A tool that fails is then a ToolError (default: the result
+                as it is).
             raise_on_error: Raise a ToolError where the tool says that it failed.
 
         Raises:
@@ -366,7 +370,8 @@ class AsyncOperations:
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListResourcesResult:
-        """The resources that the server offers. One page of them; `next_cursor` asks for the next one.
+        """The resources that the server offers. One page of them; `next_cursor` asks for the
+        next one.
 
         Args:
             cursor: The `next_cursor` of the page before (default: the first page).
@@ -398,8 +403,8 @@ class AsyncOperations:
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> list[ResourceTemplate]:
-        """The resource templates that the server offers: families of resources whose URIs match a template.
-        All of them, from all pages.
+        """The resource templates that the server offers: families of resources whose URIs match
+        a template. All of them, from all pages.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
@@ -431,8 +436,8 @@ class AsyncOperations:
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListResourceTemplatesResult:
-        """The resource templates that the server offers: families of resources whose URIs match a template.
-        One page of them; `next_cursor` asks for the next one.
+        """The resource templates that the server offers: families of resources whose URIs match
+        a template. One page of them; `next_cursor` asks for the next one.
 
         Args:
             cursor: The `next_cursor` of the page before (default: the first page).
@@ -479,8 +484,8 @@ class AsyncOperations:
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
             fresh: Ask the server even if the client has kept a result.
-            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the
-                place of running handlers.
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28),
+                in the place of running handlers.
             input_responses: The answers to the requests of that error, by their keys.
             request_state: The `request_state` of that error.
             meta: The `_meta` of the request.
@@ -544,7 +549,8 @@ class AsyncOperations:
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListPromptsResult:
-        """The prompts that the server offers. One page of them; `next_cursor` asks for the next one.
+        """The prompts that the server offers. One page of them; `next_cursor` asks for the next
+        one.
 
         Args:
             cursor: The `next_cursor` of the page before (default: the first page).
@@ -589,8 +595,8 @@ class AsyncOperations:
             timeout: Seconds for the answer; progress renews it (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             on_progress: Called with (progress, total, message).
-            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in the
-                place of running handlers.
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28),
+                in the place of running handlers.
             input_responses: The answers to the requests of that error, by their keys.
             request_state: The `request_state` of that error.
             meta: The `_meta` of the request.
@@ -629,8 +635,8 @@ class AsyncOperations:
         Args:
             reference: The prompt or resource template that has the argument.
             argument: The argument with what was typed so far.
-            context: Values that are known already, such as those of other arguments (2025-06-18 and
-                later).
+            context: Values that are known already, such as those of other arguments (2025-06-18
+                and later).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
             meta: The `_meta` of the request.
@@ -656,8 +662,8 @@ class AsyncOperations:
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> list[SkillEntry]:
-        """The agent skills that the server offers (the skills extension of 2026-07-28). An empty list does not
-        mean that there are none. All of them, from all pages.
+        """The agent skills that the server offers (the skills extension of 2026-07-28). An empty
+        list does not mean that there are none. All of them, from all pages.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
@@ -687,8 +693,9 @@ class AsyncOperations:
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListSkillsResult:
-        """The agent skills that the server offers (the skills extension of 2026-07-28). An empty list does not
-        mean that there are none. One page of them; `next_cursor` asks for the next one.
+        """The agent skills that the server offers (the skills extension of 2026-07-28). An empty
+        list does not mean that there are none. One page of them; `next_cursor` asks for the
+        next one.
 
         Args:
             cursor: The `next_cursor` of the page before (default: the first page).
@@ -746,7 +753,8 @@ class AsyncOperations:
     async def list_tasks(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
     ) -> list[Task]:
-        """The tasks of this client that the server keeps (2025-11-25). All of them, from all pages.
+        """The tasks of this client that the server keeps (2025-11-25). All of them, from all
+        pages.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
@@ -772,8 +780,8 @@ class AsyncOperations:
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> ListTasksResult:
-        """The tasks of this client that the server keeps (2025-11-25). One page of them; `next_cursor` asks
-        for the next one.
+        """The tasks of this client that the server keeps (2025-11-25). One page of them;
+        `next_cursor` asks for the next one.
 
         Args:
             cursor: The `next_cursor` of the page before (default: the first page).
@@ -829,7 +837,8 @@ class AsyncOperations:
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        """Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
+        """Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not
+        say so.
 
         Args:
             task_id: The id of the task.
@@ -877,8 +886,9 @@ class AsyncOperations:
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> ResourceContents:
-        """Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the entry. A
-        skill is instructions of a stranger: let the user approve it before the model gets its text.
+        """Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against
+        the entry. A skill is instructions of a stranger: let the user approve it before the
+        model gets its text.
 
         Args:
             skill: The entry of the skill, as the server listed it.

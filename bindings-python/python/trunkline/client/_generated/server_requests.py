@@ -100,8 +100,8 @@ class ElicitUrlRequest(Model):
     """The page: an https URL without secrets or personal data."""
 
     elicitation_id: str | None
-    """The id of this elicitation in the notification of its completion. Default: one that nobody can
-    guess.
+    """The id of this elicitation in the notification of its completion. Default: one that nobody
+    can guess.
     """
 
     meta: Mapping[str, Any] | None
@@ -532,7 +532,9 @@ Read: TypeAlias = Callable[[Any], Any]
 
 
 class HostHandlers:
-    """The handlers for what the server asks and reports. Each decorator registers a function, and gives it back."""
+    """The handlers for what the server asks and reports. Each decorator registers a
+    function, and gives it back.
+    """
 
     def _answer(self, operation: str, function: Callable[..., Any], read: Read) -> None:
         raise NotImplementedError
@@ -541,126 +543,134 @@ class HostHandlers:
         raise NotImplementedError
 
     def on_elicit(self, function: _Elicit) -> _Elicit:
-        """A server asks the user to fill in a form. Registered before connecting or after; a new handler takes
-        the place of the one before.
+        """A server asks the user to fill in a form. Registered before connecting or after; a new
+        handler takes the place of the one before.
         """
         self._answer("elicit", function, ElicitRequest.from_json)
         return function
 
     def on_elicit_url(self, function: _ElicitUrl) -> _ElicitUrl:
-        """A server asks the user to open a page; nobody may open it without the user's consent. Registered
-        before connecting or after; a new handler takes the place of the one before.
+        """A server asks the user to open a page; nobody may open it without the user's consent.
+        Registered before connecting or after; a new handler takes the place of the one
+        before.
         """
         self._answer("elicit_url", function, ElicitUrlRequest.from_json)
         return function
 
     def on_sample(self, function: _Sample) -> _Sample:
-        """A server asks the model to continue a conversation. Registered before connecting or after; a new
-        handler takes the place of the one before.
+        """A server asks the model to continue a conversation. Registered before connecting or
+        after; a new handler takes the place of the one before.
         """
         self._answer("sample", function, SampleRequest.from_json)
         return function
 
     def on_sample_with_tools(self, function: _SampleWithTools) -> _SampleWithTools:
-        """A server asks the model to continue a conversation in which it may use tools. Registered before
-        connecting or after; a new handler takes the place of the one before.
+        """A server asks the model to continue a conversation in which it may use tools.
+        Registered before connecting or after; a new handler takes the place of the one
+        before.
         """
         self._answer("sample_with_tools", function, SampleRequest.from_json)
         return function
 
     def on_authorize(self, function: _Authorize) -> _Authorize:
-        """Lets the user visit a page, on which the client is authorized, and gives the redirect that follows.
-        Needs the option `redirectUri`. Without this function the browser is opened. Registered before
-        connecting.
+        """Lets the user visit a page, on which the client is authorized, and gives the redirect
+        that follows. Needs the option `redirectUri`. Without this function the browser is
+        opened. Registered before connecting.
         """
         self._answer("authorize", function, AuthorizeRequest.from_json)
         return function
 
     def on_access_token(self, function: _AccessToken) -> _AccessToken:
-        """Gives the access token of a request, in the place of the option `token`. Registered before
-        connecting.
+        """Gives the access token of a request, in the place of the option `token`. Registered
+        before connecting.
         """
         self._answer("access_token", function, TokenRequest.from_json)
         return function
 
     def on_identity_token(self, function: _IdentityToken) -> _IdentityToken:
-        """Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`), in
-        the place of the option `identityToken`. Registered before connecting.
+        """Gives the user's ID token of the organization's identity provider (grant
+        `enterprise_managed`), in the place of the option `identityToken`. Registered before
+        connecting.
         """
         self._answer("identity_token", function, IdentityTokenRequest.from_json)
         return function
 
     def on_assertion(self, function: _Assertion) -> _Assertion:
-        """Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in the
-        place of the option `assertion`. Registered before connecting.
+        """Gives the JWT by which the platform vouches for this workload (grant
+        `workload_identity`), in the place of the option `assertion`. Registered before
+        connecting.
         """
         self._answer("assertion", function, AssertionRequest.from_json)
         return function
 
     def on_request_headers(self, function: _RequestHeaders) -> _RequestHeaders:
-        """Gives headers of a request, beside those of the credentials. Headers of the protocol are refused.
-        Registered before connecting.
+        """Gives headers of a request, beside those of the credentials. Headers of the protocol
+        are refused. Registered before connecting.
         """
         self._answer("request_headers", function, HeadersRequest.from_json)
         return function
 
     def on_load_credentials(self, function: _LoadCredentials) -> _LoadCredentials:
-        """Loads credentials from a store of the program's own, in the place of the option `store`. Needs the
-        functions that save and remove them, too. Registered before connecting.
+        """Loads credentials from a store of the program's own, in the place of the option
+        `store`. Needs the functions that save and remove them, too. Registered before
+        connecting.
         """
         self._answer("load_credentials", function, CredentialsKey.from_json)
         return function
 
     def on_save_credentials(self, function: _SaveCredentials) -> _SaveCredentials:
-        """Saves credentials in a store of the program's own. They are secrets. Registered before connecting."""
+        """Saves credentials in a store of the program's own. They are secrets. Registered before
+        connecting.
+        """
         self._answer("save_credentials", function, Credentials.from_json)
         return function
 
     def on_remove_credentials(self, function: _RemoveCredentials) -> _RemoveCredentials:
-        """Removes credentials from a store of the program's own, if they are there. Registered before
-        connecting.
+        """Removes credentials from a store of the program's own, if they are there. Registered
+        before connecting.
         """
         self._answer("remove_credentials", function, CredentialsKey.from_json)
         return function
 
     def on_log(self, function: _Log) -> _Log:
-        """A log message of the server. Registered before connecting or after; a new handler takes the place of
-        the one before.
+        """A log message of the server. Registered before connecting or after; a new handler
+        takes the place of the one before.
         """
         self._listen("notifications/message", function, LogMessage.from_json)
         return function
 
     def on_tools_changed(self, function: _ToolsChanged) -> _ToolsChanged:
-        """The tools of the server have changed. Registered before connecting: newer servers notify only
-        clients that asked when they connected.
+        """The tools of the server have changed. Registered before connecting: newer servers
+        notify only clients that asked when they connected.
         """
         self._listen("notifications/tools/list_changed", function, None)
         return function
 
     def on_resources_changed(self, function: _ResourcesChanged) -> _ResourcesChanged:
-        """The resources or resource templates of the server have changed. Registered before connecting: newer
-        servers notify only clients that asked when they connected.
+        """The resources or resource templates of the server have changed. Registered before
+        connecting: newer servers notify only clients that asked when they connected.
         """
         self._listen("notifications/resources/list_changed", function, None)
         return function
 
     def on_prompts_changed(self, function: _PromptsChanged) -> _PromptsChanged:
-        """The prompts of the server have changed. Registered before connecting: newer servers notify only
-        clients that asked when they connected.
+        """The prompts of the server have changed. Registered before connecting: newer servers
+        notify only clients that asked when they connected.
         """
         self._listen("notifications/prompts/list_changed", function, None)
         return function
 
     def on_elicitation_complete(self, function: _ElicitationComplete) -> _ElicitationComplete:
-        """An elicitation by URL is complete (2025-11-25). Registered before connecting or after; a new handler
-        takes the place of the one before.
+        """An elicitation by URL is complete (2025-11-25). Registered before connecting or after;
+        a new handler takes the place of the one before.
         """
         self._listen("notifications/elicitation/complete", function, ElicitationComplete.from_json)
         return function
 
     def on_task_status(self, function: _TaskStatus) -> _TaskStatus:
-        """A task has changed that the client follows, or of which the server reports by itself. Registered
-        before connecting or after; a new handler takes the place of the one before.
+        """A task has changed that the client follows, or of which the server reports by itself.
+        Registered before connecting or after; a new handler takes the place of the one
+        before.
         """
         self._listen("notifications/tasks/status", function, Task.from_json)
         return function

@@ -15,16 +15,17 @@ from ..server_requests import ServerRequestHandler
 
 @runtime_checkable
 class Transport(Protocol):
-    """A transport of a program's own: any object with these methods is a target of a client. Messages are
-    texts of JSON without line breaks. `send` and `receive` run at the same time, one call of each. A
-    method that raises ends the connection: its calls fail with `TransportError`, and the next call
-    connects again. The methods are `async`, or ordinary functions that block, which `SyncClient` needs:
-    each call has a thread, and `close` has to end a `receive` that waits.
+    """A transport of a program's own: any object with these methods is a target of a client.
+    Messages are texts of JSON without line breaks. `send` and `receive` run at the same time,
+    one call of each. A method that raises ends the connection: its calls fail with
+    `TransportError`, and the next call connects again. The methods are `async`, or ordinary
+    functions that block, which `SyncClient` needs: each call has a thread, and `close` has to
+    end a `receive` that waits.
     """
 
     def connect(self) -> Awaitable[None] | None:
-        """Connects to the server. Called again after the connection was lost, and where a server has ended it
-        because it was asked for its revision.
+        """Connects to the server. Called again after the connection was lost, and where a server
+        has ended it because it was asked for its revision.
         """
         ...
 
@@ -33,7 +34,9 @@ class Transport(Protocol):
         ...
 
     def receive(self) -> Awaitable[str | None] | str | None:
-        """Waits for the next message of the server. Without one, the server has ended the connection."""
+        """Waits for the next message of the server. Without one, the server has ended the
+        connection.
+        """
         ...
 
     def close(self) -> Awaitable[None] | None:
@@ -54,7 +57,8 @@ def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, ServerReq
     """The functions of a transport, by the names of their calls.
 
     Raises:
-        InvalidArgumentError: in a blocking client, if a method is asynchronous: no loop runs it there.
+        InvalidArgumentError: in a blocking client, if a method is asynchronous: no loop runs it
+            there.
     """
     methods = {name: getattr(transport, row[0]) for name, row in FUNCTIONS.items()}
     if blocking and any(inspect.iscoroutinefunction(method) for method in methods.values()):
@@ -66,7 +70,9 @@ def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, ServerReq
 
 
 class TransportCalls:
-    """The calls of the transport of a blocking client, on threads of their own until it is dropped."""
+    """The calls of the transport of a blocking client, on threads of their own until it
+    is dropped.
+    """
 
     error_hooks: tuple[()] = ()
 

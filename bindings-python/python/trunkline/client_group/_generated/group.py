@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 class ClientGroup(Client):
     """Many servers behind one client: `async with ClientGroup("mcp.json") as group: ...`.
 
-    It has all methods of `Client`, and each request goes to the server that it is for. Tools and prompts are named
-    `server__name`, of the signs and within the 64 that the interfaces of models take: a name that does not fit is
-    shortened, and ends with a hash of itself. Resources are `server+uri`. These names are the same in every run.
+    It has all methods of `Client`, and each request goes to the server that it is for. Tools
+    and prompts are named `server__name`, of the signs and within the 64 that the interfaces of
+    models take: a name that does not fit is shortened, and ends with a hash of itself.
+    Resources are `server+uri`. These names are the same in every run.
 
-    The servers are connected to at once. One that fails does not take the others along: `servers` has its error, and
-    the next request to it tries again. Changes of one server come as changes of the group, and handlers such as
-    `@group.on_elicit` answer all servers: `request.server_name` says which one asks.
+    The servers are connected to at once. One that fails does not take the others along: `servers`
+    has its error, and the next request to it tries again. Changes of one server come as changes of
+    the group, and handlers such as `@group.on_elicit` answer all servers: `request.server_name`
+    says which one asks.
 
     Args:
-        servers: A configuration with `mcpServers` (a dict) or its file; or servers by name: each a URL, the command
-            of a server to start (a list), or an entry of `mcpServers`.
+        servers: A configuration with `mcpServers` (a dict) or its file; or servers by name: each a
+            URL, the command of a server to start (a list), or an entry of `mcpServers`.
         options: See `ConnectOptions`. They are those of each connection.
     """
 
@@ -50,13 +52,13 @@ class ClientGroup(Client):
         return read_answer("servers", lambda answer: [server_from_json(server) for server in answer["servers"]], answer)
 
     async def add_server(self, name: str, target: ServerTarget, *, timeout: float | None = None) -> None:
-        """Adds a server to the group and connects to it. One that cannot be connected to is an error, and
-        stays in the group: the next request to it tries again.
+        """Adds a server to the group and connects to it. One that cannot be connected to is an
+        error, and stays in the group: the next request to it tries again.
 
         Args:
             name: The name of the server, with which the names of its tools begin.
-            target: The place of the server: an entry of `mcpServers`, a URL, a command as a list, or a
-                client, which the group shares and does not close.
+            target: The place of the server: an entry of `mcpServers`, a URL, a command as a
+                list, or a client, which the group shares and does not close.
             timeout: Seconds for it (default: those of connecting and closing).
 
         Raises:
@@ -66,8 +68,8 @@ class ClientGroup(Client):
         await self._ask(None, request_json("add_server", {"name": name, "target": place(target)}, timeout))
 
     async def remove_server(self, name: str, *, timeout: float | None = None) -> None:
-        """Removes a server from the group and closes its connection. Requests that it has in flight fail as
-        closed.
+        """Removes a server from the group and closes its connection. Requests that it has in
+        flight fail as closed.
 
         Args:
             name: The name by which the server was added.
@@ -79,7 +81,8 @@ class ClientGroup(Client):
         await self._ask(None, request_json("remove_server", {"name": name}, timeout))
 
     async def reconnect_server(self, name: str, *, timeout: float | None = None) -> None:
-        """Connects to a server of the group again that is disconnected. One that is connected stays so.
+        """Connects to a server of the group again that is disconnected. One that is connected
+        stays so.
 
         Args:
             name: The name by which the server was added.

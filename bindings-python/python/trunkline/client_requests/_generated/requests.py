@@ -35,8 +35,8 @@ def elicit(message: str, schema: Any) -> InputRequest[Any]:
 
     Args:
         message: The message that the client shows to the user.
-        schema: The fields of the form: a flat object of strings, numbers, booleans and choices. A
-            dataclass, TypedDict or pydantic model, or a JSON Schema.
+        schema: The fields of the form: a flat object of strings, numbers, booleans and choices.
+            A dataclass, TypedDict or pydantic model, or a JSON Schema.
     """
     form = Form.of(schema)
     return InputRequest(
@@ -45,13 +45,14 @@ def elicit(message: str, schema: Any) -> InputRequest[Any]:
 
 
 def elicit_url(message: str, url: str, *, elicitation_id: str | None = None) -> InputRequest[ElicitResult[None]]:
-    """Asks the client's user to open a page; what happens there does not pass through the client.
+    """Asks the client's user to open a page; what happens there does not pass through the
+    client.
 
     Args:
         message: The message that the client shows to the user.
         url: The page: an https URL without secrets or personal data.
-        elicitation_id: The id of this elicitation in the notification of its completion. Default:
-            one that nobody can guess.
+        elicitation_id: The id of this elicitation in the notification of its completion.
+            Default: one that nobody can guess.
     """
     return InputRequest(
         methods.ELICIT_URL,

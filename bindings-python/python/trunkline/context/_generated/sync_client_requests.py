@@ -40,15 +40,16 @@ class SyncClientRequests(SyncCall):
     ) -> ElicitResult[Any]:
         """Asks the client's user to fill in a form.
 
-        The same code serves all revisions. Where the client is asked by rounds (2026-07-28), the handler
-        ends here and is called again from the top when the answer is there: an effect before a request
-        belongs in `once`.
+        The same code serves all revisions. Where the client is asked by rounds (2026-07-28),
+        the handler ends here and is called again from the top when the answer is there: an
+        effect before a request belongs in `once`.
 
         Args:
             message: The message that the client shows to the user.
-            schema: The fields of the form: a flat object of strings, numbers, booleans and choices. A
-                dataclass, TypedDict or pydantic model, or a JSON Schema.
-            key: The request that the answer belongs to (default: requests of a kind are counted).
+            schema: The fields of the form: a flat object of strings, numbers, booleans and
+                choices. A dataclass, TypedDict or pydantic model, or a JSON Schema.
+            key: The request that the answer belongs to (default: requests of a kind are
+                counted).
             timeout: Seconds for the answer (default: the server's `input_timeout`).
 
         Raises:
@@ -67,18 +68,20 @@ class SyncClientRequests(SyncCall):
         key: str | None = None,
         timeout: float | None = None,
     ) -> ElicitResult[None]:
-        """Asks the client's user to open a page; what happens there does not pass through the client.
+        """Asks the client's user to open a page; what happens there does not pass through the
+        client.
 
-        The same code serves all revisions. Where the client is asked by rounds (2026-07-28), the handler
-        ends here and is called again from the top when the answer is there: an effect before a request
-        belongs in `once`.
+        The same code serves all revisions. Where the client is asked by rounds (2026-07-28),
+        the handler ends here and is called again from the top when the answer is there: an
+        effect before a request belongs in `once`.
 
         Args:
             message: The message that the client shows to the user.
             url: The page: an https URL without secrets or personal data.
-            elicitation_id: The id of this elicitation in the notification of its completion. Default:
-                one that nobody can guess.
-            key: The request that the answer belongs to (default: requests of a kind are counted).
+            elicitation_id: The id of this elicitation in the notification of its completion.
+                Default: one that nobody can guess.
+            key: The request that the answer belongs to (default: requests of a kind are
+                counted).
             timeout: Seconds for the answer (default: the server's `input_timeout`).
 
         Raises:
@@ -99,14 +102,15 @@ class SyncClientRequests(SyncCall):
     ) -> CreateMessageResult:
         """Asks the client's model to continue a conversation.
 
-        The same code serves all revisions. Where the client is asked by rounds (2026-07-28), the handler
-        ends here and is called again from the top when the answer is there: an effect before a request
-        belongs in `once`.
+        The same code serves all revisions. Where the client is asked by rounds (2026-07-28),
+        the handler ends here and is called again from the top when the answer is there: an
+        effect before a request belongs in `once`.
 
         Args:
             messages: The conversation so far. A text is a message of the user.
             max_tokens: The most tokens to generate.
-            key: The request that the answer belongs to (default: requests of a kind are counted).
+            key: The request that the answer belongs to (default: requests of a kind are
+                counted).
             timeout: Seconds for the answer (default: the server's `input_timeout`).
             options: See `SampleOptions`.
 
@@ -120,12 +124,13 @@ class SyncClientRequests(SyncCall):
     def list_roots(self, *, key: str | None = None, timeout: float | None = None) -> list[Root]:
         """Asks for the directories and files that the client lets the server work in.
 
-        The same code serves all revisions. Where the client is asked by rounds (2026-07-28), the handler
-        ends here and is called again from the top when the answer is there: an effect before a request
-        belongs in `once`.
+        The same code serves all revisions. Where the client is asked by rounds (2026-07-28),
+        the handler ends here and is called again from the top when the answer is there: an
+        effect before a request belongs in `once`.
 
         Args:
-            key: The request that the answer belongs to (default: requests of a kind are counted).
+            key: The request that the answer belongs to (default: requests of a kind are
+                counted).
             timeout: Seconds for the answer (default: the server's `input_timeout`).
 
         Raises:

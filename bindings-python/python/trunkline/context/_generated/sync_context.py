@@ -19,7 +19,9 @@ class SyncContext(SyncClientRequests):
     __slots__ = ()
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Reports progress to the caller. Values must rise; nothing is sent if the caller did not ask."""
+        """Reports progress to the caller. Values must rise; nothing is sent if the caller did not
+        ask.
+        """
         self._progress(progress, total, message)
 
     def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:
@@ -49,12 +51,13 @@ class SyncContext(SyncClientRequests):
         self._log("error", data, logger)
 
     def once(self, name: str, function: Callable[[], Any]) -> Any:
-        """The value of `function`, which is called only once, however often this handler runs for one request.
+        """The value of `function`, which is called only once, however often this handler runs for
+        one request.
 
         Args:
             name: what the value is kept under.
-            function: takes no parameters and is made as the handler is, or with `def`; its value must have a JSON form,
-                and that is returned.
+            function: takes no parameters and is made as the handler is, or with `def`; its value
+                must have a JSON form, and that is returned.
         """
         known, value = self._kept(name)
         if not known:
@@ -76,13 +79,19 @@ class SyncContext(SyncClientRequests):
         self._request(request_json(methods.PING, None, timeout))
 
     def close_stream(self) -> None:
-        """Closes the HTTP response early where the client can come back for the answer (2025-11-25); else nothing."""
+        """Closes the HTTP response early where the client can come back for the answer
+        (2025-11-25); else nothing.
+        """
         self._notify({"closeStream": True})
 
     def start_task(self) -> None:
-        """From here on the call is a task, if the tool has `defer_task` and the client can have one; else nothing."""
+        """From here on the call is a task, if the tool has `defer_task` and the client can have
+        one; else nothing.
+        """
         self._notify({"startTask": True})
 
     def set_task_message(self, message: str) -> None:
-        """Says what the task does now, for people who look at it; nothing where the call is not a task."""
+        """Says what the task does now, for people who look at it; nothing where the call is not a
+        task.
+        """
         self._notify({"taskMessage": message})
