@@ -15,6 +15,10 @@ use trunkline_bridge::{self as bridge, Body, Lane, OptionNames, Shape};
 use crate::bell::{Bell, BellFunction};
 use crate::value::{EventField, Result, fields, invalid, number, text, thrown};
 
+/// Version of the library. The package refuses one that is not its own.
+#[napi]
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// A queue of events for one JavaScript thread. Functions that fail throw an `Error` whose `code`
 /// is the kind and whose `message` is the error object as JSON.
 #[napi]

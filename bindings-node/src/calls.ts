@@ -6,7 +6,7 @@ import { failureOf } from "./failures.js";
 import { TrunklineError } from "./generated/errors.js";
 import type { Callable } from "./features/feature.js";
 import { log } from "./log.js";
-import type { NativePort } from "./native.js";
+import type { NativePort } from "./native/native.js";
 import type { Requests } from "./requests.js";
 import { inputOf, InvalidReturn, resultOf, UnfitValue, valueOf, type Answer } from "./returns.js";
 import { isPromise } from "./schema/validate.js";

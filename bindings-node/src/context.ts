@@ -9,7 +9,7 @@ import type { JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
 import { invalidRequest, waistMethod } from "./generated/waist.js";
 import { log } from "./log.js";
-import type { NativePort } from "./native.js";
+import type { NativePort } from "./native/native.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
 import { InvalidArguments, validated } from "./schema/validate.js";

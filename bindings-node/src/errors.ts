@@ -1,6 +1,7 @@
 // The errors of this package, and the conversion of the core's.
 import { errorClasses } from "./generated/error-classes.js";
 import { CancelledError, InputRequiredError, InternalError, InvalidArgumentError, ProtocolError, TransportError, type ErrorKind, type TrunklineError } from "./generated/errors.js";
+import { home } from "./native/place.js";
 
 /** Thrown by the handler of a tool, it gives the caller a result with `isError` and its message. */
 export class ToolError extends Error {
@@ -69,10 +70,15 @@ export function stringify(value: object, what: string): string {
   }
 }
 
-/** File and line of the program that called the package: ` (server.mjs:12)`; empty if unknown. */
+/**
+ * File and line of the program that called the package: ` (server.mjs:12)`; empty if unknown, as in
+ * a bundle of both.
+ */
 export function callerPlace(): string {
+  const inside = home;
+  if (inside === undefined) return "";
   const [, ...frames] = (new Error().stack ?? "").split("\n");
-  const outside = frames.find((frame) => !frame.includes(__dirname));
+  const outside = frames.find((frame) => !frame.includes(inside));
   const place = outside && /([^/\\(]+:\d+):\d+\)?$/.exec(outside)?.[1];
   return place === undefined ? "" : ` (${place})`;
 }

@@ -2,7 +2,7 @@
 // messages of a pipe come one by one, this thread's event loop reads them, which saves waking it.
 // TRUNKLINE_HOST_READS=0 in the environment switches it off; all of its code is here and in
 // native/handoff.rs.
-import type { NativePort } from "./native.js";
+import type { NativePort } from "./native/native.js";
 
 /** Bun and Deno export the functions of libuv that this calls, but abort the process in them. */
 const { bun, deno } = process.versions;

@@ -9,7 +9,7 @@ import type { Callable, Feature } from "./features/feature.js";
 import { Handoffs, hostReads } from "./handoff.js";
 import { Exchanges } from "./http-mount/exchanges.js";
 import { log, type LogRecord } from "./log.js";
-import { native, type NativePort } from "./native.js";
+import { native, type NativePort } from "./native/native.js";
 import { Requests } from "./requests.js";
 import type { CallScopes, Owner } from "./scope.js";
 

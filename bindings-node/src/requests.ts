@@ -5,7 +5,7 @@ import { aborted, attempt, errorOf, stringify } from "./errors.js";
 import { CancelledError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject, Progress } from "./generated/model.js";
 import type { CacheOptions, InputOptions, RequestOptions as RequestTimes } from "./generated/options.js";
-import type { NativePort } from "./native.js";
+import type { NativePort } from "./native/native.js";
 import type { Arguments, Schema } from "./schema/convert.js";
 import type { CallScope, CallScopes } from "./scope.js";
 import { milliseconds } from "./times.js";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import * as trunkline from "trunkline";
 
 import { errorOf, thrownBy } from "../dist/errors.js";
-import { native } from "../dist/native.js";
+import { native } from "../dist/native/native.js";
 
 const kinds = ["protocol", "timeout", "cancelled", "closed", "transport", "version", "invalidArgument", "busy", "blocking", "forked", "internal"];
 

@@ -1,16 +1,35 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { buildSync } from "esbuild";
 import * as esm from "trunkline";
 
 const require = createRequire(import.meta.url);
 const home = fileURLToPath(new URL("..", import.meta.url));
+const library = process.env.TRUNKLINE_NATIVE || join(home, "trunkline.node");
+
+/** Runs a script with a copy of the package in a folder of its own. */
+function withCopy(work) {
+  const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
+  try {
+    cpSync(join(home, "dist"), join(folder, "node_modules/trunkline/dist"), { recursive: true });
+    copyFileSync(join(home, "package.json"), join(folder, "node_modules/trunkline/package.json"));
+    const run = (script, env) => spawnSync(process.execPath, ["-e", script], { cwd: folder, env: { ...process.env, TRUNKLINE_NATIVE: "", ...env }, encoding: "utf8" });
+    return work(folder, run);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const start = 'new (require("trunkline").Server)({ name: "a", version: "1" });';
+const { platforms, version } = require("trunkline/package.json");
+const ours = platforms.filter((name) => name.startsWith(`${process.platform}-${process.arch}`));
 
 test("import and require give the same things", () => {
   const cjs = require("trunkline");
@@ -20,32 +39,68 @@ test("import and require give the same things", () => {
   assert.ok(names.includes("Server") && names.includes("Client") && names.includes("ToolError"));
 });
 
-test("the package asks for nothing else at run time", () => {
-  const manifest = require("trunkline/package.json");
-  assert.deepEqual([manifest.dependencies, manifest.peerDependencies], [undefined, undefined]);
+test("the modules for bundlers give the same things, from code of their own", () => {
+  const script = `
+    import * as modules from "trunkline";
+    import { createRequire } from "node:module";
+    const server = new modules.Server({ name: "a", version: "1" });
+    server.registerTool("hello", {}, () => "Hello");
+    const client = await modules.Client.connect(server);
+    const { content } = await client.callTool("hello");
+    await client.close();
+    console.log(JSON.stringify({ text: content[0].text, names: Object.keys(modules), own: modules.Server !== createRequire(process.cwd() + "/a.js")("./dist/index.js").Server }));`;
+  const run = (env) => spawnSync(process.execPath, ["--conditions=module", "--input-type=module", "-e", script], { cwd: home, env: { ...process.env, ...env }, encoding: "utf8" });
+  const found = run({ TRUNKLINE_NATIVE: library });
+  assert.deepEqual(JSON.parse(found.stdout || "null"), { text: "Hello", names: Object.keys(require("trunkline")).sort(), own: true }, found.stderr);
+  assert.match(run({ TRUNKLINE_NATIVE: "" }).stderr, /not in a node_modules at or above \S+place\.js\. Install it there, or copy its file to \S+trunkline\.\S+\.node, or name that in the environment variable TRUNKLINE_NATIVE/);
+});
+
+test("the package asks for nothing else at run time, but what some schemas need", () => {
+  const { dependencies, peerDependencies, peerDependenciesMeta } = require("trunkline/package.json");
+  assert.equal(dependencies, undefined);
+  assert.deepEqual(Object.keys(peerDependencies), ["@types/node", "@valibot/to-json-schema"]);
+  for (const name of Object.keys(peerDependencies)) assert.deepEqual(peerDependenciesMeta[name], { optional: true });
 });
 
 test("without a native library the error names the package to install", () => {
-  const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
-  try {
-    cpSync(join(home, "dist"), join(folder, "dist"), { recursive: true });
-    copyFileSync(join(home, "package.json"), join(folder, "package.json"));
-    const run = (env) =>
-      spawnSync(process.execPath, ["-e", 'new (require("./dist/index.js").Server)({ name: "a", version: "1" })'], { cwd: folder, env: { ...process.env, ...env }, encoding: "utf8" });
-    const missing = run({ TRUNKLINE_NATIVE: "" });
+  withCopy((folder, run) => {
+    const missing = run(start);
     assert.equal(missing.status, 1);
-    assert.match(missing.stderr, new RegExp(`the optional package @trunkline/${process.platform}-${process.arch}\\S*, which is not installed. Run: npm install @trunkline/\\S+@`));
-    const wrong = run({ TRUNKLINE_NATIVE: join(folder, "package.json") });
-    assert.match(wrong.stderr, /package\.json \(named by TRUNKLINE_NATIVE\) does not load/);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+    assert.match(missing.stderr, new RegExp(`the optional package @trunkline/${process.platform}-${process.arch}\\S*, which is not installed. Run: npm install @trunkline/\\S+@${version}`));
+    assert.match(run(start, { TRUNKLINE_NATIVE: join(folder, "node_modules/trunkline/package.json") }).stderr, /package\.json \(named by TRUNKLINE_NATIVE\) does not load/);
+  });
+});
+
+test("a platform without a library is told so, and which ones have one", () => {
+  const script = `Object.defineProperty(process, "platform", { value: "aix" }); Object.defineProperty(process, "arch", { value: "ppc64" }); ${start}`;
+  withCopy((_, run) => {
+    const { stderr } = run(script);
+    const named = /no native library for aix-ppc64; there are libraries for ([a-z0-9, -]+)\. One that was built from source is named by the environment variable TRUNKLINE_NATIVE/.exec(stderr)?.[1];
+    assert.deepEqual(named?.split(", "), platforms, stderr);
+  });
+  const source = readFileSync(join(home, "dist/native/place.js"), "utf8");
+  const literal = [...source.matchAll(/require\("@trunkline\/([a-z0-9-]+)"\)/g)].map(([, name]) => name);
+  assert.deepEqual(literal, platforms, "each package has a literal name in place.ts");
+});
+
+test("a library of another version is refused", () => {
+  withCopy((folder, run) => {
+    for (const platform of ours) {
+      const packaged = join(folder, "node_modules/@trunkline", platform);
+      mkdirSync(packaged, { recursive: true });
+      writeFileSync(join(packaged, "index.js"), 'exports.VERSION = "9.8.7";');
+    }
+    const other = run(start);
+    assert.match(other.stderr, new RegExp(`trunkline ${version} needs its native library in the same version, but @trunkline/\\S+ is 9\\.8\\.7: reinstall both, as in npm install trunkline@${version}`));
+    for (const platform of ours) writeFileSync(join(folder, "node_modules/@trunkline", platform, "index.js"), "throw new Error('is torn');");
+    assert.match(run(start).stderr, /@trunkline\/\S+ is installed but does not load: is torn/);
+  });
 });
 
 test("what is packed has the licences, and a page that says what it is", () => {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   try {
-    const [platform] = require("trunkline/package.json").platforms;
+    const [platform] = platforms;
     mkdirSync(join(folder, "scripts"));
     for (const name of ["scripts/platform-package.mjs", "package.json", "README.md", "LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(home, name), join(folder, name));
     execFileSync(process.execPath, [join(folder, "scripts/platform-package.mjs"), platform, join(home, "package.json")]);
@@ -62,37 +117,59 @@ test("what is packed has the licences, and a page that says what it is", () => {
 test("there is a library for every platform that the package names", () => {
   const jobs = readFileSync(new URL("../../.github/workflows/ci.yml", import.meta.url), "utf8");
   const built = new Set([...jobs.matchAll(/\bplatform: ([a-z0-9-]+)/g)].map(([, platform]) => platform));
-  assert.deepEqual([...built].sort(), require("trunkline/package.json").platforms.toSorted());
+  assert.deepEqual([...built].sort(), platforms.toSorted());
 });
 
-test("a platform package is found", () => {
-  const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
-  try {
-    const platforms = require("trunkline/package.json").platforms.filter((name) => name.startsWith(`${process.platform}-${process.arch}`));
-    const library = process.env.TRUNKLINE_NATIVE || join(home, "trunkline.node");
-    cpSync(join(home, "dist"), join(folder, "node_modules/trunkline/dist"), { recursive: true });
-    copyFileSync(join(home, "package.json"), join(folder, "node_modules/trunkline/package.json"));
+test("a platform package is found, without a report of the process", () => {
+  withCopy((folder, run) => {
     mkdirSync(join(folder, "tree/scripts"), { recursive: true });
     copyFileSync(join(home, "scripts/platform-package.mjs"), join(folder, "tree/scripts/platform-package.mjs"));
     for (const name of ["package.json", "LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(home, name), join(folder, "tree", name));
-    for (const platform of platforms) {
+    for (const platform of ours) {
       execFileSync(process.execPath, [join(folder, "tree/scripts/platform-package.mjs"), platform, library]);
-      cpSync(join(folder, "tree/npm", platform), join(folder, "node_modules/@trunkline", platform), { recursive: true });
+      mkdirSync(join(folder, "node_modules/@trunkline"), { recursive: true });
+      renameSync(join(folder, "tree/npm", platform), join(folder, "node_modules/@trunkline", platform));
     }
-    const script = 'new (require("trunkline").Server)({ name: "a", version: "1" }); console.log("found")';
-    const found = spawnSync(process.execPath, ["-e", script], { cwd: folder, env: { ...process.env, TRUNKLINE_NATIVE: "" }, encoding: "utf8" });
+    const found = run(`Object.defineProperty(process, "report", { value: {} }); ${start} console.log("found")`);
     assert.equal(found.stdout, "found\n", found.stderr);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  });
 });
+
+const program = `
+  import { Client, Server } from "trunkline";
+  async function main() {
+    const server = new Server({ name: "a", version: "1" });
+    server.registerTool("hello", {}, () => "Hello from a bundle");
+    const client = await Client.connect(server);
+    console.log((await client.callTool("hello")).content[0].text);
+  }
+  void main();`;
+
+// Other bundlers and runtimes: tests/bundlers.
+for (const format of ["esm", "cjs"]) {
+  test(`esbuild bundles the package for ${format}, and the library is found beside the bundle`, () => {
+    withCopy((folder) => {
+      const bundle = join(folder, format === "esm" ? "server.mjs" : "server.cjs");
+      const built = buildSync({ stdin: { contents: program, resolveDir: folder }, bundle: true, platform: "node", format, outfile: bundle, metafile: true, logLevel: "silent" });
+      assert.deepEqual(built.warnings, []);
+      const [{ imports }] = Object.values(built.metafile.outputs);
+      assert.deepEqual(imports.filter(({ path }) => !path.startsWith("node:")), [], "nothing but Node.js itself is left out");
+      const run = () => spawnSync(process.execPath, [bundle], { cwd: folder, env: { ...process.env, TRUNKLINE_NATIVE: "" }, encoding: "utf8" });
+      const beside = /copy its file to (.+\.node), or name/.exec(run().stderr)?.[1];
+      assert.equal(dirname(beside), realpathSync(folder));
+      copyFileSync(library, beside);
+      const found = run();
+      assert.equal(found.stdout, "Hello from a bundle\n", found.stderr);
+    });
+  });
+}
 
 for (const name of ["node", "bun", "deno"]) {
   test(`pipes are read on the event loop of Node only: ${name}`, () => {
     const script = `
       if (${JSON.stringify(name)} !== "node") Object.defineProperty(process, "versions", { value: { ...process.versions, [${JSON.stringify(name)}]: "1.0.0" } });
       const { Client, Server } = require("trunkline");
-      const { Port } = require("./dist/native.js").native();
+      const { Port } = require("./dist/native/native.js").native();
       const { open } = Port.prototype;
       Port.prototype.open = function (json) {
         console.log(JSON.parse(json).hostDrivenReads);

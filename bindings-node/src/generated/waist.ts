@@ -35,3 +35,6 @@ export const waistMethod = {
 
 /** JSON-RPC code of an invalid request. */
 export const invalidRequest = -32600;
+
+/** Version of the package. Its library must have the same one. */
+export const version = "0.1.0";

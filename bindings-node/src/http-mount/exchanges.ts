@@ -2,7 +2,7 @@
 import { attempt, errorOf, stringify } from "../errors.js";
 import type { TrunklineError } from "../generated/errors.js";
 import { EventKind } from "../generated/waist.js";
-import type { NativePort } from "../native.js";
+import type { NativePort } from "../native/native.js";
 import type { KeepAlive } from "../requests.js";
 import { CallScope, type CallScopes } from "../scope.js";
 

@@ -1,9 +1,10 @@
 // Conversion of schemas: a JSON Schema as it is, or a Standard Schema that can write one.
-import { createRequire } from "node:module";
+import modules from "node:module";
 import { join } from "node:path";
 
 import { invalid } from "../errors.js";
 import type { JsonObject } from "../generated/model.js";
+import { place } from "../native/place.js";
 import type { StandardSchemaV1 } from "./standard-schema.js";
 
 /** A JSON Schema (2020-12 unless `$schema` says otherwise). */
@@ -132,9 +133,9 @@ function method(schema: object, name: string): AnyFunction | undefined {
 
 /** A function of an optional package, installed beside this one or in the program's own tree. */
 function exported(packageName: string, name: string): AnyFunction | undefined {
-  for (const base of [__filename, join(process.cwd(), "package.json")]) {
+  for (const base of [place, join(process.cwd(), "package.json")]) {
     try {
-      const found = (createRequire(base)(packageName) as Record<string, unknown>)[name];
+      const found = (modules.createRequire(base)(packageName) as Record<string, unknown>)[name];
       if (typeof found === "function") return found as AnyFunction;
     } catch {
       // Not installed there.

@@ -198,8 +198,12 @@ export const Shape = {{\n{shapes}}} as const;
 export const waistMethod = {{\n{methods}}} as const;
 
 /** JSON-RPC code of an invalid request. */
-export const invalidRequest = {};\n",
-        surface.codes.invalid_request
+export const invalidRequest = {};
+
+/** Version of the package. Its library must have the same one. */
+export const version = \"{}\";\n",
+        surface.codes.invalid_request,
+        env!("CARGO_PKG_VERSION"),
     )
 }
 

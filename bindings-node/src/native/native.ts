@@ -1,7 +1,9 @@
 // The native library: its interface, and how it is found and loaded.
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+import { version } from "../generated/waist.js";
+import { home, library, place } from "./place.js";
 
 /**
  * The waist, as docs/bridge.md describes it. Bodies are JSON texts. Errors have the kind as `code`
@@ -41,7 +43,11 @@ export interface NativePort {
 
 interface Native {
   Port: new (bell: () => void) => NativePort;
+  VERSION: string;
 }
+
+/** The platforms for which there is a library. */
+const platforms = ["darwin-arm64", "darwin-x64", "linux-arm64-gnu", "linux-arm64-musl", "linux-x64-gnu", "linux-x64-musl", "win32-arm64-msvc", "win32-x64-msvc"];
 
 let loaded: Native | undefined;
 
@@ -53,38 +59,54 @@ export function native(): Native {
 function load(): Native {
   const named = process.env["TRUNKLINE_NATIVE"];
   if (named !== undefined && named !== "") return open(named, "named by TRUNKLINE_NATIVE");
-  const root = join(__dirname, "..");
-  // In the source tree, `cargo xtask build` copies the library to bindings-node/trunkline.node.
-  const built = join(root, "trunkline.node");
-  if (existsSync(built)) return open(built, "built from source");
+  // In a checkout of the source, `cargo xtask build` copies the library to this file.
+  const built = home && join(home, "../trunkline.node");
+  if (built !== undefined && existsSync(built)) return open(built, "built from source");
   const platform = platformName();
-  const beside = join(root, `trunkline.${platform}.node`);
-  if (existsSync(beside)) return open(beside, "beside the package");
-  const packageName = `@trunkline/${platform}`;
-  try {
-    return createRequire(__filename)(packageName) as Native;
-  } catch (error) {
-    const { version } = createRequire(__filename)("../package.json") as { version: string };
-    const missing = (error as NodeJS.ErrnoException).code === "MODULE_NOT_FOUND";
+  const beside = join(dirname(place), `trunkline.${platform}.node`);
+  if (existsSync(beside)) return open(beside, "beside the bundle");
+  if (!platforms.includes(platform)) {
     throw new Error(
-      missing
-        ? `trunkline needs its native library for ${platform}, the optional package ${packageName}, which is not installed. ` +
-            `Run: npm install ${packageName}@${version} (in a checkout of the source: cargo xtask build)`
-        : `trunkline's native library ${packageName} is installed but does not load: ${(error as Error).message}`,
-      { cause: error },
+      `trunkline has no native library for ${platform}; there are libraries for ${platforms.join(", ")}. ` +
+        "One that was built from source is named by the environment variable TRUNKLINE_NATIVE",
     );
+  }
+  const packageName = `@trunkline/${platform}`;
+  const found = installed(platform, packageName);
+  if (found !== undefined) return checked(found, packageName);
+  const missing = `trunkline needs its native library for ${platform}, the optional package ${packageName}, which is not `;
+  throw new Error(
+    home === undefined
+      ? `${missing}in a node_modules at or above ${place}. Install it there, or copy its file to ${beside}, or name that in the environment variable TRUNKLINE_NATIVE`
+      : `${missing}installed. Run: npm install ${packageName}@${version} (in a checkout of the source: cargo xtask build)`,
+  );
+}
+
+function installed(platform: string, packageName: string): unknown {
+  try {
+    return library(platform);
+  } catch (error) {
+    throw new Error(`trunkline's native library ${packageName} is installed but does not load: ${(error as Error).message}`, { cause: error });
   }
 }
 
 /** Loads a file with any extension. */
 function open(file: string, what: string): Native {
   const module = { exports: {} };
+  const name = `${file} (${what})`;
   try {
     process.dlopen(module, file);
   } catch (error) {
-    throw new Error(`trunkline's native library ${file} (${what}) does not load: ${(error as Error).message}`, { cause: error });
+    throw new Error(`trunkline's native library ${name} does not load: ${(error as Error).message}`, { cause: error });
   }
-  return module.exports as Native;
+  return checked(module.exports, name);
+}
+
+/** A library of another version has other functions, which would fail in odd ways later. */
+function checked(library: unknown, name: string): Native {
+  const found = (library as Partial<Native>).VERSION ?? "another version";
+  if (found === version) return library as Native;
+  throw new Error(`trunkline ${version} needs its native library in the same version, but ${name} is ${found}: reinstall both, as in npm install trunkline@${version}`);
 }
 
 /** Such as `linux-x64-gnu`, `linux-arm64-musl`, `darwin-arm64`, `win32-x64-msvc`. */
@@ -94,7 +116,17 @@ function platformName(): string {
   return process.platform === "linux" ? `${base}-${isMusl() ? "musl" : "gnu"}` : base;
 }
 
+/** `ldd` is a script of glibc, or of musl the library itself; small images lack it. */
 function isMusl(): boolean {
+  // Deno asks the user for the report that Node gives; it is built for glibc only.
+  if (process.versions["deno"] !== undefined) return false;
+  try {
+    const ldd = readFileSync("/usr/bin/ldd", "latin1");
+    if (ldd.includes("musl")) return true;
+    if (ldd.includes("GNU C Library")) return false;
+  } catch {
+    // The report says it, too.
+  }
   const { report } = process;
   // Otherwise the report resolves the host names of open sockets.
   const settings = report as typeof report & { excludeNetwork?: boolean };
