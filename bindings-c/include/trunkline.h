@@ -229,7 +229,8 @@ typedef enum trunkline_shape {
   TRUNKLINE_SHAPE_OBJECT = 2,
   /**
    * Any JSON value: its JSON as text and, where a tool's output schema is known, `{"result":
-   * value}` as structured content. `null` of a tool without one leaves the content empty.
+   * value}` as structured content. `null` of a tool without one leaves the content empty;
+   * `null` of a resource: there is no such resource.
    */
   TRUNKLINE_SHAPE_VALUE = 3,
   /**

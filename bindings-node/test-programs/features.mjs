@@ -16,6 +16,7 @@ server.registerResource("folder", "notes://folder", {}, () => [
   { uri: "notes://folder/b", blob: Buffer.from("b"), mimeType: "text/plain" },
 ]);
 server.registerResource("note", "notes://by-name/{name}{?lang}", { mimeType: "text/plain", description: "A note" }, (uri, variables) => {
+  if (variables.name === "gone") return undefined;
   if (variables.name === "nothing") throw new ProtocolError("there is no such note", { code: -32602, data: { uri } });
   return `${uri} ${JSON.stringify(variables)}`;
 });

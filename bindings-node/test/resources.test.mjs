@@ -55,6 +55,8 @@ for (const revision of revisions) {
       const failed = async (uri) => (await peer.request("resources/read", { uri })).error;
       const unknown = await failed("notes://unknown");
       assert.deepEqual([unknown.code, unknown.data.uri], [revision === modern ? -32602 : -32002, "notes://unknown"]);
+      const { code, data } = await failed("notes://by-name/gone");
+      assert.deepEqual([code, data.uri], [revision === modern ? -32602 : -32002, "notes://by-name/gone"]);
       assert.deepEqual(await failed("notes://by-name/nothing"), { code: -32602, message: "there is no such note", data: { uri: "notes://by-name/nothing" } });
       const broken = await failed("notes://broken");
       assert.equal(broken.code, -32603);

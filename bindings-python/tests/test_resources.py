@@ -192,6 +192,23 @@ def test_variables_of_a_template_become_parameters(offer: list[str], revision: s
             assert refused.value.code == -32602 and problem in refused.value.message
 
 
+def test_res_08_a_resource_that_gives_nothing_does_not_exist() -> None:
+    server = Server("notes", version="1.0.0")
+
+    @server.resource("notes://{name}")
+    def note(name: str) -> str | None:
+        return {"today": "tea"}.get(name)
+
+    async def check() -> None:
+        async with Client(server) as client:
+            assert (await client.read_resource("notes://today")).contents[0].text == "tea"
+            with pytest.raises(ProtocolError) as missing:
+                await client.read_resource("notes://monday")
+            assert (missing.value.code, missing.value.data) == (-32602, {"uri": "notes://monday"})
+
+    run(check())
+
+
 def test_variables_that_may_be_absent_or_are_lists() -> None:
     server = Server("test", version="1")
 

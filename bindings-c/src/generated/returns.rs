@@ -29,7 +29,8 @@ pub enum trunkline_shape {
     /// output schema is known, as structured content.
     TRUNKLINE_SHAPE_OBJECT = 2,
     /// Any JSON value: its JSON as text and, where a tool's output schema is known, `{"result":
-    /// value}` as structured content. `null` of a tool without one leaves the content empty.
+    /// value}` as structured content. `null` of a tool without one leaves the content empty;
+    /// `null` of a resource: there is no such resource.
     TRUNKLINE_SHAPE_VALUE = 3,
     /// A full result as JSON, such as a CallToolResult.
     TRUNKLINE_SHAPE_RESULT = 4,

@@ -144,7 +144,7 @@ shapes! {
     Object = 2,
     /// Any JSON value: its JSON as text and, where a tool's output schema is known,
     /// `{"result": value}` as structured content. `null` of a tool without one leaves the content
-    /// empty.
+    /// empty; `null` of a resource: there is no such resource.
     Value = 3,
     /// A full result as JSON, such as a CallToolResult.
     Result = 4,

@@ -29,6 +29,10 @@ pub(in crate::server) fn render_read(
     let unread = |error| error_of(results, &format!("the resource {}", of.uri), unreadable(error));
     let mut result = match outcome {
         Outcome::Text(content) => text(content, "text/plain"),
+        // As of a provider: a handler without contents for this URI gives nothing.
+        Outcome::Value(raw) if raw.as_bytes() == b"null" => {
+            return Err(RpcError::resource_not_found(of.uri, revision));
+        }
         Outcome::Object(raw) | Outcome::Value(raw) => text(lossy(&raw), "application/json"),
         Outcome::Content(raw) => match raw.parse().map_err(unread)? {
             Value::Array(contents) => json!({"contents": contents}),

@@ -328,13 +328,21 @@ impl Described for Role {
     };
 }
 
-impl Serialize for Role {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
+impl Role {
+    /// The name in the protocol, such as `user`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
             Self::User => "user",
             Self::Assistant => "assistant",
             Self::Other(name) => name,
-        })
+        }
+    }
+}
+
+impl Serialize for Role {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 
