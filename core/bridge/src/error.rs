@@ -15,8 +15,8 @@ use trunkline::{
 macro_rules! error_kinds {
     (
         @own
-        { $($(#[doc = $client_doc:literal])* $client:ident = $client_code:literal, $client_class:literal, $client_number:literal;)* }
-        $($(#[doc = $doc:literal])* $kind:ident = $code:literal, $class:literal, $number:literal;)*
+        { $($(#[doc = $client_doc:literal])* $client:ident = $client_code:literal, $client_class:literal, $client_number:literal, $client_remedy:literal;)* }
+        $($(#[doc = $doc:literal])* $kind:ident = $code:literal, $class:literal, $number:literal, $remedy:literal;)*
     ) => {
         /// The kind of an error, the same in every language. The numbers are those of C and are
         /// never reused.
@@ -60,6 +60,14 @@ macro_rules! error_kinds {
                 }
             }
 
+            /// Advice to the program that gets the error.
+            pub(crate) fn remedy(self) -> &'static str {
+                match self {
+                    $(Self::$client => $client_remedy,)*
+                    $(Self::$kind => $remedy,)*
+                }
+            }
+
             /// The name in Rust, where clients in Rust have the kind, too.
             pub(crate) fn rust_name(self) -> Option<&'static str> {
                 match self {
@@ -86,14 +94,18 @@ macro_rules! error_kinds {
                 $($client)*
             }
             /// The call would wait on the very thread that has to do the work.
-            Blocking = "blocking", "BlockingError", 9;
+            Blocking = "blocking", "BlockingError", 9,
+                "Use the asynchronous function, or call from another thread.";
             /// The object belongs to the parent process; make a new one after the fork.
-            Forked = "forked", "ForkedError", 10;
+            Forked = "forked", "ForkedError", 10,
+                "Make servers and clients after the fork.";
             /// A bug in the library, contained.
-            Internal = "internal", "InternalError", 11;
+            Internal = "internal", "InternalError", 11,
+                "Report it with the message.";
             /// The handler of a call asked its client for input and runs again with the answer. Not
             /// a failure.
-            Suspended = "suspended", "Suspended", 12;
+            Suspended = "suspended", "Suspended", 12,
+                "Nothing: return from the handler.";
         }
     };
 }

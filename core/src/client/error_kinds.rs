@@ -1,8 +1,8 @@
 //! The kinds of the errors of clients. The bindings add kinds of their own to this table
 //! (`core/bridge/src/error.rs`).
 
-/// Gives the table to a macro: documentation, name, code, and for other languages the class of
-/// exceptions and the number in C, which is never reused.
+/// Gives the table to a macro: documentation, name, code, for other languages the class of
+/// exceptions and the number in C, which is never reused, and for the page of errors the remedy.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! client_error_kinds {
@@ -10,34 +10,43 @@ macro_rules! client_error_kinds {
         $receiver! {
             /// The peer answered with a JSON-RPC error. Raised by a handler, it is the error that
             /// the caller gets.
-            Protocol = "protocol", "ProtocolError", 1;
+            Protocol = "protocol", "ProtocolError", 1,
+                "Read the code and the text: the error is the peer's.";
             /// No answer came in time. The peer was sent a cancellation.
-            Timeout = "timeout", "TimeoutError", 2;
+            Timeout = "timeout", "TimeoutError", 2,
+                "Give the request more time, have the server report progress, or make the call a task.";
             /// The caller cancelled the request.
-            Cancelled = "cancelled", "CancelledError", 3;
+            Cancelled = "cancelled", "CancelledError", 3,
+                "Nothing: the program itself gave up.";
             /// The connection, the listener or the port is closed, or was closed while the caller
             /// waited.
-            Closed = "closed", "ClosedError", 4;
+            Closed = "closed", "ClosedError", 4,
+                "Connect again, or open the listener again.";
             /// The connection could not be made or broke, or the peer's answer is not a result of
             /// the method. The error has the facts of the connection.
-            Transport = "transport", "TransportError", 5;
+            Transport = "transport", "TransportError", 5,
+                "Look at the facts: the status of HTTP, the exit code and stderr of the process, the reason.";
             /// The two sides have no revision of the protocol in common.
-            Version = "version", "VersionError", 6;
+            Version = "version", "VersionError", 6,
+                "Leave the option `revision` alone, or update the older side.";
             /// An argument of this library's own functions is invalid; the message names it and the
             /// reason.
-            InvalidArgument = "invalidArgument", "InvalidArgumentError", 7;
+            InvalidArgument = "invalidArgument", "InvalidArgumentError", 7,
+                "Mend the program: the message names the argument.";
             /// A limit was reached: requests in flight, calls waiting, or bytes.
-            Busy = "busy", "BusyError", 8;
+            Busy = "busy", "BusyError", 8,
+                "Try again later, or raise the limit that the message names.";
             /// The server needs input before it has a result, and the options of the call say that
             /// the caller gives it. The error has the requests: the call is made again with the
             /// answers.
-            InputRequired = "inputRequired", "InputRequiredError", 13;
+            InputRequired = "inputRequired", "InputRequiredError", 13,
+                "Make the call again with `input_responses` and `request_state`.";
         }
     };
 }
 
 macro_rules! kinds {
-    ($($(#[doc = $doc:literal])* $kind:ident = $code:literal, $class:literal, $number:literal;)*) => {
+    ($($(#[doc = $doc:literal])* $kind:ident = $code:literal, $class:literal, $number:literal, $remedy:literal;)*) => {
         /// The kind of an error, the same in every language.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]

@@ -148,7 +148,7 @@ fn doc_of(kind: &ErrorKind) -> String {
     format!("{}{more}", kind.doc)
 }
 
-fn result_name(kind: &str) -> String {
+pub(super) fn result_name(kind: &str) -> String {
     let name = if kind == "version" { "version_mismatch".to_owned() } else { snake(kind) };
     format!("TRUNKLINE_{}", name.to_uppercase())
 }

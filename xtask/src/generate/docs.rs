@@ -5,32 +5,32 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::surface::{Field, Model, Presence, Shape, Surface, Type, Unit};
-use super::{
-    File, MARK,
-    text::{snake, wrapped},
-};
+use super::{File, MARK, text::wrapped};
 use crate::workspace::Workspace;
 
 const BRIDGE: &str = "docs/bridge.md";
+const ERRORS: &str = "docs/errors.md";
 /// The longest line of prose.
 const COLUMNS: usize = 100;
 
 pub(crate) fn render(workspace: &Workspace, surface: &Surface) -> Result<Vec<File>> {
-    let page = std::fs::read_to_string(workspace.path(BRIDGE)).with_context(|| BRIDGE.to_owned())?;
-    let page = with_part(&page, "errors", &errors(surface))?;
+    let text = |page: &str| std::fs::read_to_string(workspace.path(page)).with_context(|| page.to_owned());
+    let errors = with_part(&text(ERRORS)?, "kinds", &kinds(surface)).context(ERRORS)?;
+    let errors = with_part(&errors, "codes", &codes(surface)).context(ERRORS)?;
+    let page = text(BRIDGE)?;
     let page = with_part(&page, "facts", &facts(surface))?;
     let page = with_part(&page, "shapes", &shapes(surface))?;
     let page = with_part(&page, "events", &events(surface))?;
     let page = with_part(&page, "messages", &messages(surface, |direction| !["toHost", "reply"].contains(&direction)))?;
     let page = with_part(&page, "replies", &messages(surface, |direction| direction == "reply"))?;
-    Ok(vec![("docs/options.md".to_owned(), options(surface)), (BRIDGE.to_owned(), page)])
+    Ok(vec![("docs/options.md".to_owned(), options(surface)), (ERRORS.to_owned(), errors), (BRIDGE.to_owned(), page)])
 }
 
 /// A page with the text between the marks of a part replaced.
 fn with_part(page: &str, part: &str, text: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- generated: {part} -->\n"), format!("<!-- end of generated: {part} -->"));
-    let start = page.find(&begin).with_context(|| format!("{BRIDGE} has no line {begin:?}"))? + begin.len();
-    let length = page[start..].find(&end).with_context(|| format!("{BRIDGE} has no line {end:?}"))?;
+    let start = page.find(&begin).with_context(|| format!("the page has no line {begin:?}"))? + begin.len();
+    let length = page[start..].find(&end).with_context(|| format!("the page has no line {end:?}"))?;
     Ok(format!("{}\n{text}\n{}", &page[..start], &page[start + length..]))
 }
 
@@ -66,13 +66,24 @@ fn options(surface: &Surface) -> String {
     page
 }
 
-fn errors(surface: &Surface) -> String {
-    let mut table = "| kind | Rust | Python, Node.js | C | meaning |\n| --- | --- | --- | --- | --- |\n".to_owned();
+fn kinds(surface: &Surface) -> String {
+    let mut table = format!("| kind | Rust | Python, Node.js | C | meaning | what to do |\n{}|\n", "| --- ".repeat(6));
     for error in &surface.errors {
         let rust = error.rust.as_ref().map_or("none".to_owned(), |name| format!("`ErrorKind::{name}`"));
         let class = if error.public { format!("`{}`", error.class) } else { "none".to_owned() };
-        let c = format!("`TRUNKLINE_{}` ({})", snake(&error.kind).to_uppercase(), error.c_code);
-        table += &format!("| `{}` | {rust} | {class} | {c} | {} |\n", error.kind, cell(&error.doc));
+        let c = format!("`{}` ({})", super::c::result_name(&error.kind), error.c_code);
+        let (doc, remedy) = (cell(&error.doc), cell(&error.remedy));
+        table += &format!("| `{}` | {rust} | {class} | {c} | {doc} | {remedy} |\n", error.kind);
+    }
+    table
+}
+
+/// The JSON-RPC codes.
+fn codes(surface: &Surface) -> String {
+    let mut table = "| code | Rust | meaning | what to do |\n| --- | --- | --- | --- |\n".to_owned();
+    for code in &surface.error_codes {
+        let doc = cell(&code.doc).replace("[`", "`").replace("`]", "`");
+        table += &format!("| {} | `code::{}` | {doc} | {} |\n", code.number, code.name, cell(&code.remedy));
     }
     table
 }

@@ -12,6 +12,7 @@ pub(crate) struct Surface {
     /// Every revision of the protocol, oldest first.
     pub(crate) revisions: Vec<String>,
     pub(crate) errors: Vec<ErrorKind>,
+    pub(crate) error_codes: Vec<ProtocolErrorCode>,
     pub(crate) codes: ErrorCodes,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) options: Vec<Record>,
@@ -43,10 +44,22 @@ pub(crate) struct ErrorKind {
     pub(crate) rust: Option<String>,
     pub(crate) c_code: u8,
     pub(crate) doc: String,
+    /// Advice to the program that gets the error.
+    pub(crate) remedy: String,
     /// The members of its `data` that the library puts there.
     pub(crate) facts: Vec<Field>,
     /// `true` if users see it as an error.
     pub(crate) public: bool,
+}
+
+/// A JSON-RPC code of the protocol.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ProtocolErrorCode {
+    /// The name of the constant in Rust.
+    pub(crate) name: String,
+    pub(crate) number: i64,
+    pub(crate) doc: String,
+    pub(crate) remedy: String,
 }
 
 /// The JSON-RPC codes that packages put into errors of their own.

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use trunkline::protocol::{
     Revision,
     describe::{Described, FieldDescription, ObjectDescription, Type, Unit},
-    error::code,
+    error::{CODES, ProtocolErrorCode, code},
     method::Sender,
     model::{Change, SubscriptionFilter},
     operation::{self, Operation, OperationParams, ServerNotification},
@@ -105,6 +105,7 @@ pub fn surface() -> Value {
     json!({
         "revisions": Revision::ALL.map(Revision::as_str),
         "errors": errors,
+        "errorCodes": CODES.iter().map(error_code).collect::<Vec<_>>(),
         "codes": {"internalError": code::INTERNAL_ERROR, "invalidRequest": code::INVALID_REQUEST},
         "shapes": event::Shape::ALL.iter().map(shape).collect::<Vec<_>>(),
         "options": options,
@@ -118,6 +119,10 @@ pub fn surface() -> Value {
         "facts": facts,
         "notifications": notifications,
     })
+}
+
+fn error_code(code: &ProtocolErrorCode) -> Value {
+    json!({"name": code.name, "number": code.number, "doc": text(code.doc), "remedy": code.remedy})
 }
 
 fn shape((shape, name, doc): &(event::Shape, &str, &[&str])) -> Value {
@@ -172,6 +177,7 @@ impl Models {
             "rust": kind.rust_name(),
             "cCode": kind as u8,
             "doc": text(kind.doc()),
+            "remedy": kind.remedy(),
             "facts": self.fields(kind.facts(), None),
             // It ends a handler that will run again, and is not an error of the package.
             "public": kind != ErrorKind::Suspended,

@@ -5,29 +5,55 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt;
 
-/// Error codes (the specification's base protocol and schema pages; docs/versions.md, 1.5).
-pub mod code {
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])* $name:ident = $number:literal, $remedy:literal;)*) => {
+        /// Error codes (the specification's base protocol and schema pages; docs/versions.md, 1.5).
+        pub mod code {
+            $($(#[doc = $doc])* pub const $name: i64 = $number;)*
+        }
+
+        /// The codes with their documentation, for the page of errors.
+        pub static CODES: &[ProtocolErrorCode] =
+            &[$(ProtocolErrorCode { name: stringify!($name), number: $number, doc: &[$($doc),*], remedy: $remedy }),*];
+    };
+}
+
+codes! {
     /// The text is not JSON.
-    pub const PARSE_ERROR: i64 = -32700;
+    PARSE_ERROR = -32700, "Mend the sender: it does not write JSON.";
     /// The JSON is not a JSON-RPC message, or not one that is legal now.
-    pub const INVALID_REQUEST: i64 = -32600;
+    INVALID_REQUEST = -32600, "Mend the sender: the message, or its order, is not that of the protocol.";
     /// The method does not exist here.
-    pub const METHOD_NOT_FOUND: i64 = -32601;
+    METHOD_NOT_FOUND = -32601, "Look at the capabilities of the peer, and at its revision.";
     /// The parameters are wrong.
-    pub const INVALID_PARAMS: i64 = -32602;
+    INVALID_PARAMS = -32602, "Read the message: it names the parameter, or that which does not exist.";
     /// Something failed inside.
-    pub const INTERNAL_ERROR: i64 = -32603;
-    /// Up to 2025-11-25: there is no such resource. 2026-07-28 says [`INVALID_PARAMS`] instead, but
-    /// clients understand both (RES-07).
-    pub const RESOURCE_NOT_FOUND: i64 = -32002;
+    INTERNAL_ERROR = -32603, "Read the log of the peer. `data.reason` is `busy` where a limit was reached: try again later.";
+    /// Up to 2025-11-25: there is no such resource. 2026-07-28 has [`INVALID_PARAMS`] in its place,
+    /// and clients understand both (RES-07).
+    RESOURCE_NOT_FOUND = -32002, "List the resources again.";
     /// 2025-11-25 only: the user has to open URLs first (ELI-30).
-    pub const URL_ELICITATION_REQUIRED: i64 = -32042;
+    URL_ELICITATION_REQUIRED = -32042, "Open the URLs of the data, then make the request again.";
     /// 2026-07-28: an HTTP header is missing or differs from the body.
-    pub const HEADER_MISMATCH: i64 = -32020;
+    HEADER_MISMATCH = -32020, "Look at proxies between the two sides: they must leave the headers alone.";
     /// 2026-07-28: the request needs a client capability that it did not declare.
-    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+    MISSING_CLIENT_CAPABILITY = -32021, "Register the handler for the capability that the data names.";
     /// 2026-07-28: the version that the request names is not supported.
-    pub const UNSUPPORTED_VERSION: i64 = -32022;
+    UNSUPPORTED_VERSION = -32022, "Take a revision of the list in the data; clients of this library do so by themselves.";
+}
+
+/// An error code of the protocol.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ProtocolErrorCode {
+    /// The name of its constant in [`code`].
+    pub name: &'static str,
+    /// The code.
+    pub number: i64,
+    /// The documentation, a line each.
+    pub doc: &'static [&'static str],
+    /// Advice to the program that gets the error.
+    pub remedy: &'static str,
 }
 
 /// A JSON-RPC error object.
