@@ -11,6 +11,7 @@ mod generate;
 mod http_servers;
 mod language;
 mod matrix;
+mod pages;
 mod process;
 mod report;
 mod requirements;
@@ -43,6 +44,8 @@ cargo xtask COMMAND
                         --only runs the scenarios whose name contains one of the words
   requirements
                         writes docs/requirements.md: which test names which requirement; fails while one of a server is open
+  site
+                        writes the code of the pages out of its files, and builds the documentation site in target/site
   bench [--build-only] [--rounds N] [--work A,B]
                         measures our servers and clients beside other implementations (see benches/README.md)
 
@@ -74,6 +77,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "conformance" => conformance::run(Workspace::find()?, options),
         "generate" => generate::run(&Workspace::find()?, options),
         "requirements" => requirements::run(&Workspace::find()?, options),
+        "site" => pages::make(&Workspace::find()?, options).map(|()| true),
         "test" => test::run(Workspace::find()?, options),
         "bench" => bench::run(&Workspace::find()?, options),
         "help" | "--help" | "-h" => {

@@ -8,13 +8,15 @@ use anyhow::Result;
 use crate::build::python::VENV;
 use crate::build::rust::PACKAGES;
 use crate::process::run;
+use crate::stamp::files_under;
 use crate::test::{Count, Selection, counts};
 use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(1200);
 
 /// Python that is not part of the package, but keeps its rules of form.
-const OTHER_PYTHON: [&str; 4] = ["tests/fixtures/python", "tests/peers/python", "examples/python", "benches"];
+const OTHER_PYTHON: [&str; 6] =
+    ["tests/fixtures/python", "tests/peers/python", "tests/snippets", "examples/python", "docs/snippets", "benches"];
 
 /// Rust with dependencies of its own.
 const OUTSIDE_OF_WORKSPACE: [&str; 2] = ["benches/load", "benches/peers/rmcp"];
@@ -32,7 +34,16 @@ pub(crate) fn rust_format(workspace: &Workspace, _: &Selection) -> Result<Count>
         cargo.args(["fmt", "--check", "--manifest-path"]).arg(workspace.path(package).join("Cargo.toml"));
         count = count.and(one(cargo)?);
     }
-    Ok(count)
+    Ok(count.and(snippets(workspace)?))
+}
+
+/// Snippets of the pages are included, which hides them from cargo.
+fn snippets(workspace: &Workspace) -> Result<Count> {
+    let files = files_under(&workspace.path("docs/snippets"))?;
+    let mut rustfmt = workspace.command("rustfmt");
+    rustfmt.args(["--check", "--edition", "2024"]);
+    rustfmt.args(files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "rs")));
+    one(rustfmt)
 }
 
 /// xtask is apart as in the builds, so that the features of all other crates are the same as there.

@@ -3,11 +3,13 @@
 
 mod circles;
 mod counts;
+mod coverage;
 mod duplicates;
 mod examples;
 mod features;
 mod lint;
 mod methods;
+mod programs;
 mod prose;
 mod rooms;
 mod snippets;
@@ -23,6 +25,7 @@ use serde_json::json;
 use crate::build;
 use crate::console::{Colour, Console};
 use crate::language::Language;
+use crate::pages;
 use crate::process::tail;
 use crate::report;
 use crate::requirements;
@@ -72,7 +75,7 @@ pub(crate) struct Selection {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 29] = {
+const STEPS: [Step; 32] = {
     use Language::{C, Node, Python, Rust};
     use Turn::{Beside, Cargo, Last};
     [
@@ -117,6 +120,9 @@ const STEPS: [Step; 29] = {
         Step { name: "authorization server", turn: Beside, languages: &[Node], work: suites::authorization },
         Step { name: "matrix", turn: Beside, languages: &Language::ALL, work: crate::matrix::check },
         Step { name: "snippets", turn: Cargo, languages: &[], work: snippets::check },
+        Step { name: "programs of snippets", turn: Beside, languages: &Language::ALL, work: programs::run_all },
+        Step { name: "feature by language", turn: Beside, languages: &[], work: coverage::check },
+        Step { name: "documentation site", turn: Beside, languages: &[], work: site },
         Step { name: "examples", turn: Cargo, languages: &Language::ALL, work: examples::run_all },
         Step {
             name: "conformance of clients",
@@ -194,6 +200,11 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     Ok(failed == 0)
 }
 
+/// The site is built, and no link on it is broken.
+fn site(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    pages::build(workspace).map(|_| Count::one_passed(String::new()))
+}
+
 /// Builds the parts that the steps need. Installations mostly wait for the network, and the
 /// compiler needs none of them: so they run meanwhile.
 fn prepare(workspace: &Workspace, selection: &Selection, steps: &[&Step], console: &Console) -> Result<()> {
@@ -203,7 +214,8 @@ fn prepare(workspace: &Workspace, selection: &Selection, steps: &[&Step], consol
         let installed = installed.join().unwrap_or_else(|_| bail!("the installation of the test tools panicked"));
         built.and(installed)
     })?;
-    let runs_examples = |step: &&Step| ["authorization server", "examples"].contains(&step.name);
+    let runs_examples =
+        |step: &&Step| ["authorization server", "examples", "programs of snippets"].contains(&step.name);
     if selection.languages.contains(&Language::Rust) && steps.iter().any(runs_examples) {
         build::step(console, "examples in Rust", || examples::build(workspace))?;
     }
@@ -219,6 +231,7 @@ fn install(workspace: &Workspace, selection: &Selection, console: &Console) -> R
         if selection.languages.contains(&Language::Node) {
             build::node::install(workspace, build::node::PACKAGE)?;
         }
+        pages::install(workspace)?;
         build::node::install(workspace, ".ci")
     })?;
     build::step(console, "peers: the official SDKs", || build::peers::install(workspace))

@@ -1,119 +1,76 @@
-//! The code in the README and on the pages is code that runs: every block names its file, stands
-//! there word for word, and the files are run (examples.rs).
+//! The code in the README and on the pages is code that runs: every block names its file and stands
+//! there word for word, and the files are run (examples.rs, programs.rs).
 
-use anyhow::{Context, Result};
+use std::collections::BTreeSet;
 
+use anyhow::Result;
+
+use crate::pages::{self, Block, blocks};
+use crate::stamp::files_under;
+use crate::test::programs::{ENDINGS, FOLDER};
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
 /// Languages that a reader can run, so that a snippet has to name its file.
 const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c"];
 
-/// The documents whose code is checked. The READMEs of the bindings are checked by their bindings'
-/// tests.
-const PAGES: [&str; 7] = [
-    "README.md",
-    "docs/authorization.md",
-    "docs/composition.md",
-    "docs/features.md",
-    "docs/frameworks.md",
-    "docs/groups.md",
-    "docs/tasks.md",
-];
+/// Pages for one language each; all others show all four.
+const OF_ONE_LANGUAGE: [&str; 2] = ["docs/tutorial-", "docs/migrate-"];
 
-/// Blocks begin with ```` ```python examples/python/server.py ````.
+/// Pages of the waist and of the core's interior, with code that is only part of a program.
+const INTERNALS: [&str; 2] = ["docs/architecture.md", "docs/transports.md"];
+
+/// Blocks begin with ```` ```python examples/python/server.py ````. The READMEs of the bindings are
+/// checked by their bindings' tests.
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
-    for page in PAGES {
-        let blocks = blocks(&text(workspace, page)?);
+    let mut shown = BTreeSet::new();
+    for page in pages::all(workspace)? {
+        let blocks = blocks(&pages::text(workspace, &page)?);
         for block in &blocks {
-            match block.fault(workspace) {
-                None => count.passed += 1,
+            let faults = [fault(workspace, &page, block), missing_languages(workspace, &page, block)];
+            match faults.into_iter().flatten().next() {
+                None => count.passed += usize::from(block.file.is_some()),
                 Some(fault) => {
                     count.failed += 1;
-                    count.said.push_str(&format!("{page}:{}: {fault}\n", block.line));
+                    count.said.push_str(&format!("{page}:{}: {fault}\n", block.first + 1));
                 }
             }
         }
-        if blocks.is_empty() {
+        shown.extend(blocks.into_iter().filter_map(|block| block.file));
+    }
+    for file in files_under(&workspace.path(FOLDER))? {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_shown = shown.contains(&format!("{FOLDER}/{name}"));
+        let ending = name.rsplit('.').next().unwrap_or_default();
+        if name != "main.rs" && (ENDINGS.contains(&ending) || ending == "txt") && !is_shown {
             count.failed += 1;
-            count.said.push_str(&format!("{page} shows no code\n"));
+            count.said.push_str(&format!("{FOLDER}/{name} is shown on no page\n"));
         }
     }
     Ok(count)
 }
 
-/// The files that the documents show.
-pub(crate) fn files(workspace: &Workspace) -> Result<Vec<String>> {
-    let mut files = Vec::new();
-    for page in PAGES {
-        files.extend(blocks(&text(workspace, page)?).into_iter().filter_map(|block| block.file));
-    }
-    Ok(files)
-}
-
-fn text(workspace: &Workspace, page: &str) -> Result<String> {
-    std::fs::read_to_string(workspace.path(page)).with_context(|| format!("cannot read {page}"))
-}
-
-struct Block {
-    line: usize,
-    file: Option<String>,
-    text: String,
-}
-
-fn blocks(text: &str) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let mut lines = text.lines().enumerate();
-    while let Some((index, line)) = lines.next() {
-        let Some(info) = line.strip_prefix("```") else {
-            continue;
-        };
-        let mut words = info.split_whitespace();
-        let is_code = words.next().is_some_and(|language| CODE.contains(&language));
-        let file = words.next().map(str::to_owned);
-        let text: String = lines
-            .by_ref()
-            .map(|(_, line)| line)
-            .take_while(|line| !line.starts_with("```"))
-            .map(|line| format!("{line}\n"))
-            .collect();
-        if is_code {
-            blocks.push(Block { line: index + 1, file, text });
+fn fault(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
+    let Some(file) = &block.file else {
+        let is_code = CODE.contains(&block.language.as_str()) && !INTERNALS.contains(&page);
+        return is_code
+            .then(|| "a block of code without its file: begin it with ```language path/of/the/file".to_owned());
+    };
+    match pages::text(workspace, file) {
+        Err(error) => Some(format!("{error:#}")),
+        Ok(content) if content != block.text => {
+            Some(format!("the block is not what stands in {file}: run `cargo xtask site`"))
         }
-    }
-    blocks
-}
-
-impl Block {
-    fn fault(&self, workspace: &Workspace) -> Option<String> {
-        let Some(file) = &self.file else {
-            return Some("a block of code without its file: begin it with ```language path/of/the/file".to_owned());
-        };
-        match std::fs::read_to_string(workspace.path(file)) {
-            Err(error) => Some(format!("cannot read {file}: {error}")),
-            Ok(content) if content.replace("\r\n", "\n") != self.text => {
-                Some(format!("the block is not what stands in {file}"))
-            }
-            Ok(_) => None,
-        }
+        Ok(_) => None,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_are_found_with_their_files() {
-        let text = "# Hello\n```python examples/a.py\nx = 1\n\ny = 2\n```\n```console\n$ ls\n```\n```rust\nfn main() {}\n```\n";
-        let found: Vec<_> = blocks(text).into_iter().map(|block| (block.line, block.file, block.text)).collect();
-        assert_eq!(
-            found,
-            [
-                (2, Some("examples/a.py".to_owned()), "x = 1\n\ny = 2\n".to_owned()),
-                (10, None, "fn main() {}\n".to_owned())
-            ]
-        );
-    }
+/// A snippet is there in every language.
+fn missing_languages(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
+    let (stem, _) = block.file.as_deref()?.strip_prefix(FOLDER)?.rsplit_once('.')?;
+    let is_missing = |ending: &&&str| !workspace.path(&format!("{FOLDER}{stem}.{ending}")).exists();
+    let missing: Vec<_> = ENDINGS.iter().filter(is_missing).copied().collect();
+    let may_lack = OF_ONE_LANGUAGE.iter().any(|prefix| page.starts_with(prefix));
+    (!may_lack && !missing.is_empty()).then(|| format!("{FOLDER}{stem} lacks {}", missing.join(", ")))
 }

@@ -1,0 +1,40 @@
+"""A server over HTTP for callers with an access token only, and a tool that needs a scope."""
+
+import asyncio
+
+from trunkline import AccessToken, Auth, Client, Context, Identity, Server, TransportError
+
+server = Server("files", version="1.0.0")
+
+
+@server.tool
+async def whoami(ctx: Context) -> str:
+    """Name the caller."""
+    return (ctx.auth and ctx.auth.subject) or "nobody"
+
+
+@server.tool(scopes=["write"])
+async def delete() -> None:
+    """Delete all files."""
+
+
+def verify(token: AccessToken) -> Identity | None:
+    """In the place of the built-in verifier of JWTs, for tokens that only your database knows."""
+    return Identity("ada", scopes=["read"]) if token.token == "token-of-ada" else None
+
+
+auth = Auth("http://127.0.0.1/mcp", authorization_servers=["https://login.example.com"], verifier=verify)
+
+
+async def main() -> None:
+    async with server.serve("http", port=0, auth=auth) as listener:
+        async with Client(listener.url, auth="token-of-ada") as client:
+            print(", ".join([tool.name for tool in await client.list_tools()]))
+            print((await client.call_tool("whoami")).text)
+        try:
+            await Client(listener.url).connect()
+        except TransportError as error:
+            print(error.http_status)
+
+
+asyncio.run(main())

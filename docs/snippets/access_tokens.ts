@@ -1,0 +1,28 @@
+// A server over HTTP for callers with an access token only, and a tool that needs a scope.
+import { Client, Server, TransportError, type CallToolResult, type TokenVerifier } from "trunkline";
+
+const server = new Server({ name: "files", version: "1.0.0" });
+
+server.registerTool("whoami", { description: "Name the caller." }, (_, ctx) => ctx.auth?.subject ?? "nobody");
+server.registerTool("delete", { description: "Delete all files.", scopes: ["write"] }, () => undefined);
+
+// In the place of the built-in verifier of JWTs, for tokens that only your database knows.
+const verifier: TokenVerifier = ({ token }) =>
+  token === "token-of-ada" ? { subject: "ada", scopes: ["read"] } : undefined;
+
+const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
+
+const { url } = await server.listen({
+  port: 0,
+  auth: { resource: "http://127.0.0.1/mcp", authorizationServers: ["https://login.example.com"], verifier },
+});
+const client = await Client.connect(url, { auth: "token-of-ada" });
+console.log((await client.listTools()).map(({ name }) => name).join(", "));
+console.log(text(await client.callTool("whoami")));
+await client.close();
+try {
+  await Client.connect(url);
+} catch (error) {
+  if (error instanceof TransportError) console.log(error.httpStatus);
+}
+await server.close();

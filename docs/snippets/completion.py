@@ -1,0 +1,30 @@
+"""Suggestions for the argument of a prompt, while a user types."""
+
+import asyncio
+
+from trunkline import Client, PromptReference, Server
+
+CITIES = ["Oslo", "Osaka", "Rome"]
+
+server = Server("trips", version="1.0.0")
+
+
+@server.prompt
+def packing(city: str) -> str:
+    """List the things to pack for a city."""
+    return f"Write a packing list for {city}."
+
+
+@server.completion(packing, "city")
+def cities(text: str) -> list[str]:
+    return [city for city in CITIES if city.startswith(text)]
+
+
+async def main() -> None:
+    async with Client(server) as client:
+        prompt: PromptReference = {"type": "ref/prompt", "name": "packing"}
+        result = await client.complete(prompt, {"name": "city", "value": "Os"})
+        print(", ".join(result.completion.values))
+
+
+asyncio.run(main())

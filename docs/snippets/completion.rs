@@ -1,0 +1,35 @@
+// Suggestions for the argument of a prompt, while a user types.
+use schemars::JsonSchema;
+use serde::Deserialize;
+use trunkline::{
+    Client, ClientError, Params, Server,
+    protocol::model::{CompleteArgument, CompleteParams, CompletionReference},
+    server::CompletionTarget,
+};
+
+const CITIES: [&str; 3] = ["Oslo", "Osaka", "Rome"];
+
+#[derive(Deserialize, JsonSchema)]
+struct Trip {
+    city: String,
+}
+
+async fn cities(asked: CompleteParams) -> Vec<&'static str> {
+    CITIES.into_iter().filter(|city| city.starts_with(&asked.argument.value)).collect()
+}
+
+#[tokio::main]
+async fn main() -> Result<(), ClientError> {
+    let server = Server::builder("trips", "1.0.0")
+        .prompt("packing", "List the things to pack for a city.", async |Params(trip): Params<Trip>| {
+            format!("Write a packing list for {}.", trip.city)
+        })
+        .completion(CompletionTarget::Prompt("packing".into()), "city", cities)
+        .build();
+
+    let client = Client::connect(&server).await?;
+    let argument = CompleteArgument { name: "city".into(), value: "Os".into(), ..Default::default() };
+    let result = client.complete(&CompletionReference::prompt("packing"), &argument, None).await?;
+    println!("{}", result.completion.values.join(", "));
+    Ok(())
+}

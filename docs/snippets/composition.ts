@@ -1,0 +1,21 @@
+// A gateway: it lifts a server of an older revision to the newest one, beside a tool of its own.
+import { fileURLToPath } from "node:url";
+
+import { Client, Server } from "trunkline";
+
+const program = [process.execPath, fileURLToPath(new URL("tutorial_server.js", import.meta.url))];
+
+const gateway = new Server({ name: "gateway", version: "1.0.0" });
+const extra = new Server({ name: "extra", version: "1.0.0" });
+extra.registerTool("hello", { description: "Greet." }, () => "Hello");
+
+await using old = await Client.connect(program, { revision: "legacy" });
+gateway.proxy(old);
+gateway.mount("extra", extra);
+
+await using client = await Client.connect(gateway, { revision: "2026-07-28" }); // over HTTP: gateway.listen()
+console.log((await client.listTools()).map(({ name }) => name).join(" "));
+const { content } = await client.callTool("add_note", { name: "groceries", text: "milk" });
+for (const block of content) {
+  if (block.type === "text") console.log(`${old.revision} as ${client.revision}: ${block.text}`);
+}

@@ -1,0 +1,42 @@
+"""A server that changes what it offers while it runs: for everyone, and for each caller."""
+
+import asyncio
+
+from trunkline import Client, Server, SyncContext
+
+server = Server("shop", version="1.0.0")
+
+
+def is_staff(ctx: SyncContext) -> bool:
+    return (ctx.client_info or {}).get("name") == "staff"  # with access tokens: ctx.auth
+
+
+@server.tool(timeout=2.0)
+async def price(article: str) -> str:
+    """The price of an article."""
+    return f"{article}: 5"
+
+
+@server.tool(visible=is_staff)
+async def discount(article: str) -> str:
+    """Lower a price."""
+    return f"{article} is cheaper now"
+
+
+async def show_tools(name: str) -> None:
+    async with Client(server, name=name, version="1.0.0") as client:
+        tools = await client.list_tools()
+        print(f"{name}:", " ".join(tool.name for tool in tools))
+
+
+async def main() -> None:
+    await show_tools("staff")
+    await show_tools("guest")
+    price_tool = server.get_tool("price")
+    price_tool.update(description="The price of an article, in euros.")
+    price_tool.disable()
+    await show_tools("staff")
+    price_tool.enable()
+
+
+asyncio.run(main())

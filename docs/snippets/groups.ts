@@ -1,0 +1,15 @@
+// Many servers behind one client: one of them cannot be started, and the others work.
+import { fileURLToPath } from "node:url";
+
+import { ClientGroup } from "trunkline";
+
+const servers = {
+  notes: [process.execPath, fileURLToPath(new URL("tutorial_server.js", import.meta.url))],
+  broken: ["no-such-program"],
+};
+
+await using group = await ClientGroup.connect(servers); // or the path of an mcp.json
+for (const { name, error } of await group.servers()) console.log(`${name}:`, error ? "failed" : "connected");
+for (const { name } of await group.listTools()) console.log(name);
+const { content } = await group.callTool("notes__add_note", { name: "groceries", text: "milk" });
+for (const block of content) if (block.type === "text") console.log(block.text);

@@ -1,0 +1,24 @@
+// Log messages for the client, and the log of the library itself.
+import { Client, Server, setLogger, type CallToolResult } from "trunkline";
+
+// The library logs to stderr unless it is given a logger of the program.
+setLogger(({ level, target, message }) => console.error(level, target, message));
+
+const server = new Server({ name: "backup", version: "1.0.0" });
+
+server.registerTool("backup", { description: "Back up all files." }, (_, ctx) => {
+  ctx.debug("looking for changes");
+  ctx.info({ files: 3 }, "copier");
+  return "done";
+});
+
+const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
+
+await using client = await Client.connect(server, {
+  logLevel: "info",
+  onLog: ({ level, logger, data }) => {
+    const { files } = data as { files: number };
+    console.log(`${level} of the ${logger}: ${files} files`);
+  },
+});
+console.log(text(await client.callTool("backup")));

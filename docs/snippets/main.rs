@@ -1,0 +1,55 @@
+//! All snippets of the pages in one program, which is linked once: `snippets tools`
+
+use std::process::{ExitCode, Termination};
+
+/// Each snippet is a file with a `main` of its own.
+macro_rules! snippets {
+    ($($name:ident),* $(,)?) => {
+        $(mod $name {
+            include!(concat!(stringify!($name), ".rs"));
+
+            pub(super) fn run() -> impl super::Termination {
+                main()
+            }
+        })*
+
+        fn run(name: &str) -> ExitCode {
+            match name {
+                $(stringify!($name) => $name::run().report(),)*
+                _ => {
+                    eprintln!("there is no snippet {name:?}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
+    };
+}
+
+snippets!(
+    access_tokens,
+    completion,
+    composition,
+    elicitation,
+    errors,
+    features,
+    groups,
+    logs,
+    middleware,
+    over_http,
+    progress,
+    prompts,
+    providers,
+    resources,
+    roots,
+    sampling,
+    structured_output,
+    subscriptions,
+    tasks,
+    testing,
+    tools,
+    tutorial_client,
+);
+
+fn main() -> ExitCode {
+    run(&std::env::args().nth(1).unwrap_or_default())
+}

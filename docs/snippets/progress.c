@@ -1,0 +1,78 @@
+/* A tool that reports its progress, and a client that gives up on another one. */
+#include <stdio.h>
+
+#include <trunkline.h>
+
+#define COPY                                                                                        \
+  TRUNKLINE_JSON_STR({                                                                              \
+    "name": "copy",                                                                                 \
+    "description": "Copy files.",                                                                   \
+    "inputSchema": {"type": "object", "properties": {"files": {"type": "integer"}}, "required": ["files"]} \
+  })
+#define WATCH TRUNKLINE_JSON_STR({"name": "watch", "description": "Watch a folder until the caller cancels."})
+
+static void copy(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  int files = (int)trunkline_call_int64(call, TRUNKLINE_STR("/files"), 0);
+  char message[50];
+  (void)arguments, (void)user_data;
+  for (int number = 1; number <= files; ++number) {
+    snprintf(message, sizeof message, "file %d", number);
+    trunkline_call_progress(call, number, files, trunkline_str_of(message));
+  }
+  trunkline_call_return_textf(call, "%d files are copied.", files);
+}
+
+static enum { IDLE, WATCHING, STOPPED } state;
+
+static void stop(trunkline_str reason, void *user_data) {
+  (void)reason;
+  printf("stopped watching\n");
+  state = STOPPED;
+  trunkline_call_free(user_data);
+}
+
+static void watch(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  state = WATCHING;
+  trunkline_call_on_cancel(call, stop, trunkline_call_retain(call), NULL);
+}
+
+static void show(double progress, double total, trunkline_str message, void *user_data) {
+  (void)user_data;
+  /* Reports that come faster than they are read are passed over, but for the last. */
+  if (progress >= total) printf("%.0f of %.0f: %s\n", progress, total, message.data);
+}
+
+int main(void) {
+  trunkline_server *server = NULL;
+  trunkline_client *client = NULL;
+  trunkline_request_options *options = NULL;
+  trunkline_text *result = NULL, *text = NULL;
+  trunkline_error *error = NULL;
+  int failed = trunkline_server_new(TRUNKLINE_STR("files"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
+               trunkline_server_add_tool(server, COPY, copy, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, WATCH, watch, NULL, NULL, &error) ||
+               trunkline_client_connect_memory(server, NULL, &client, &error) ||
+               trunkline_request_options_new(&options, &error) ||
+               trunkline_request_options_on_progress(options, show, NULL, NULL) ||
+               trunkline_client_call_tool(client, TRUNKLINE_STR("copy"), TRUNKLINE_JSON_STR({"files": 2}), options,
+                                          &result, &error) ||
+               trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
+  if (!failed) {
+    uint64_t ticket = 0;
+    printf("%s\n", trunkline_text_str(text).data);
+    failed = trunkline_client_start_call_tool(client, TRUNKLINE_STR("watch"), TRUNKLINE_STR("{}"), NULL, NULL, NULL, NULL,
+                                              &ticket, &error);
+    while (!failed && state == IDLE) failed = trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error);
+    failed = failed || trunkline_client_cancel(client, ticket, TRUNKLINE_STR("seen enough"), &error);
+    while (!failed && state == WATCHING) failed = trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error);
+  }
+  if (error) fprintf(stderr, "%s\n", trunkline_error_message(error));
+  trunkline_error_free(error);
+  trunkline_text_free(text);
+  trunkline_text_free(result);
+  trunkline_request_options_free(options);
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+  return failed;
+}

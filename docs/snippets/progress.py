@@ -1,0 +1,43 @@
+"""A tool that reports its progress, and a client that gives up on another one."""
+
+import asyncio
+
+from trunkline import Client, Context, Server
+
+server = Server("files", version="1.0.0")
+
+
+@server.tool
+async def copy(files: int, ctx: Context) -> str:
+    """Copy files."""
+    for number in range(1, files + 1):
+        await ctx.progress(number, total=files, message=f"file {number}")
+    return f"{files} files are copied."
+
+
+@server.tool
+async def watch() -> None:
+    """Watch a folder until the caller cancels."""
+    try:
+        await asyncio.Event().wait()
+    finally:
+        print("stopped watching")
+
+
+def show(progress: float, total: float | None, message: str | None) -> None:
+    if progress == total:  # reports that come faster than they are read are passed over, but for the last
+        print(f"{progress:g} of {total:g}: {message}")
+
+
+async def main() -> None:
+    async with Client(server) as client:
+        result = await client.call_tool("copy", {"files": 2}, on_progress=show)
+        print(result.text)
+        call = asyncio.create_task(client.call_tool("watch"))
+        await asyncio.sleep(0.05)
+        call.cancel()
+        await asyncio.wait([call])
+        await asyncio.sleep(0.05)
+
+
+asyncio.run(main())

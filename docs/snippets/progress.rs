@@ -1,0 +1,55 @@
+// A tool that reports its progress, and a client that gives up on another one.
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+use trunkline::{Client, ClientError, Context, Params, RequestOptions, Server};
+
+#[derive(Deserialize, JsonSchema)]
+struct Copy {
+    files: u32,
+}
+
+async fn copy(ctx: Context, Params(Copy { files }): Params<Copy>) -> String {
+    for number in 1..=files {
+        ctx.progress_message(number.into(), Some(files.into()), &format!("file {number}")).await;
+    }
+    format!("{files} files are copied.")
+}
+
+/// Dropping it is the end: a cancelled handler stops at its next `await`.
+struct Watch;
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        println!("stopped watching");
+    }
+}
+
+async fn watch() {
+    let _watch = Watch;
+    std::future::pending().await
+}
+
+#[tokio::main]
+async fn main() -> Result<(), ClientError> {
+    let server = Server::builder("files", "1.0.0")
+        .tool("copy", "Copy files.", copy)
+        .tool("watch", "Watch a folder until the caller cancels.", watch)
+        .build();
+
+    let client = Client::connect(&server).await?;
+    let options = RequestOptions::default().with_progress(|progress, total, message| {
+        // Reports that come faster than they are read are passed over, but for the last.
+        if let (Some(total), Some(message)) = (total.filter(|total| *total == progress), message) {
+            println!("{progress} of {total}: {message}");
+        }
+    });
+    println!("{}", client.call_tool_with("copy", json!({"files": 2}), &options).await?.joined_text());
+    // A future that is dropped cancels its call.
+    let call = client.call_tool("watch", json!({}));
+    assert!(timeout(Duration::from_millis(50), call).await.is_err());
+    sleep(Duration::from_millis(50)).await;
+    Ok(())
+}

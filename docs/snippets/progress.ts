@@ -1,0 +1,40 @@
+// A tool that reports its progress, and a client that gives up on another one.
+import { once } from "node:events";
+
+import { CancelledError, Client, Server, type CallToolResult } from "trunkline";
+import { z } from "zod";
+
+const server = new Server({ name: "files", version: "1.0.0" });
+
+server.registerTool(
+  "copy",
+  { description: "Copy files.", inputSchema: z.object({ files: z.int() }) },
+  async ({ files }, ctx) => {
+    for (let number = 1; number <= files; number++) await ctx.progress(number, files, `file ${number}`);
+    return `${files} files are copied.`;
+  },
+);
+server.registerTool("watch", { description: "Watch a folder until the caller cancels." }, async (_, { signal }) => {
+  await once(signal, "abort");
+  console.log("stopped watching");
+});
+
+const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
+
+await using client = await Client.connect(server);
+const result = await client.callTool(
+  "copy",
+  { files: 2 },
+  {
+    onProgress: ({ progress, total, message }) => {
+      // Reports that come faster than they are read are passed over, but for the last.
+      if (progress === total) console.log(`${progress} of ${total}: ${message}`);
+    },
+  },
+);
+console.log(text(result));
+const cancelled = client.callTool("watch", {}, { signal: AbortSignal.timeout(50) });
+await cancelled.catch((error: unknown) => {
+  if (!(error instanceof CancelledError)) throw error;
+});
+await new Promise((resolve) => setTimeout(resolve, 50));

@@ -1,0 +1,25 @@
+// A tool that is called as a task: the client follows its states, then takes its result.
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Client, Server } from "trunkline";
+import { z } from "zod";
+
+const server = new Server({ name: "reports", version: "1.0.0" }, { taskPollInterval: 50 });
+
+server.registerTool(
+  "report",
+  { description: "Write the report of a year.", inputSchema: z.object({ year: z.int() }), task: "optional" },
+  async ({ year }, ctx) => {
+    ctx.setTaskMessage("half of it is written");
+    await sleep(100);
+    return `The report of ${year}`;
+  },
+);
+
+await using client = await Client.connect(server);
+const task = await client.startTask("report", { year: 2026 });
+let last;
+for await (const { status } of task) last = status; // with statusMessage, for people
+console.log(last);
+const { content } = await task.result();
+for (const block of content) if (block.type === "text") console.log(block.text);

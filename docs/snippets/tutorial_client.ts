@@ -1,0 +1,17 @@
+// Starts the server beside it and uses it. With a URL as its argument, it connects there.
+import { fileURLToPath } from "node:url";
+
+import { Client } from "trunkline";
+
+const server = [process.execPath, fileURLToPath(new URL("tutorial_server.js", import.meta.url))];
+const url = process.argv.find((argument) => argument.startsWith("http"));
+
+await using client = await Client.connect(url ?? server);
+const tools = await client.listTools();
+console.log("tools:", tools.map(({ name }) => name).join(", "));
+for (const text of ["milk and bread", "bread"]) {
+  const { isError, content } = await client.callTool("add_note", { name: "groceries", text });
+  for (const block of content) if (block.type === "text") console.log(isError ? "error:" : "result:", block.text);
+}
+const { contents: [all] } = await client.readResource("notes://all");
+if (all && "text" in all) console.log(all.text);

@@ -1,0 +1,42 @@
+"""Notes that a model can write and read. Over stdio; with a port as its argument, over HTTP."""
+
+import sys
+
+from trunkline import Server, ToolError
+
+server = Server("notes", version="1.0.0", instructions="Keeps short notes of the user.")
+notes: dict[str, str] = {}
+
+
+@server.tool
+def add_note(name: str, text: str) -> str:
+    """Keep a note under a name.
+
+    Args:
+        name: One word, such as groceries.
+        text: The note.
+    """
+    if name in notes:
+        raise ToolError(f"There is a note {name} already: choose another name.")
+    notes[name] = text
+    server.resource_updated("notes://all")
+    return f"{name} is kept."
+
+
+@server.resource("notes://all", mime_type="text/markdown")
+def all_notes() -> str:
+    """All notes."""
+    return "\n".join(f"- {name}: {text}" for name, text in notes.items())
+
+
+@server.prompt
+def plan(day: str) -> str:
+    """Plan a day by the notes."""
+    return f"Read notes://all and plan {day} by it."
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        server.run("http", port=int(sys.argv[1]))
+    else:
+        server.run()

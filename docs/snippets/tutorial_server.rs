@@ -1,0 +1,68 @@
+//! Notes that a model can write and read. Over stdio; with a port as its argument, over HTTP.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    sync::{Arc, Mutex, PoisonError},
+};
+use trunkline::{Params, Resource, Server, State, ToolError};
+
+/// The state of the server, which each handler may take.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<BTreeMap<String, String>>>);
+
+#[derive(Deserialize, JsonSchema)]
+struct Note {
+    /// One word, such as groceries.
+    name: String,
+    /// The note.
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Plan {
+    day: String,
+}
+
+async fn add_note(State(notes): State<Notes>, Params(note): Params<Note>) -> Result<String, ToolError> {
+    let mut notes = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if notes.contains_key(&note.name) {
+        return Err(ToolError::new(format!("There is a note {} already: choose another name.", note.name)));
+    }
+    let kept = format!("{} is kept.", note.name);
+    notes.insert(note.name, note.text);
+    Ok(kept)
+}
+
+async fn all_notes(State(notes): State<Notes>) -> String {
+    let notes = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let lines: Vec<_> = notes.iter().map(|(name, text)| format!("- {name}: {text}")).collect();
+    lines.join("\n")
+}
+
+async fn plan(Params(plan): Params<Plan>) -> String {
+    format!("Read notes://all and plan {} by it.", plan.day)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let all_notes = Resource::new("notes://all", "all", all_notes).description("All notes.").mime_type("text/markdown");
+    let server = Server::builder("notes", "1.0.0")
+        .instructions("Keeps short notes of the user.")
+        .with_state(Notes::default())
+        .tool("add_note", "Keep a note under a name.", add_note)
+        .add_resource(all_notes)
+        .prompt("plan", "Plan a day by the notes.", plan)
+        .build();
+    match std::env::args().nth(1) {
+        None => server.serve_stdio().await?,
+        Some(port) => {
+            let listener = server.listen(&format!("127.0.0.1:{port}")).await?;
+            println!("{}", listener.url().unwrap_or_default());
+            listener.ended().await;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+// Notes that a model can write and read. Over stdio; with a port as its argument, over HTTP.
+import { Server, ToolError } from "trunkline";
+import { z } from "zod";
+
+const server = new Server({ name: "notes", version: "1.0.0" }, { instructions: "Keeps short notes of the user." });
+const notes = new Map<string, string>();
+
+server.registerTool(
+  "add_note",
+  {
+    description: "Keep a note under a name.",
+    inputSchema: z.object({
+      name: z.string().describe("One word, such as groceries."),
+      text: z.string().describe("The note."),
+    }),
+  },
+  ({ name, text }) => {
+    if (notes.has(name)) throw new ToolError(`There is a note ${name} already: choose another name.`);
+    notes.set(name, text);
+    server.resourceUpdated("notes://all");
+    return `${name} is kept.`;
+  },
+);
+
+server.registerResource("all", "notes://all", { description: "All notes.", mimeType: "text/markdown" }, () =>
+  [...notes].map(([name, text]) => `- ${name}: ${text}`).join("\n"),
+);
+
+server.registerPrompt(
+  "plan",
+  { description: "Plan a day by the notes.", argsSchema: z.object({ day: z.string() }) },
+  ({ day }) => `Read notes://all and plan ${day} by it.`,
+);
+
+const port = process.argv[2];
+if (port === undefined) await server.serveStdio();
+else console.log((await server.listen({ port: Number(port) })).url);

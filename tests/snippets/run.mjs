@@ -1,0 +1,24 @@
+// Runs the compiled snippets of the pages in one process: node run.mjs FOLDER NAME...
+// A line of JSON for each one has what it printed.
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [folder, ...names] = process.argv.slice(2);
+const write = process.stdout.write.bind(process.stdout);
+
+for (const name of names) {
+  let printed = "";
+  process.stdout.write = (chunk) => {
+    printed += chunk;
+    return true;
+  };
+  let error = null;
+  try {
+    await import(pathToFileURL(join(folder, `${name}.js`)).href);
+  } catch (thrown) {
+    error = thrown.stack ?? String(thrown);
+  } finally {
+    process.stdout.write = write;
+  }
+  write(`${JSON.stringify({ name, printed, error })}\n`);
+}

@@ -1,0 +1,155 @@
+//! A page for the site. On the pages themselves, blocks of several languages follow one another, so
+//! that they can be read as plain Markdown; on the site they are tabs.
+
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+use super::{Block, REPOSITORY, blocks};
+use crate::workspace::Workspace;
+
+/// Languages with the titles of their tabs. The choice of a title holds for all pages.
+const TABS: [(&str, &str); 5] =
+    [("python", "Python"), ("ts", "Node.js"), ("js", "Node.js"), ("rust", "Rust"), ("c", "C")];
+
+pub(super) fn for_site(workspace: &Workspace, page: &str) -> Result<String> {
+    with_links(&with_tabs(page), |path| workspace.path(path).exists())
+}
+
+/// Blocks of different languages with nothing but empty lines between them become tabs.
+fn with_tabs(page: &str) -> String {
+    let lines: Vec<&str> = page.lines().collect();
+    let blocks = blocks(page);
+    let mut text = String::new();
+    let (mut next, mut index) = (0, 0);
+    while let Some(block) = blocks.get(index) {
+        let count = run_length(&blocks[index..], &lines);
+        push(&mut text, "", &lines[next..block.first]);
+        for block in &blocks[index..index + count] {
+            let indent = if count > 1 { "    " } else { "" };
+            if let (true, Some(title)) = (count > 1, title(block)) {
+                text.push_str(&format!("\n=== \"{title}\"\n\n"));
+            }
+            text.push_str(&format!("{indent}{}\n", opening(block)));
+            push(&mut text, indent, &lines[block.first + 1..=block.last]);
+            next = block.last + 1;
+        }
+        index += count;
+    }
+    push(&mut text, "", &lines[next..]);
+    text
+}
+
+/// The number of blocks that become one set of tabs; 1: the first one stands alone.
+fn run_length(blocks: &[Block], lines: &[&str]) -> usize {
+    let mut titles = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        let Some(title) = title(block).filter(|title| !titles.contains(title)) else { break };
+        let follows = index == 0 || lines[blocks[index - 1].last + 1..block.first].iter().all(|line| line.is_empty());
+        if !follows {
+            break;
+        }
+        titles.push(title);
+    }
+    titles.len().max(1)
+}
+
+fn title(block: &Block) -> Option<&'static str> {
+    TABS.iter().find(|(language, _)| *language == block.language).map(|(_, title)| *title)
+}
+
+/// The opening fence in the words of the generator.
+fn opening(block: &Block) -> String {
+    let name = block.file.as_deref().and_then(|file| Path::new(file).file_name()).filter(|_| block.language != "text");
+    let name = name.map_or_else(String::new, |name| format!(" title=\"{}\"", name.to_string_lossy()));
+    format!("```{}{name}", block.language)
+}
+
+fn push(text: &mut String, indent: &str, lines: &[&str]) {
+    for line in lines {
+        text.push_str(if line.is_empty() { "" } else { indent });
+        text.push_str(line);
+        text.push('\n');
+    }
+}
+
+/// Links to files that are not pages lead to the repository, and such a file must exist.
+fn with_links(page: &str, exists: impl Fn(&str) -> bool) -> Result<String> {
+    let mut text = String::new();
+    let mut fenced = false;
+    for line in page.lines() {
+        fenced ^= line.trim_start().starts_with("```");
+        let mut rest = line;
+        while let Some((before, after)) = rest.split_once("](").filter(|_| !fenced) {
+            let (target, after) = after.split_once(')').unwrap_or((after, ""));
+            text.push_str(&format!("{before}]({})", site_target(target, &exists)?));
+            rest = after;
+        }
+        text.push_str(rest);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn site_target(target: &str, exists: impl Fn(&str) -> bool) -> Result<String> {
+    if target.contains("://") || target.starts_with('#') || target.starts_with("mailto:") {
+        return Ok(target.to_owned());
+    }
+    let (file, _) = target.split_once('#').unwrap_or((target, ""));
+    let path = normal(&Path::new("docs").join(file));
+    let path = path.to_string_lossy().replace('\\', "/");
+    // The generator itself checks links to pages, and their anchors.
+    if path.strip_prefix("docs/").is_some_and(|rest| rest.ends_with(".md") && !rest.contains('/')) {
+        return Ok(target.to_owned());
+    }
+    if !exists(&path) {
+        bail!("a link to {target}, and there is no {path}");
+    }
+    Ok(format!("{REPOSITORY}{path}"))
+}
+
+/// A path without `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut parts = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(parts.pop()),
+            Component::CurDir => {}
+            part => parts.push(part),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_different_languages_become_tabs() {
+        let page =
+            "A\n\n```python docs/a.py\nx = 1\n\ny = 2\n```\n\n```rust docs/a.rs\nfn a() {}\n```\nB\n```sh\nls\n```\n";
+        assert_eq!(
+            with_tabs(page),
+            "A\n\n\n=== \"Python\"\n\n    ```python title=\"a.py\"\n    x = 1\n\n    y = 2\n    ```\n\n=== \"Rust\"\n\n    \
+             ```rust title=\"a.rs\"\n    fn a() {}\n    ```\nB\n```sh\nls\n```\n"
+        );
+    }
+
+    #[test]
+    fn blocks_of_one_language_stay_apart() {
+        let page = "```python a.py\n```\n```python b.py\n```\n";
+        assert_eq!(with_tabs(page), "```python title=\"a.py\"\n```\n```python title=\"b.py\"\n```\n");
+    }
+
+    #[test]
+    fn links_out_of_the_pages_lead_to_the_repository() {
+        let page = "[a](tools.md#x), [b](../SECURITY.md) [c](https://x.y)\n```\n[d](../none)\n```\n";
+        let made = with_links(page, |path| path == "SECURITY.md").unwrap();
+        assert_eq!(
+            made,
+            format!("[a](tools.md#x), [b]({REPOSITORY}SECURITY.md) [c](https://x.y)\n```\n[d](../none)\n```\n")
+        );
+        assert!(with_links("[a](../none)", |_| false).is_err());
+    }
+}

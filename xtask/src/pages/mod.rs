@@ -1,0 +1,98 @@
+//! The pages of `docs/`: the code that they show, and the documentation site that is made of them.
+
+mod block;
+mod llms;
+mod markup;
+mod navigation;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::build::python;
+use crate::process::{must, run, tail};
+use crate::stamp::write_if_changed;
+use crate::workspace::Workspace;
+
+pub(crate) use block::{Block, blocks};
+pub(crate) use navigation::{Entry, entries};
+
+const BUILD: Duration = Duration::from_secs(120);
+/// The virtual environment of the generator, which `docs/requirements.txt` pins.
+const VENV: &str = "docs";
+/// Files beside a linked page, or out of `docs/`, are shown there.
+const REPOSITORY: &str = "https://github.com/trunkline-mcp/trunkline/blob/main/";
+/// The address of the site, as in `docs/zensical.toml`.
+const SITE: &str = "https://trunkline-mcp.github.io/trunkline/";
+
+/// `cargo xtask site`: writes the code of the pages out of its files, and builds the site.
+pub(crate) fn make(workspace: &Workspace, options: &[String]) -> Result<()> {
+    if let Some(option) = options.first() {
+        bail!("site has no option {option:?}");
+    }
+    for page in all(workspace)? {
+        let path = workspace.path(&page);
+        let filled = block::filled(&text(workspace, &page)?, |file| text(workspace, file))
+            .with_context(|| format!("the code of {page}"))?;
+        write_if_changed(&path, filled.as_bytes())?;
+    }
+    let site = build(workspace)?;
+    println!("{}", site.join("index.html").display());
+    Ok(())
+}
+
+/// Builds the site in `target/site`; an error for a broken link, or a page that nothing leads to.
+pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
+    let entries = entries(&text(workspace, navigation::FILE)?);
+    let folder = workspace.target.join("site");
+    let sources = folder.join("pages");
+    // Pages that are gone must not be linked any more.
+    if sources.exists() {
+        std::fs::remove_dir_all(&sources)?;
+    }
+    let mut pages = Vec::new();
+    for page in all(workspace)?.iter().filter_map(|page| page.strip_prefix("docs/")) {
+        if !entries.iter().any(|entry| entry.page == page) {
+            bail!("docs/{page} stands nowhere in the navigation: name it in {}", navigation::FILE);
+        }
+        let shown = markup::for_site(workspace, &text(workspace, &format!("docs/{page}"))?)
+            .with_context(|| format!("docs/{page}"))?;
+        write_if_changed(&sources.join(page), shown.as_bytes())?;
+    }
+    for entry in entries {
+        let text = text(workspace, &format!("docs/{}", entry.page))?;
+        pages.push((entry, text));
+    }
+    write_if_changed(&sources.join("llms.txt"), llms::index(&pages).as_bytes())?;
+    write_if_changed(&sources.join("llms-full.txt"), llms::full(&pages).as_bytes())?;
+    write_if_changed(&folder.join("zensical.toml"), text(workspace, navigation::FILE)?.as_bytes())?;
+    install(workspace)?;
+
+    let mut zensical = workspace.command(workspace.venv_program(VENV, "zensical"));
+    zensical.args(["build", "--clean", "--strict"]).current_dir(&folder).env("NO_COLOR", "1");
+    let output = run(zensical, BUILD)?;
+    if !output.success() {
+        bail!("{}\nthe site is not built [{}]", tail(&output.text, 60), output.ending());
+    }
+    Ok(folder.join("site"))
+}
+
+/// Installs the generator of the site.
+pub(crate) fn install(workspace: &Workspace) -> Result<()> {
+    python::make_venv(workspace, VENV, Some(&workspace.path("docs/requirements.txt")))
+}
+
+/// The README and every page of `docs/`, from the root of the tree.
+pub(crate) fn all(workspace: &Workspace) -> Result<Vec<String>> {
+    let mut git = workspace.command("git");
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard", "README.md", "docs/*.md"]);
+    let listed = must(git, BUILD)?.stdout;
+    Ok(listed.lines().filter(|page| workspace.path(page).exists()).map(str::to_owned).collect())
+}
+
+/// A file of the tree, with the line ends of Unix.
+pub(crate) fn text(workspace: &Workspace, file: &str) -> Result<String> {
+    let text = std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"))?;
+    Ok(text.replace("\r\n", "\n"))
+}
