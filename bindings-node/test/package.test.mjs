@@ -115,7 +115,7 @@ test("what is packed has the licences, and a page that says what it is", () => {
 });
 
 test("there is a library for every platform that the package names", () => {
-  const jobs = readFileSync(new URL("../../.github/workflows/ci.yml", import.meta.url), "utf8");
+  const jobs = readFileSync(new URL("../../.github/workflows/packages.yml", import.meta.url), "utf8");
   const built = new Set([...jobs.matchAll(/\bplatform: ([a-z0-9-]+)/g)].map(([, platform]) => platform));
   assert.deepEqual([...built].sort(), platforms.toSorted());
 });

@@ -36,7 +36,8 @@ cargo xtask COMMAND
   test [--lang A,B] [--only WORD,WORD] [--long]
                         formatters, linters and all tests; ends with `N passed, N failed`
                         --only runs the steps whose name contains one of the words
-                        --long also logs in with a real browser, and installs one where it is missing
+                        --long also logs in with a real browser, and installs one where it is missing, and tries the
+                        npm package with bundlers and in other runtimes
   generate [--check]    writes what follows from the declaration of the surface: parts of the packages and tables of the docs
                         --check writes nothing and names the files that differ
   conformance server|client [--lang A,B] [--only WORD,WORD]

@@ -141,12 +141,15 @@ const STEPS: [Step; 32] = {
 };
 
 /// The steps of the long form.
-const LONG_STEPS: [Step; 1] = [Step {
-    name: "authorization server in a browser",
-    turn: Turn::Beside,
-    languages: &[Language::Node],
-    work: suites::authorization_in_browser,
-}];
+const LONG_STEPS: [Step; 2] = [
+    Step {
+        name: "authorization server in a browser",
+        turn: Turn::Beside,
+        languages: &[Language::Node],
+        work: suites::authorization_in_browser,
+    },
+    Step { name: "npm package", turn: Turn::Beside, languages: &[Language::Node], work: suites::npm },
+];
 
 pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     let selection = Selection::parse(options)?;

@@ -115,14 +115,27 @@ fn authorize(workspace: &Workspace, selection: &Selection, browser: Option<PathB
         node.arg("--host").arg(system::python()?).arg(workspace.path("tests/peers/python/at_terminal.py"));
         node.arg(host.get_program()).args(host.get_args());
     }
-    let output = run(node, DEADLINE)?;
+    Ok(of_lines(&run(node, DEADLINE)?))
+}
+
+/// The npm package as users get it: installed, judged, bundled, traced, and in other runtimes
+/// (tests/npm).
+pub(crate) fn npm(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut node = workspace.command("node");
+    node.arg(workspace.path("tests/npm/try.mjs")).arg(workspace.target.join("npm"));
+    node.arg(workspace.built_library("trunkline_node"));
+    Ok(of_lines(&run(node, DEADLINE)?))
+}
+
+/// The sums of a program that writes a line for each trial: `ok` or `not ok`, and its name.
+fn of_lines(output: &Output) -> Count {
     let lines = |word: &str| output.text.lines().filter(|line| line.starts_with(word)).count();
     let (passed, mut failed) = (lines("ok "), lines("not ok "));
     if failed == 0 && (!output.success() || passed == 0) {
         failed = 1;
     }
     let said = if failed == 0 { String::new() } else { format!("{}\n[{}]\n", output.text, output.ending()) };
-    Ok(Count { passed, failed, said, note: String::new() })
+    Count { passed, failed, said, note: String::new() }
 }
 
 /// The sums of a report of the player. A player that fails without one is a failure, and so is a

@@ -1,0 +1,6 @@
+export default {
+  output: "standalone",
+  serverExternalPackages: ["trunkline"],
+  outputFileTracingRoot: import.meta.dirname,
+  turbopack: { root: import.meta.dirname },
+};

@@ -1,0 +1,55 @@
+// A registry of npm with the packages of some tarballs, as users get them. It also describes their
+// optional dependencies that are not among the tarballs, the libraries of other platforms, but has
+// no files of them: npm must leave them alone. As a program it runs a command that installs from
+// it: node registry.mjs TARBALL... -- COMMAND...
+import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
+
+/** Serves the tarballs: gives the URL, and an end. */
+export async function serve(tarballs) {
+  const files = new Map();
+  const packages = new Map();
+  const add = (manifest, bytes) => {
+    const file = `/files/${manifest.name.replace("/", "-")}-${manifest.version}.tgz`;
+    files.set(file, bytes);
+    packages.set(`/${manifest.name}`, { manifest, file, integrity: `sha512-${createHash("sha512").update(bytes ?? "").digest("base64")}` });
+  };
+  for (const tarball of tarballs) {
+    const manifest = execFileSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" });
+    add(JSON.parse(manifest), readFileSync(tarball));
+  }
+  for (const { manifest } of [...packages.values()]) {
+    for (const [name, version] of Object.entries(manifest.optionalDependencies ?? {})) {
+      if (packages.has(`/${name}`)) continue;
+      const [os, cpu, abi] = name.slice(name.indexOf("/") + 1).split("-");
+      add({ name, version, os: [os], cpu: [cpu], ...(os === "linux" ? { libc: [abi === "musl" ? "musl" : "glibc"] } : {}) });
+    }
+  }
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(request.url);
+    const found = packages.get(path);
+    if (found) {
+      const { manifest, file, integrity } = found;
+      const version = { ...manifest, dist: { tarball: `http://${request.headers.host}${file}`, integrity } };
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ name: manifest.name, "dist-tags": { latest: manifest.version }, versions: { [manifest.version]: version } }));
+    } else if (files.get(path)) response.end(files.get(path));
+    else response.writeHead(404).end("{}");
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const end = process.argv.indexOf("--");
+  const registry = await serve(process.argv.slice(2, end));
+  const [command, ...words] = process.argv.slice(end + 1);
+  const child = spawn(command, words, { stdio: "inherit", shell: process.platform === "win32", env: { ...process.env, npm_config_registry: registry.url } });
+  child.on("exit", (code) => {
+    registry.close();
+    process.exitCode = code ?? 1;
+  });
+}
