@@ -29,6 +29,7 @@ snippets!(
     access_tokens,
     completion,
     composition,
+    connecting,
     elicitation,
     errors,
     features,
@@ -46,6 +47,7 @@ snippets!(
     subscriptions,
     tasks,
     testing,
+    tokens,
     tools,
     tutorial_client,
 );

@@ -1,4 +1,4 @@
-"""Tests of a server without a socket or a process. Here they are called; pytest finds them by name."""
+"""Tests of a server without a socket or a process, in functions that pytest finds by name."""
 
 import asyncio
 

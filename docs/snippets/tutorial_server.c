@@ -95,9 +95,12 @@ static trunkline_result run_http(unsigned short port, trunkline_error **error) {
 }
 
 int main(int words, char **arguments) {
+  trunkline_server_options *options = NULL;
   trunkline_error *error = NULL;
   int failed =
-      trunkline_server_new(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
+      trunkline_server_options_new(&options, &error) ||
+      trunkline_server_options_set_instructions(options, TRUNKLINE_STR("Keeps short notes of the user.")) ||
+      trunkline_server_new_with(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), options, &server, &error) ||
       trunkline_server_add_tool(server, ADD_NOTE, add_note, NULL, NULL, &error) ||
       trunkline_server_add_resource(server, ALL_NOTES, all_notes, NULL, NULL, &error) ||
       trunkline_server_add_prompt(server, PLAN, plan, NULL, NULL, &error) ||
@@ -105,5 +108,6 @@ int main(int words, char **arguments) {
   if (failed) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_error_free(error);
   trunkline_server_free(server);
+  trunkline_server_options_free(options);
   return failed;
 }

@@ -1,0 +1,21 @@
+"""A client for an entry of a configuration file: it starts the server and negotiates."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from trunkline import Client
+
+ENTRY = {"command": sys.executable, "args": [str(Path(__file__).with_name("tutorial_server.py"))]}
+
+
+async def main() -> None:
+    async with Client(ENTRY, timeout=10.0) as client:
+        server = client.server_info or {}
+        print(server.get("name"), server.get("version"))
+        print(client.revision)
+        print(", ".join(sorted(client.capabilities)))
+        print(client.instructions)
+
+
+asyncio.run(main())
