@@ -43,6 +43,7 @@ snippets!(
     resources,
     roots,
     sampling,
+    skills,
     structured_output,
     subscriptions,
     tasks,
