@@ -467,6 +467,17 @@ typedef void (*trunkline_log_callback)(struct trunkline_str level,
 typedef void (*trunkline_destructor)(void *user_data);
 
 /**
+ * Opens what the calls of a server need. `false`: that cannot be had, and the function that was
+ * about to serve fails.
+ */
+typedef bool (*trunkline_lifespan_open_callback)(void *user_data);
+
+/**
+ * Closes what was opened.
+ */
+typedef void (*trunkline_lifespan_close_callback)(void *user_data);
+
+/**
  * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a
  * tool the arguments, valid against its input schema, for everything else as
  * `trunkline_server_add` says) are borrowed until the callback returns; keep the call with
@@ -760,8 +771,8 @@ enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_optio
                                                      struct trunkline_str messages);
 
 /**
- * Lets in only who has an access token: a JSON object such as
- * `{"resource": "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
+ * Lets in only who has an access token: a JSON object such as `{"resource":
+ * "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
  * `resource` is the public URL of the endpoint, which tokens must be for. The others:
  * `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`,
  * `implies`, `dpop` ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`,
@@ -862,6 +873,22 @@ enum trunkline_result trunkline_server_run(struct trunkline_server *server, stru
  * called on any thread, inside callbacks, and on Unix inside a signal handler.
  */
 enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
+
+/**
+ * Sets the callbacks that open what the calls of the server need, such as a database, and close it
+ * again: `open` runs before the first call, inside the function that begins to listen or connects
+ * in memory, which fails with `TRUNKLINE_TRANSPORT` if it returns false; `close` runs when the
+ * last listener and the last client in memory have ended, whichever way, and by
+ * `trunkline_server_free` at the latest. Both run as callbacks do, in turns as often as the server
+ * is served, with the same `user_data`; either may be NULL. A server that is mounted is opened and
+ * closed with the one that shows it. `TRUNKLINE_INVALID_ARGUMENT` while the server is served.
+ */
+enum trunkline_result trunkline_server_set_lifespan(struct trunkline_server *server,
+                                                    trunkline_lifespan_open_callback open,
+                                                    trunkline_lifespan_close_callback close,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    struct trunkline_error **error);
 
 /**
  * The port of the server. Borrowed: valid until the server is freed. NULL for NULL.
@@ -1014,9 +1041,11 @@ void trunkline_listener_free(struct trunkline_listener *listener);
 
 /**
  * Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is
- * what the request line says, such as "/mcp?a=b". The response comes to the callbacks: the head,
- * chunks, the end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is
- * over or freed. `end_of_request`: it has no body; otherwise that follows with
+ * what the request line says, such as "/mcp?a=b". `remote_address` is the IP address of the peer,
+ * such as "192.0.2.7", or empty if it is not known. The response comes to the callbacks: the head,
+ * chunks, the end. Any of them may be NULL. `user_data` is theirs and that of the calls that the
+ * request brings (`trunkline_call_exchange_data`); it is freed when the exchange is over or freed
+ * and no such call is left. `end_of_request`: it has no body; otherwise that follows with
  * `trunkline_http_body`. `exchange` is yours: `trunkline_http_exchange_free`. An invalid HTTP
  * request is answered with status 400.
  */
@@ -1025,6 +1054,7 @@ enum trunkline_result trunkline_http_request(struct trunkline_listener *listener
                                              struct trunkline_str target,
                                              const struct trunkline_http_header *headers,
                                              size_t header_count,
+                                             struct trunkline_str remote_address,
                                              bool end_of_request,
                                              trunkline_http_head_callback head,
                                              trunkline_http_chunk_callback chunk,
@@ -1116,6 +1146,30 @@ enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
 enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
                                           struct trunkline_str pointer,
                                           struct trunkline_text **value);
+
+/**
+ * The `user_data` of the `trunkline_http_request` that brought the call, such as the connection of
+ * a web server. Borrowed: valid as long as the call. NULL for other calls.
+ */
+void *trunkline_call_exchange_data(const struct trunkline_call *call);
+
+/**
+ * Keeps a value for the handlers of the same request under a name: middleware keeps what the
+ * handlers behind it need, such as the user. `destructor` fires when the value is replaced or the
+ * request is over, and no call uses it any more; also if the function fails. A NULL value takes
+ * away the one that is there.
+ */
+enum trunkline_result trunkline_call_set_var(struct trunkline_call *call,
+                                             struct trunkline_str name,
+                                             void *value,
+                                             trunkline_destructor destructor);
+
+/**
+ * The value that was kept under that name with `trunkline_call_set_var` for this request, by this
+ * handler or by middleware around it. Borrowed: valid as long as the call, also if it is replaced
+ * meanwhile. NULL if there is none.
+ */
+void *trunkline_call_var(const struct trunkline_call *call, struct trunkline_str name);
 
 /**
  * Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone,

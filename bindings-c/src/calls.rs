@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
 use trunkline::bridge_support::Mutex;
@@ -11,9 +11,10 @@ use trunkline_bridge::{BridgeError, ErrorKind, Event, EventKind, Shape};
 
 use crate::edge::failure::Failure;
 use crate::edge::text::{Text, trunkline_str};
-use crate::edge::user_data::Callback;
+use crate::edge::user_data::{Callback, UserData};
 use crate::json;
 use crate::port::{EventReceiver, Port};
+use crate::scope::CallSurroundings;
 
 /// Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a
 /// tool the arguments, valid against its input schema, for everything else as
@@ -47,6 +48,10 @@ pub struct trunkline_call {
     pub(crate) arguments: Text,
     /// Texts that were lent for as long as the call.
     lent: Mutex<Vec<Text>>,
+    /// Values that were lent for as long as the call.
+    lent_vars: Mutex<Vec<Arc<UserData>>>,
+    /// Those of its exchange or middleware; for other calls made when they are needed.
+    surroundings: OnceLock<Arc<CallSurroundings>>,
     answered: AtomicBool,
     on_cancel: Mutex<OnCancel>,
     /// Keeps the `user_data` alive until the call is let go of.
@@ -96,11 +101,14 @@ impl EventReceiver for CancellationReceiver {
 impl trunkline_call {
     fn begin(port: &Arc<Port>, registered: Arc<Registered>, event: Event) -> Arc<Self> {
         let ticket = event.ticket;
+        let surroundings = if event.cause == 0 { None } else { port.surroundings_of(event.cause) };
         let call = Arc::new(Self {
             port: port.clone(),
             ticket,
             arguments: Text::copy(&event.body.into_bytes()),
             lent: Mutex::default(),
+            lent_vars: Mutex::default(),
+            surroundings: surroundings.map_or_else(OnceLock::new, OnceLock::from),
             answered: AtomicBool::new(false),
             on_cancel: Mutex::default(),
             registered,
@@ -119,6 +127,26 @@ impl trunkline_call {
         let lent = text.lend();
         self.lent.lock().push(text);
         lent
+    }
+
+    /// Lends a value of its request for as long as the call.
+    pub(crate) fn var(&self, name: &str) -> Option<*mut c_void> {
+        let value = self.surroundings.get()?.var(name)?;
+        let pointer = value.pointer();
+        let mut lent = self.lent_vars.lock();
+        if !lent.iter().any(|known| Arc::ptr_eq(known, &value)) {
+            lent.push(value);
+        }
+        Some(pointer)
+    }
+
+    pub(crate) fn surroundings(&self) -> &Arc<CallSurroundings> {
+        self.surroundings.get_or_init(Arc::default)
+    }
+
+    /// The data of the exchange that brought the call.
+    pub(crate) fn exchange_data(&self) -> Option<&UserData> {
+        self.surroundings.get()?.exchange()
     }
 
     /// The value of its arguments at a JSON pointer.

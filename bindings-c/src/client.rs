@@ -11,7 +11,7 @@ use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
 use crate::edge::text::Text;
 use crate::json::find;
-use crate::open_handle::{self, OpenHandle};
+use crate::open_handle::{self, HeldUntilClosed, OpenHandle};
 use crate::options::{SetMembers, trunkline_client_options};
 use crate::port::{Port, trunkline_port};
 use crate::requests::{PreparedRequest, ReplyCallback, completion, trunkline_request_options};
@@ -47,6 +47,9 @@ pub(crate) fn connect(
     let given = given.with("wait", wait).with("handlers", options.handlers.as_given());
     let given = given.with("auth", options.auth.clone()).0;
     let open = OpenHandle::new(options.notification.clone(), options.handlers.clone());
+    if let Some(server) = server {
+        open.hold(server.inner.lifespan.enter(&port)?);
+    }
     let made = |handle| {
         if let Some(server) = server {
             server.note_client(handle, &open);
@@ -60,7 +63,9 @@ pub(crate) fn connect(
     if wait {
         port.check_may_wait()?;
         let connecting = made(begin(&mut |_| ())?);
-        port.wait_for(connecting.connection.handle, None)?;
+        port.wait_for(connecting.connection.handle, None).inspect_err(|_| {
+            let _ = port.run_as_callback(None, || open.let_go());
+        })?;
         client.put(give(connecting));
     } else {
         let mut client = Some(client);
@@ -152,7 +157,11 @@ impl Drop for trunkline_client {
         if port.check_process().is_err() {
             return;
         }
-        port.detach(*handle);
+        match open.take_lifespan() {
+            // Calls of it may run until then.
+            Some(lifespan) => drop(port.attach(*handle, Arc::new(HeldUntilClosed::new(lifespan)))),
+            None => port.detach(*handle),
+        }
         port.detach_all_of(*handle);
         // Threads that wait for the end have it.
         open.end(port, Err(Failure::closed("the client was freed")));

@@ -61,7 +61,7 @@ impl trunkline_call {
         completion: OnComplete,
     ) -> Result<(), Failure> {
         let request = PreparedRequest { method, params, all: false, options };
-        request.start_for_call(&self.port, self.ticket, self.server(), completion)
+        request.start_for_call(self, completion)
     }
 
     pub(crate) fn request_input(

@@ -9,6 +9,7 @@ use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::UserData;
 use crate::port::{EventReceiver, Port};
+use crate::scope::CallSurroundings;
 
 /// A header of a request or response. Its value may have any bytes that HTTP allows.
 #[repr(C)]
@@ -64,10 +65,14 @@ pub(crate) struct ResponseReceiver {
     pub(crate) head: trunkline_http_head_callback,
     pub(crate) chunk: trunkline_http_chunk_callback,
     pub(crate) end: trunkline_http_end_callback,
-    pub(crate) data: UserData,
+    pub(crate) data: Arc<UserData>,
 }
 
 impl EventReceiver for ResponseReceiver {
+    fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
+        Some(CallSurroundings::of_exchange(self.data.clone()))
+    }
+
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
         match (event.kind, event.body) {
             (EventKind::HttpHead, Body::Head(head)) => self.head(&head),

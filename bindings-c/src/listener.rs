@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::edge::failure::Failure;
 use crate::edge::text::Text;
+use crate::lifespan::HostLifespan;
 use crate::open_handle::{self, OpenHandle};
 use crate::options::SetMembers;
 use crate::port::Port;
@@ -25,9 +26,20 @@ pub(crate) struct Listener {
 
 impl Listener {
     /// Opens a listener and waits until it listens.
-    pub(crate) fn open(port: &Arc<Port>, given: SetMembers) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn open(
+        port: &Arc<Port>,
+        lifespan: &Arc<HostLifespan>,
+        given: SetMembers,
+    ) -> Result<Arc<Self>, Failure> {
         port.check_may_wait()?;
         let open = OpenHandle::new(None, ServerRequestHandlers::default());
+        open.hold(lifespan.enter(port)?);
+        Self::begin(port, open.clone(), given).inspect_err(|_| {
+            let _ = port.run_as_callback(None, || open.let_go());
+        })
+    }
+
+    fn begin(port: &Arc<Port>, open: Arc<OpenHandle>, given: SetMembers) -> Result<Arc<Self>, Failure> {
         let handle = port.make(open.clone(), |core| core.open(given.0), |_| ())?;
         let info = port.wait_for(handle, None).inspect_err(|_| port.detach(handle))?;
         let info: Value = serde_json::from_slice(&info).unwrap_or_default();

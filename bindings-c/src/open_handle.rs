@@ -9,6 +9,7 @@ use trunkline_bridge::{Event, EventKind};
 use crate::edge::failure::Failure;
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
+use crate::lifespan::HostLifespanUse;
 use crate::port::{EventReceiver, Port, deadline_after};
 use crate::server_requests::ServerRequestHandlers;
 
@@ -26,11 +27,29 @@ pub(crate) struct OpenHandle {
     notification: Option<Arc<NotificationCallback>>,
     pub(crate) handlers: Mutex<ServerRequestHandlers>,
     end: OnceLock<Result<(), Failure>>,
+    /// That of the server that it uses.
+    lifespan: Mutex<Option<HostLifespanUse>>,
 }
 
 impl OpenHandle {
     pub(crate) fn new(notification: Option<Arc<NotificationCallback>>, handlers: ServerRequestHandlers) -> Arc<Self> {
-        Arc::new(Self { notification, handlers: Mutex::new(handlers), end: OnceLock::new() })
+        let (handlers, end, lifespan) = (Mutex::new(handlers), OnceLock::new(), Mutex::default());
+        Arc::new(Self { notification, handlers, end, lifespan })
+    }
+
+    /// Keeps a lifespan open until this ends.
+    pub(crate) fn hold(&self, lifespan: HostLifespanUse) {
+        *self.lifespan.lock() = Some(lifespan);
+    }
+
+    pub(crate) fn take_lifespan(&self) -> Option<HostLifespanUse> {
+        self.lifespan.lock().take()
+    }
+
+    /// Lets go of the lifespan, in a callback of the port: the host may have to close it now.
+    pub(crate) fn let_go(&self) {
+        let lifespan = self.take_lifespan();
+        drop(lifespan);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -65,9 +84,29 @@ impl EventReceiver for OpenHandle {
             // A connection that was opened in the background and could not be made ends with a
             // `Reply`.
             (EventKind::Closed | EventKind::Reply, _) if event.kind == EventKind::Closed || !event.ok() => {
+                self.let_go();
                 self.end(port, event.body.into_outcome().map(drop).map_err(Failure::from));
             }
             _ => {}
+        }
+        false
+    }
+}
+
+/// Holds a lifespan for a connection whose host has freed it, until it has ended.
+pub(crate) struct HeldUntilClosed(Mutex<Option<HostLifespanUse>>);
+
+impl HeldUntilClosed {
+    pub(crate) fn new(lifespan: HostLifespanUse) -> Self {
+        Self(Mutex::new(Some(lifespan)))
+    }
+}
+
+impl EventReceiver for HeldUntilClosed {
+    fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
+        if event.kind == EventKind::Closed {
+            let lifespan = self.0.lock().take();
+            drop(lifespan);
         }
         false
     }
@@ -101,6 +140,11 @@ pub(crate) fn close<'a>(
     })?;
     if closed.is_some() {
         open.iter().for_each(|(_, open)| drop(open.end.set(Ok(()))));
+        // Their `Closed` may not be here yet.
+        if open.iter().any(|(_, open)| open.lifespan.lock().is_some()) {
+            let limit = deadline_after(GRACE_MS);
+            port.run_as_callback(limit, || open.iter().for_each(|(_, open)| open.let_go()))?;
+        }
     }
     outcome.and(closed.ok_or_else(|| Failure::timeout("what was closed did not end in time")))
 }

@@ -22,6 +22,7 @@ use crate::edge::alarm::Alarm;
 use crate::edge::failure::Failure;
 use crate::edge::sigpipe;
 use crate::log::{self, LogCallback};
+use crate::scope::CallSurroundings;
 use crate::waiting::{WaitingThreads, WakesThreads};
 
 /// The longest sleep without looking again.
@@ -46,6 +47,11 @@ pub(crate) trait EventReceiver: Send + Sync {
     /// The handle whose end takes this receiver away; 0 if there is none.
     fn owner(&self) -> u64 {
         0
+    }
+
+    /// The surroundings of the calls that it causes.
+    fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
+        None
     }
 
     /// Handles an event, on the thread that has the turn. Returns whether it counts as a callback
@@ -237,6 +243,12 @@ impl Port {
         Ok(self.state.lock().receivers.get(&number).is_some_and(|receiver| receiver.owner() == owner))
     }
 
+    /// The surroundings of a call that the receiver of a number has caused.
+    pub(crate) fn surroundings_of(&self, cause: u64) -> Option<Arc<CallSurroundings>> {
+        let receiver = self.state.lock().receivers.get(&cause).cloned();
+        receiver?.surroundings()
+    }
+
     /// Takes away the receiver of a number. Not in a forked child, where nothing can be done.
     pub(crate) fn detach(&self, number: u64) {
         if self.check_process().is_ok() {
@@ -316,6 +328,20 @@ impl Port {
     pub(crate) fn wait_for(self: &Arc<Self>, ticket: u64, report: Option<&Report>) -> Result<Bytes, Failure> {
         let reply = self.run_until(None, |look| self.look_for(ticket, report, look.has_turn).transpose())?;
         reply.ok_or_else(|| Failure::internal("the wait for a reply ended without one"))?
+    }
+
+    /// Runs host code as a callback is run, when no other thread runs one. `None`: the deadline
+    /// passed before.
+    pub(crate) fn run_as_callback<T>(
+        self: &Arc<Self>,
+        deadline: Option<Instant>,
+        callback: impl FnOnce() -> T,
+    ) -> Result<Option<T>, Failure> {
+        let mut callback = Some(callback);
+        self.run_until(deadline, |look| {
+            let callback = if look.has_turn { callback.take() } else { None };
+            callback.map(|callback| self.enter(callback))
+        })
     }
 
     fn look_for(&self, ticket: u64, report: Option<&Report>, has_turn: bool) -> Result<Option<Bytes>, Failure> {

@@ -11,10 +11,12 @@ use trunkline::protocol::RawJson;
 use trunkline_bridge::message;
 use trunkline_bridge::{Event, EventKind};
 
+use crate::calls::trunkline_call;
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
 use crate::port::{EventReceiver, Port, Report};
+use crate::scope::CallSurroundings;
 
 /// Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
 /// borrowed until the callback returns.
@@ -105,25 +107,20 @@ impl PreparedRequest<'_> {
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
         let message = self.message(false);
-        let started = StartedRequest::new(owner, completion, self.progress());
+        let started = StartedRequest::new(owner, completion, self.progress(), None);
         port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
     /// Sends a request of a call. Its outcome goes to `completion`, and a refusal of the revision
     /// or the client too.
-    pub(crate) fn start_for_call(
-        self,
-        port: &Arc<Port>,
-        call: u64,
-        server: u64,
-        completion: OnComplete,
-    ) -> Result<(), Failure> {
+    pub(crate) fn start_for_call(self, call: &trunkline_call, completion: OnComplete) -> Result<(), Failure> {
         let message = self.message(false);
-        let started = StartedRequest::new(server, completion, self.progress());
-        match port.make(started.clone(), |core| core.request_message(call, message), |_| ()) {
+        let surroundings = Some(call.surroundings().clone());
+        let started = StartedRequest::new(call.server(), completion, self.progress(), surroundings);
+        match call.port.make(started.clone(), |core| core.request_message(call.ticket, message), |_| ()) {
             Ok(_) => Ok(()),
             Err(failure) if failure.is_outcome_of_request() => {
-                port.add_job(server, move || started.complete(Err(failure)))
+                call.port.add_job(call.server(), move || started.complete(Err(failure)))
             }
             Err(failure) => Err(failure),
         }
@@ -171,11 +168,18 @@ struct StartedRequest {
     owner: u64,
     completion: Mutex<Option<OnComplete>>,
     progress: Option<Arc<ProgressCallback>>,
+    /// Those of the call that sends it, for the calls that it causes.
+    surroundings: Option<Arc<CallSurroundings>>,
 }
 
 impl StartedRequest {
-    fn new(owner: u64, completion: OnComplete, progress: Option<Arc<ProgressCallback>>) -> Arc<Self> {
-        Arc::new(Self { owner, completion: Mutex::new(Some(completion)), progress })
+    fn new(
+        owner: u64,
+        completion: OnComplete,
+        progress: Option<Arc<ProgressCallback>>,
+        surroundings: Option<Arc<CallSurroundings>>,
+    ) -> Arc<Self> {
+        Arc::new(Self { owner, completion: Mutex::new(Some(completion)), progress, surroundings })
     }
 
     fn complete(&self, outcome: Result<Bytes, Failure>) {
@@ -189,6 +193,10 @@ impl StartedRequest {
 impl EventReceiver for StartedRequest {
     fn owner(&self) -> u64 {
         self.owner
+    }
+
+    fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
+        self.surroundings.clone()
     }
 
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {

@@ -8,6 +8,7 @@ use trunkline::bridge_support::Mutex;
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
+use crate::lifespan::HostLifespan;
 use crate::listener::{Listener, trunkline_listener};
 use crate::open_handle::{self, OpenHandle};
 use crate::options::{SetMembers, trunkline_server_options};
@@ -29,6 +30,7 @@ pub(crate) struct Server {
     drain_deadline_ms: u64,
     stop: AtomicBool,
     listeners: Mutex<Vec<Arc<Listener>>>,
+    pub(crate) lifespan: Arc<HostLifespan>,
     /// Clients in memory, which end with the server.
     clients: Mutex<Vec<(u64, Weak<OpenHandle>)>>,
 }
@@ -45,6 +47,7 @@ impl trunkline_server {
             drain_deadline_ms: u64::try_from(port.core.close_deadline(handle)?.as_millis()).unwrap_or(u64::MAX),
             stop: AtomicBool::new(false),
             listeners: Mutex::default(),
+            lifespan: Arc::default(),
             clients: Mutex::default(),
         });
         Ok(Self { port: trunkline_port { port }, names: Mutex::default(), inner })
@@ -69,7 +72,7 @@ impl Server {
     pub(crate) fn listen(&self, transport: SetMembers) -> Result<Arc<Listener>, Failure> {
         let listener =
             SetMembers::default().with("server", self.handle).with("transport", transport.0).with("wait", true);
-        let listener = Listener::open(&self.port, listener)?;
+        let listener = Listener::open(&self.port, &self.lifespan, listener)?;
         let mut listeners = self.listeners.lock();
         listeners.retain(|listener| !listener.open.is_closed());
         listeners.push(listener.clone());
@@ -117,5 +120,7 @@ impl Drop for trunkline_server {
         self.inner.stop();
         let _ = self.port().core.unregister(self.handle());
         self.port().detach_all_of(self.handle());
+        // No callback of the server runs any more.
+        self.inner.lifespan.end();
     }
 }

@@ -94,6 +94,40 @@ pub unsafe extern "C" fn trunkline_call_fact(
     })
 }
 
+/// The `user_data` of the `trunkline_http_request` that brought the call, such as the connection of
+/// a web server. Borrowed: valid as long as the call. NULL for other calls.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_exchange_data(call: *const trunkline_call) -> *mut c_void {
+    value_or(std::ptr::null_mut(), || Ok(handle!(call).exchange_data().map_or(std::ptr::null_mut(), UserData::pointer)))
+}
+
+/// Keeps a value for the handlers of the same request under a name: middleware keeps what the
+/// handlers behind it need, such as the user. `destructor` fires when the value is replaced or the
+/// request is over, and no call uses it any more; also if the function fails. A NULL value takes
+/// away the one that is there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_set_var(
+    call: *mut trunkline_call,
+    name: trunkline_str,
+    value: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let value = (!value.is_null()).then(|| UserData::new(value, destructor));
+    guard_result(|| {
+        let (call, name) = (handle!(call), text!(name));
+        call.surroundings().set_var(name, value);
+        Ok(())
+    })
+}
+
+/// The value that was kept under that name with `trunkline_call_set_var` for this request, by this
+/// handler or by middleware around it. Borrowed: valid as long as the call, also if it is replaced
+/// meanwhile. NULL if there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_var(call: *const trunkline_call, name: trunkline_str) -> *mut c_void {
+    value_or(std::ptr::null_mut(), || Ok(handle!(call).var(text!(name)).unwrap_or(std::ptr::null_mut())))
+}
+
 /// Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone,
 /// or it is answered already. For tools that work in small steps. `false` for NULL.
 #[unsafe(no_mangle)]

@@ -143,7 +143,8 @@ pub unsafe extern "C" fn trunkline_server_mount(
         let (server, prefix, other) = (handle!(server), text!(prefix), handle!(other));
         let entry = SetMembers::default().with("prefix", prefix).with("mounted", other.handle());
         let entry = entry.with("port", other.port().core.number());
-        server.add("mount", entry, None, out_or_null!(registration))
+        server.add("mount", entry, None, out_or_null!(registration))?;
+        server.inner.lifespan.mount(&other.inner.lifespan, server.port())
     })
 }
 

@@ -1,6 +1,7 @@
 //! Servers inside a web server of the host.
 
 use std::ffi::c_void;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,9 +16,11 @@ use crate::http_mount::{
 use crate::listener::trunkline_listener;
 
 /// Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is
-/// what the request line says, such as "/mcp?a=b". The response comes to the callbacks: the head,
-/// chunks, the end. Any of them may be NULL; `user_data` is theirs, and freed when the exchange is
-/// over or freed. `end_of_request`: it has no body; otherwise that follows with
+/// what the request line says, such as "/mcp?a=b". `remote_address` is the IP address of the peer,
+/// such as "192.0.2.7", or empty if it is not known. The response comes to the callbacks: the head,
+/// chunks, the end. Any of them may be NULL. `user_data` is theirs and that of the calls that the
+/// request brings (`trunkline_call_exchange_data`); it is freed when the exchange is over or freed
+/// and no such call is left. `end_of_request`: it has no body; otherwise that follows with
 /// `trunkline_http_body`. `exchange` is yours: `trunkline_http_exchange_free`. An invalid HTTP
 /// request is answered with status 400.
 #[unsafe(no_mangle)]
@@ -27,6 +30,7 @@ pub unsafe extern "C" fn trunkline_http_request(
     target: trunkline_str,
     headers: *const trunkline_http_header,
     header_count: usize,
+    remote_address: trunkline_str,
     end_of_request: bool,
     head: trunkline_http_head_callback,
     chunk: trunkline_http_chunk_callback,
@@ -40,6 +44,12 @@ pub unsafe extern "C" fn trunkline_http_request(
     guard(error, || {
         let (listener, exchange) = (handle!(listener), out!(exchange));
         let (method, target) = (text_of(bytes!(method)), target_of(bytes!(target)));
+        let remote_address = text!(remote_address);
+        if !remote_address.is_empty() && remote_address.parse::<IpAddr>().is_err() {
+            return Err(Failure::invalid(format!(
+                "the argument `remote_address` is not an IP address: {remote_address:?}"
+            )));
+        }
         let mut fields = Vec::with_capacity(header_count);
         for header in slice!(headers, header_count) {
             let (name, value) = (header.name, header.value);
@@ -47,12 +57,13 @@ pub unsafe extern "C" fn trunkline_http_request(
         }
         let (path, query) = target.split_once('?').map_or((&*target, None), |(path, query)| (path, Some(query)));
         let (path, query) = (path.to_owned(), query.map(str::to_owned));
-        let request = HttpHead { method, path, query, headers: fields, ..HttpHead::default() };
+        let remote_address = (!remote_address.is_empty()).then(|| remote_address.to_owned());
+        let request = HttpHead { method, path, query, headers: fields, remote_address, ..HttpHead::default() };
         let port = &listener.inner.port;
         // Given away before the first callback can run.
         let begun = |ticket| exchange.put(give(trunkline_http_exchange { port: port.clone(), ticket }));
         let begin = |core: &Port| core.http_request_message(listener.inner.handle, &request, end_of_request);
-        port.make(Arc::new(ResponseReceiver { head, chunk, end, data: user_data }), begin, begun).map(drop)
+        port.make(Arc::new(ResponseReceiver { head, chunk, end, data: Arc::new(user_data) }), begin, begun).map(drop)
     })
 }
 

@@ -39,8 +39,8 @@ pub unsafe extern "C" fn trunkline_http_options_set_sse(
     })
 }
 
-/// Lets in only who has an access token: a JSON object such as
-/// `{"resource": "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
+/// Lets in only who has an access token: a JSON object such as `{"resource":
+/// "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
 /// `resource` is the public URL of the endpoint, which tokens must be for. The others:
 /// `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`,
 /// `implies`, `dpop` ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`,

@@ -1,6 +1,9 @@
 //! Servers.
 
+use std::ffi::c_void;
+
 use crate::edge::prelude::*;
+use crate::lifespan::{LifespanCallbacks, trunkline_lifespan_close_callback, trunkline_lifespan_open_callback};
 use crate::listener::trunkline_listener;
 use crate::options::{SetMembers, trunkline_http_options, trunkline_server_options};
 use crate::port::trunkline_port;
@@ -115,6 +118,26 @@ pub unsafe extern "C" fn trunkline_server_stop(server: *mut trunkline_server) ->
         handle!(server).inner.stop();
         Ok(())
     })
+}
+
+/// Sets the callbacks that open what the calls of the server need, such as a database, and close it
+/// again: `open` runs before the first call, inside the function that begins to listen or connects
+/// in memory, which fails with `TRUNKLINE_TRANSPORT` if it returns false; `close` runs when the
+/// last listener and the last client in memory have ended, whichever way, and by
+/// `trunkline_server_free` at the latest. Both run as callbacks do, in turns as often as the server
+/// is served, with the same `user_data`; either may be NULL. A server that is mounted is opened and
+/// closed with the one that shows it. `TRUNKLINE_INVALID_ARGUMENT` while the server is served.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_set_lifespan(
+    server: *mut trunkline_server,
+    open: trunkline_lifespan_open_callback,
+    close: trunkline_lifespan_close_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let data = UserData::new(user_data, destructor);
+    guard(error, || handle!(server).inner.lifespan.set(LifespanCallbacks { open, close, data }))
 }
 
 /// The port of the server. Borrowed: valid until the server is freed. NULL for NULL.

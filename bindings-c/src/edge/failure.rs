@@ -57,6 +57,10 @@ impl Failure {
         Self::new(TRUNKLINE_CLOSED, ErrorKind::Closed, message)
     }
 
+    pub(crate) fn transport(message: &str) -> Self {
+        Self::new(TRUNKLINE_TRANSPORT, ErrorKind::Transport, message)
+    }
+
     pub(crate) fn timeout(message: &str) -> Self {
         Self::new(TRUNKLINE_TIMEOUT, ErrorKind::Timeout, message)
     }

@@ -448,7 +448,7 @@ static void outputs_come_first(void) {
                                         (uint64_t *)&got.ticket, &error));
     while (!got.count) sleep_ms(0);
     memset(&got, 0, sizeof got);
-    OK(trunkline_http_request(listener, S("NO METHOD"), S("/"), NULL, 0, true, needs_exchange, NULL, exchange_ended, &got,
+    OK(trunkline_http_request(listener, S("NO METHOD"), S("/"), NULL, 0, NOTHING, true, needs_exchange, NULL, exchange_ended, &got,
                               NULL, (trunkline_http_exchange **)&got.exchange, &error));
     while (!got.count) sleep_ms(0);
     trunkline_http_exchange_free(got.exchange);

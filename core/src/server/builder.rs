@@ -4,10 +4,13 @@ use super::{
     AsyncHandler, CallError, CompletionDefinition, CompletionTarget, Context, DirectoryDefinition,
     IntoCompletionResult, IntoDefinition, IntoPromptResult, IntoResourceResult, IntoToolResult, MiddlewareDefinition,
     Next, Prompt, PromptDefinition, Provider, ProviderDefinition, RegisterError, Resource, ResourceDefinition,
-    ResourceTemplate, ResourceTemplateDefinition, Server, ServerOptions, Tool, ToolDefinition, typed,
+    ResourceTemplate, ResourceTemplateDefinition, Server, ServerOptions, Tool, ToolDefinition, ToolError,
+    lifespan::LifespanFunctions,
+    server_hooks::{HooksDraft, ServerHooks},
+    typed,
 };
 use crate::protocol::model::Implementation;
-use std::future::Future;
+use std::{future::Future, sync::Arc};
 
 /// Builds a [`Server`]. `S` is the state that handlers get as [`super::State`].
 ///
@@ -33,6 +36,7 @@ pub struct ServerBuilder<S = ()> {
     instructions: Option<String>,
     options: ServerOptions,
     additions: Vec<BuilderAddition>,
+    hooks: HooksDraft,
     state: S,
 }
 
@@ -47,7 +51,14 @@ impl Server {
 
 impl ServerBuilder {
     pub(super) fn new(info: Implementation) -> Self {
-        Self { info, instructions: None, options: ServerOptions::default(), additions: Vec::new(), state: () }
+        Self {
+            info,
+            instructions: None,
+            options: ServerOptions::default(),
+            additions: Vec::new(),
+            hooks: HooksDraft::default(),
+            state: (),
+        }
     }
 }
 
@@ -55,8 +66,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// The state of the handlers that are added from here on, which take it as an argument
     /// [`super::State`]. It is cloned for each of them: an `Arc` is shared.
     pub fn with_state<T>(self, state: T) -> ServerBuilder<T> {
-        let Self { info, instructions, options, additions, state: _ } = self;
-        ServerBuilder { info, instructions, options, additions, state }
+        let Self { info, instructions, options, additions, hooks, state: _ } = self;
+        ServerBuilder { info, instructions, options, additions, hooks, state }
     }
 
     /// Advice for clients how to use the server well, often given to the model.
@@ -218,6 +229,65 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_middleware(entry).map(drop))
     }
 
+    /// Opens what the calls of the server need, such as a connection to a database, before the
+    /// first of them, and closes it after the last. Handlers get the value as [`super::Lifespan`],
+    /// or from [`Context::lifespan`].
+    ///
+    /// [`Server::serve_stdio`] and [`Server::listen`] open it before they serve; otherwise the
+    /// first request does. A value that cannot be opened fails them, or that request, and the next
+    /// one tries again. It is closed when the last listener, service and client in memory has
+    /// ended: [`crate::Listener::close`] and [`crate::transport::HttpService::close`] wait for
+    /// that. With a server that is mounted in another one, the other one's count.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use trunkline::{Server, server::Lifespan};
+    ///
+    /// struct Database;
+    ///
+    /// impl Database {
+    ///     async fn connect() -> std::io::Result<Self> {
+    ///         Ok(Self)
+    ///     }
+    ///     async fn disconnect(&self) {}
+    /// }
+    ///
+    /// let server = Server::builder("orders", "1.0.0")
+    ///     .lifespan(Database::connect, async |database: Arc<Database>| database.disconnect().await)
+    ///     .tool("count", "Count the orders.", async |Lifespan(_database): Lifespan<Database>| 7)
+    ///     .build();
+    /// ```
+    pub fn lifespan<T, E, Opening, Closing>(
+        mut self,
+        open: impl Fn() -> Opening + Send + Sync + 'static,
+        close: impl Fn(Arc<T>) -> Closing + Send + Sync + 'static,
+    ) -> Self
+    where
+        T: Send + Sync + 'static,
+        E: Into<ToolError>,
+        Opening: Future<Output = Result<T, E>> + Send + 'static,
+        Closing: Future<Output = ()> + Send + 'static,
+    {
+        self.hooks.lifespan = Some(LifespanFunctions::new(open, close));
+        self
+    }
+
+    /// Shows each failure of a handler of which the client is told nothing to a function: internal
+    /// errors and panics, for a service that collects them. They are logged all the same. It runs
+    /// where the handler ran and must not block.
+    ///
+    /// ```
+    /// use trunkline::{Context, Server, ToolError};
+    ///
+    /// let server = Server::builder("orders", "1.0.0")
+    ///     .on_error(|error: &ToolError, ctx: &Context| eprintln!("{} failed: {error}", ctx.name()))
+    ///     .build();
+    /// ```
+    pub fn on_error(mut self, hook: impl Fn(&ToolError, &Context) + Send + Sync + 'static) -> Self {
+        self.hooks.on_error.push(Box::new(hook));
+        self
+    }
+
     /// Shows the features of another server of this process; see [`Server::mount`].
     pub fn mount(self, prefix: impl Into<String>, other: &Server) -> Self {
         let (prefix, other) = (prefix.into(), other.clone());
@@ -257,7 +327,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     pub fn try_build(self) -> Result<Server, RegisterError> {
         self.options.check()?;
         let info = serde_json::to_value(&self.info).unwrap_or_default();
-        let server = Server::new(info, self.instructions, self.options);
+        let server = Server::with_hooks(info, self.instructions, self.options, ServerHooks::new(self.hooks));
         for addition in self.additions {
             addition(&server)?;
         }

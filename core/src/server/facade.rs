@@ -3,6 +3,7 @@
 use super::{
     directory::DirectoryDefinition,
     feature_handle::FeatureHandle,
+    lifespan::LifespanUse,
     methods,
     options::ServerOptions,
     registry::{
@@ -11,6 +12,7 @@ use super::{
         SkillDefinition, Snapshot, ToolDefinition,
     },
     request::{self, RequestContext, Services},
+    server_hooks::ServerHooks,
     session::{
         Connection, ConversationStart, Dispatch, LocalMount, Origin, Outbound, PendingNotifications, ServerState,
     },
@@ -66,8 +68,17 @@ struct ServerInner {
 impl Server {
     #[doc(hidden)]
     pub fn new(info: Value, instructions: Option<String>, options: ServerOptions) -> Self {
+        Self::with_hooks(info, instructions, options, ServerHooks::default())
+    }
+
+    pub(super) fn with_hooks(
+        info: Value,
+        instructions: Option<String>,
+        options: ServerOptions,
+        hooks: ServerHooks,
+    ) -> Self {
         let services = Services::new(&options.state_keys);
-        let state = ServerState::new(info, instructions, options);
+        let state = ServerState::new(info, instructions, options, hooks);
         Self { inner: Arc::new(ServerInner { state: Arc::new(state), services: Arc::new(services) }) }
     }
 
@@ -310,6 +321,11 @@ impl Server {
     ) -> Arc<Connection> {
         let dispatch: Arc<dyn Dispatch> = self.inner.clone();
         Connection::new(Arc::clone(self.state()), dispatch, runtime, transport, unrelated, opening, origin)
+    }
+
+    /// A use of the lifespan, for a listener, a service or a connection in memory.
+    pub(crate) fn live(&self, runtime: &Arc<dyn Runtime>) -> LifespanUse {
+        LifespanUse::new(&self.snapshot().hooks.lifespan, runtime)
     }
 
     /// A number for an origin of many conversations, whose tasks end together.

@@ -5,6 +5,7 @@ mod directory;
 mod facade;
 mod feature_handle;
 mod handlers;
+mod lifespan;
 mod media_type;
 mod methods;
 mod options;
@@ -12,6 +13,7 @@ mod registry;
 mod request;
 mod result;
 mod scopes;
+mod server_hooks;
 mod session;
 pub(crate) mod typed;
 
@@ -24,7 +26,8 @@ pub use directory::DirectoryDefinition;
 pub use facade::Server;
 pub use feature_handle::FeatureHandle;
 pub use handlers::{
-    Call, CallInfo, ClientRequestError, Handler, InputRequest, InputRequired, Outcome, PendingClientRequest, Vars,
+    Call, CallError, CallInfo, ClientRequestError, Handler, InputRequest, InputRequired, Outcome, PendingClientRequest,
+    ToolError, Vars,
 };
 #[cfg(feature = "http-server")]
 pub use handlers::{HttpRequest, RemoteAddress};
@@ -39,10 +42,9 @@ pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
 pub use session::{ErrorInfo, Outbound, OutgoingMessage};
 pub use typed::{
-    AsyncHandler, CallError, Context, FromContext, FromRef, IntoCompletionResult, IntoDecision, IntoDefinition,
-    IntoPromptResult, IntoResourceResult, IntoResultOf, IntoToolResult, Json, ListItem, Next, OutputSchema, Page,
-    Params, Prompt, PromptRequest, Provided, Provider, Resource, ResourceRequest, ResourceTemplate, State, Tool,
-    ToolError, ToolRequest,
+    AsyncHandler, Context, FromContext, FromRef, IntoCompletionResult, IntoDecision, IntoDefinition, IntoPromptResult,
+    IntoResourceResult, IntoResultOf, IntoToolResult, Json, Lifespan, ListItem, Next, OutputSchema, Page, Params,
+    Prompt, PromptRequest, Provided, Provider, Resource, ResourceRequest, ResourceTemplate, State, Tool, ToolRequest,
 };
 
 pub(crate) use facade::WeakServer;
@@ -50,5 +52,6 @@ pub(crate) use handlers::Arrival;
 #[cfg(feature = "http-server")]
 #[doc(hidden)]
 pub use handlers::Cause;
+pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer};
 pub(crate) use session::{Arriving, Connection, ConversationStart, Origin};

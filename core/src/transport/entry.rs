@@ -10,6 +10,8 @@ use super::TokioRuntime;
 use super::{HttpOptions, HttpService, ListenAddress};
 #[cfg(feature = "client")]
 use crate::client::{Client, ClientBuilder, ClientError, ClientEvents, ClientOptions};
+#[cfg(any(feature = "stdio", feature = "http-server"))]
+use crate::server::LifespanUse;
 #[cfg(feature = "server")]
 use crate::server::Server;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
@@ -23,13 +25,18 @@ use std::sync::Arc;
 impl Server {
     /// Serves standard input and output until the input ends.
     ///
+    /// For a program that ends in order when it gets a signal there is [`Server::listen_stdio`].
+    ///
     /// Needs a tokio runtime. From now on what the program prints goes to standard error.
     ///
     /// # Errors
-    /// If they are served already, or closed.
+    /// If they are served already, or closed, or the lifespan of the server cannot be opened.
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> io::Result<()> {
-        self.listen_stdio()?.ended().await;
+        let opened = self.opened().await?;
+        let listener = self.listen_stdio()?;
+        drop(opened);
+        listener.ended().await;
         Ok(())
     }
 
@@ -68,7 +75,7 @@ impl Server {
     /// ```
     ///
     /// # Errors
-    /// If the address is malformed or taken.
+    /// If the address is malformed or taken, or the lifespan of the server cannot be opened.
     #[cfg(feature = "http-server")]
     pub async fn listen(&self, address: impl ListenAddress) -> io::Result<Listener> {
         let (host, port) = address.into_host_and_port()?;
@@ -87,10 +94,18 @@ impl Server {
     /// Listens for HTTP with options.
     ///
     /// # Errors
-    /// If the address is malformed or taken.
+    /// As for [`Server::listen`].
     #[cfg(feature = "http-server")]
     pub async fn listen_with(&self, options: HttpOptions) -> io::Result<Listener> {
+        let _open = self.opened().await?;
         Listener::http(self, TokioRuntime::current(), options).await
+    }
+
+    /// Opens the lifespan before anything is served, so that a program fails where it begins.
+    async fn opened(&self) -> io::Result<LifespanUse> {
+        let lifespan = self.live(&TokioRuntime::current());
+        lifespan.open().await.map_err(io::Error::other)?;
+        Ok(lifespan)
     }
 
     /// The server as a tower service, to mount in axum or any other tower stack. Needs a tokio

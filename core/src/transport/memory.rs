@@ -40,6 +40,7 @@ impl Connector for MemoryConnector {
             ConversationStart::Session,
             Origin::Server,
         );
+        let lifespan = self.server.live(&self.runtime);
         let bounds = self.server.options().limits.frame();
         let served = Arc::clone(&connection);
         self.runtime.spawn(Box::pin(async move {
@@ -54,6 +55,7 @@ impl Connector for MemoryConnector {
             }
             // The client is gone, closed or not: what it asked for is not wanted any more.
             served.close();
+            drop(lifespan);
         }));
         self.runtime.spawn(Box::pin(async move {
             while let Some(frame) = from_server.recv().await {

@@ -8,6 +8,7 @@ mod client;
 mod composition;
 mod features;
 mod hooks;
+mod lifespan;
 mod log;
 mod memory;
 mod offer;
@@ -31,6 +32,7 @@ fn plays_a_role() {
         None if rounds::ROLES.contains(&role) => rounds::serve(role),
         None if skills::ROLES.contains(&role) => skills::serve(role),
         None if role == apps::ROLE => apps::serve(),
+        None if role == lifespan::ROLE => lifespan::serve(file),
         None if role == log::ROLE => log::serve(file),
         None if tasks::ROLES.contains(&role) => tasks::serve(role, file),
         None => offer::serve(role, file),

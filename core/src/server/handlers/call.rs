@@ -15,7 +15,7 @@ use crate::{
     server::options::ServerOptions,
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{any::Any, collections::BTreeMap, sync::Arc, time::Duration};
 
 /// A call to answer. Dropping it unanswered fails the call.
 #[must_use = "dropping it unanswered fails the call"]
@@ -47,6 +47,8 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn cause(&self) -> u64;
     /// See [`CallInfo::vars`].
     fn vars(&self) -> &Vars;
+    /// See [`CallInfo::lifespan`].
+    fn lifespan(&self) -> Option<Arc<dyn Any + Send + Sync>>;
     /// The method of the request.
     fn method(&self) -> &'static str;
     /// The name, URI or method that the handler serves.
@@ -106,7 +108,7 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
 
 impl Call {
     pub(in crate::server) fn new(backend: Arc<dyn CallBackend>, input: RawJson) -> Self {
-        Self { info: CallInfo { backend }, input }
+        Self { info: CallInfo::new(backend), input }
     }
 
     /// The input that the handler's registration describes: the arguments of a tool or prompt, say.
@@ -137,6 +139,10 @@ impl Drop for Call {
 }
 
 impl CallInfo {
+    pub(in crate::server) fn new(backend: Arc<dyn CallBackend>) -> Self {
+        Self { backend }
+    }
+
     /// Where the call comes from.
     pub fn request_info(&self) -> &RequestInfo {
         self.backend.info()
@@ -161,6 +167,11 @@ impl CallInfo {
     /// The values that middleware, extractors and the handler of this request share.
     pub fn vars(&self) -> &Vars {
         self.backend.vars()
+    }
+
+    /// The value that the lifespan of the server has opened.
+    pub(in crate::server) fn lifespan(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.backend.lifespan()
     }
 
     /// The number by which the host of a binding knows the caller: of the exchange or the request

@@ -5,6 +5,7 @@ mod arrival;
 mod call;
 mod cancellation;
 mod client_request;
+mod error;
 mod handler;
 #[cfg(feature = "http-server")]
 mod http_request;
@@ -17,6 +18,7 @@ pub use arrival::Arrival;
 pub use arrival::Cause;
 pub use call::{Call, CallInfo};
 pub use client_request::{ClientRequestError, PendingClientRequest};
+pub use error::{CallError, ToolError};
 pub use handler::Handler;
 #[cfg(feature = "http-server")]
 pub use http_request::{HttpRequest, RemoteAddress};

@@ -1,7 +1,11 @@
 //! Return values of handlers.
 
-use super::input::InputRequired;
+use super::{
+    error::{CallError, Reason, ToolError, VisibleError},
+    input::InputRequired,
+};
 use crate::protocol::{RawJson, RpcError};
+use std::sync::Arc;
 
 /// The outcome of a call.
 #[derive(Debug, Clone)]
@@ -33,9 +37,30 @@ pub enum Outcome {
     Protocol(RpcError),
     /// Something broke; the detail is for the log.
     Internal(String),
+    /// Something broke; the error is for the log and for those who watch for errors
+    /// ([`crate::ServerBuilder::on_error`]).
+    Failed(Arc<ToolError>),
     /// Something broke, and the handler has logged it: the detail is for clients of a server with
     /// [`debug`](crate::ServerOptions::debug).
     Reported(String),
+}
+
+impl From<ToolError> for Outcome {
+    fn from(error: ToolError) -> Self {
+        match error.0 {
+            Reason::Answer(VisibleError::Text(text)) => Self::ToolError(text),
+            Reason::Answer(VisibleError::InvalidArguments(problem)) => Self::InvalidArguments(problem),
+            Reason::Answer(VisibleError::Protocol(error)) => Self::Protocol(error),
+            Reason::Answer(VisibleError::Input(required)) => Self::InputRequired(required),
+            internal @ Reason::Internal(_) => Self::Failed(Arc::new(ToolError(internal))),
+        }
+    }
+}
+
+impl From<CallError> for Outcome {
+    fn from(error: CallError) -> Self {
+        error.0.into()
+    }
 }
 
 impl Outcome {

@@ -14,7 +14,7 @@ use super::{
     skill::{RegisteredSkill, StoredFile},
     tool::{RegisteredTool, TaskSupport},
 };
-use crate::server::handlers::Handler;
+use crate::server::{handlers::Handler, server_hooks::ServerHooks};
 use std::{collections::HashMap, sync::Arc};
 
 /// The features of a server at one moment.
@@ -37,6 +37,8 @@ pub(crate) struct Snapshot {
     pub(super) has_skills: bool,
     /// `true` if tools that may run as tasks were ever registered.
     pub(super) has_tasks: bool,
+    /// The same in all snapshots of a server.
+    pub(in crate::server) hooks: ServerHooks,
 }
 
 /// One feature to put into the registry.
@@ -56,6 +58,11 @@ pub(in crate::server) enum Addition {
 pub(in crate::server) type Edited = (Snapshot, ListSet);
 
 impl Snapshot {
+    /// A server without features.
+    pub(in crate::server) fn new(hooks: ServerHooks) -> Self {
+        Self { hooks, ..Self::default() }
+    }
+
     /// The lists to declare. A server without features yet is one of tools that come later.
     pub(in crate::server) fn offered(&self) -> ListSet {
         let offered = if self.mounts.is_empty() { self.offered } else { self.offers().lists };

@@ -14,10 +14,12 @@ use crate::{
     runtime::Runtime,
     server::{
         handlers::{
-            Arrival, CallBackend, Cancellation, Cancelled, ClientRequestError, InputKind, InputRequest, Outcome,
-            PendingClientRequest, RequestState, ResponseCallback, ResultCallback, Vars, check,
+            Arrival, CallBackend, CallInfo, Cancellation, Cancelled, ClientRequestError, InputKind, InputRequest,
+            Outcome, PendingClientRequest, RequestState, ResponseCallback, ResultCallback, ToolError, Vars, check,
         },
+        lifespan::LifespanValue,
         options::ServerOptions,
+        typed::Context,
     },
     sync::Mutex,
     wire_log::Transport,
@@ -26,6 +28,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering},
 };
 
@@ -66,6 +69,26 @@ impl PendingCall {
         let rendered = self.mapper.render(self.context.results(), &self.context.info, Outcome::ToolError(text));
         self.context.deliver(responder, rendered);
         limit.cancellation.cancel("its time is over");
+    }
+
+    /// Shows a failure of which the client is told nothing to those who watch for errors, and makes
+    /// it a text.
+    fn watch_errors(self: &Arc<Self>, input: &RawJson, outcome: Outcome) -> Outcome {
+        let hooks = self.context.snapshot.hooks.on_error();
+        let error = match (outcome, hooks) {
+            (Outcome::Failed(error), _) => error,
+            (Outcome::Internal(detail), Some(_)) => Arc::new(ToolError::internal(detail)),
+            (outcome, _) => return outcome,
+        };
+        if let Some(hooks) = hooks {
+            let context = Context::new(CallInfo::new(Arc::clone(self) as _), input.clone());
+            for hook in hooks {
+                if catch_unwind(AssertUnwindSafe(|| hook(&error, &context))).is_err() {
+                    tracing::error!(target: "trunkline::server", "a function of on_error panicked");
+                }
+            }
+        }
+        Outcome::Internal(error.detail())
     }
 
     fn cancellation(&self) -> &Cancellation {
@@ -136,6 +159,10 @@ impl CallBackend for PendingCall {
         self.context.vars()
     }
 
+    fn lifespan(&self) -> Option<LifespanValue> {
+        self.context.snapshot.hooks.lifespan.value()
+    }
+
     fn method(&self) -> &'static str {
         self.context.method
     }
@@ -171,6 +198,7 @@ impl CallBackend for PendingCall {
         if let Some(limit) = &self.limit {
             limit.end();
         }
+        let outcome = self.watch_errors(input, outcome);
         self.context.complete(&self.mapper, input, responder, outcome)
     }
 

@@ -28,7 +28,11 @@ impl RequestContext {
             MountSource::Local(server) => {
                 let inner = self.within(mount, server.snapshot());
                 let responder = inner.back(responder);
-                inner.step(0, Some(params), responder);
+                let (outside, lifespan) = (&self.snapshot.hooks.lifespan, &inner.snapshot.hooks.lifespan);
+                if lifespan.has_functions() {
+                    outside.hold(lifespan, self.connection.runtime());
+                }
+                inner.when_open(responder, |inner, responder| inner.step(0, Some(params), responder));
             }
             MountSource::Remote(server) => {
                 let handler: Arc<dyn Handler> = Arc::clone(server) as _;

@@ -36,7 +36,9 @@ impl RequestContext {
         let context = Self::new(connection, services, route, call, reply, cancellation);
         let _entered = context.span.enter();
         match mirrored::check(&context).and_then(|()| context.resume_rounds()) {
-            Ok(()) => context.step(0, context.params.clone(), Responder::Client),
+            Ok(()) => context.when_open(Responder::Client, |context, responder| {
+                context.step(0, context.params.clone(), responder);
+            }),
             Err(error) => {
                 context.deliver(Responder::Client, Err(error));
             }
@@ -55,6 +57,29 @@ impl RequestContext {
             request_id = %self.id,
             principal = self.info.auth.is_some().then(|| self.info.principal()),
         )
+    }
+
+    /// Goes on when the lifespan of the server is open, which the first request opens.
+    pub(super) fn when_open(
+        self: &Arc<Self>,
+        responder: Responder,
+        go_on: impl FnOnce(&Arc<Self>, Responder) + Send + 'static,
+    ) {
+        if self.snapshot.hooks.lifespan.is_open() {
+            return go_on(self, responder);
+        }
+        let (context, runtime) = (Arc::clone(self), Arc::clone(self.connection.runtime()));
+        let opening = Arc::clone(&runtime);
+        runtime.spawn(Box::pin(async move {
+            match context.snapshot.hooks.lifespan.open(&opening).await {
+                Ok(()) => context.span.in_scope(|| go_on(&context, responder)),
+                Err(error) => {
+                    let detail = error.detail();
+                    tracing::error!(target: "trunkline::server", "the lifespan of the server could not be opened: {detail}");
+                    context.deliver(responder, Err(RpcError::internal()));
+                }
+            }
+        }));
     }
 
     /// Takes up the rounds that an earlier request left (MRTR-05).

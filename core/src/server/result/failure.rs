@@ -15,6 +15,7 @@ pub(in crate::server) fn error_of(results: &ResultWriter, what: &str, outcome: O
         Outcome::ToolError(message) => return RpcError::new(code::INTERNAL_ERROR, message),
         Outcome::InvalidArguments(problem) => return RpcError::invalid_params(problem),
         Outcome::Internal(detail) => detail,
+        Outcome::Failed(error) => error.detail(),
         Outcome::Reported(detail) => return internal(results, &detail),
         Outcome::NotFound => "it said that there is no such feature".to_owned(),
         _ => "it returned something that it cannot be made of".to_owned(),

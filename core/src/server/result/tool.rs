@@ -68,6 +68,7 @@ pub(in crate::server) fn render_tool(
             let detail = Outcome::Internal("it said that there is no such feature".into());
             render_tool(results, tool, revision, detail)
         }
+        Outcome::Failed(error) => render_tool(results, tool, revision, Outcome::Internal(error.detail())),
         Outcome::Internal(detail) => {
             tracing::error!(target: "trunkline::server", "the tool {} failed: {detail}", tool.name);
             render_tool(results, tool, revision, Outcome::Reported(detail))

@@ -7,6 +7,7 @@ use crate::{
         options::ServerOptions,
         registry::{Addition, Category, Edited, RegisterError, Snapshot},
         result::ResultWriter,
+        server_hooks::ServerHooks,
     },
     sync::Mutex,
 };
@@ -32,13 +33,18 @@ pub(in crate::server) struct ServerState {
 }
 
 impl ServerState {
-    pub(in crate::server) fn new(info: Value, instructions: Option<String>, options: ServerOptions) -> Self {
+    pub(in crate::server) fn new(
+        info: Value,
+        instructions: Option<String>,
+        options: ServerOptions,
+        hooks: ServerHooks,
+    ) -> Self {
         let options = options.bounded();
         Self {
             instructions,
             results: ResultWriter::new(info, options.cache, options.debug),
             options,
-            registry: ArcSwap::from_pointee(Snapshot::default()),
+            registry: ArcSwap::from_pointee(Snapshot::new(hooks)),
             edit: Mutex::new(()),
             listeners: Listeners::default(),
             next_number: AtomicU64::new(1),

@@ -63,7 +63,7 @@ pub struct Context {
 }
 
 impl Context {
-    pub(super) fn new(call: CallInfo, arguments: RawJson) -> Self {
+    pub(in crate::server) fn new(call: CallInfo, arguments: RawJson) -> Self {
         Self { call, arguments }
     }
 
@@ -321,6 +321,11 @@ impl Context {
     /// The values that middleware, extractors and the handler of this request share.
     pub fn vars(&self) -> &Vars {
         self.call.vars()
+    }
+
+    /// The value that the lifespan of the server has opened, if it is of that type.
+    pub fn lifespan<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.call.lifespan()?.downcast().ok()
     }
 
     /// The request's `_meta` object, or the one that middleware put in its place.

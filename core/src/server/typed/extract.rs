@@ -1,15 +1,18 @@
 //! The arguments of handlers, each made from the call.
 
-use super::{ToolError, schema::root_schema};
-use crate::{protocol::model::CompleteParams, server::Context};
+use super::schema::root_schema;
+use crate::{
+    protocol::model::CompleteParams,
+    server::{Context, ToolError},
+};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::{convert::Infallible, future::Future};
+use std::{convert::Infallible, future::Future, sync::Arc};
 
 /// A type that can be an argument of a handler; `S` is the state of the server.
 ///
-/// [`Context`], [`Params`] and [`State`] are such types. Programs add their own:
+/// [`Context`], [`Params`], [`State`] and [`Lifespan`] are such types. Programs add their own:
 ///
 /// ```
 /// use trunkline::{Context, Server, ToolError, server::FromContext};
@@ -31,7 +34,7 @@ use std::{convert::Infallible, future::Future};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a handler",
-    note = "arguments are `Context`, `Params<T>` where T has Deserialize and JsonSchema, `State<T>` of the server's state, and types that implement `FromContext`"
+    note = "arguments are `Context`, `Params<T>` where T has Deserialize and JsonSchema, `State<T>` of the server's state, `Lifespan<T>` of what it has opened, and types that implement `FromContext`"
 )]
 pub trait FromContext<S>: Sized {
     /// The failure of a call for which there is no such value.
@@ -89,6 +92,17 @@ pub struct Params<T>(pub T);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct State<T>(pub T);
 
+/// The value that the lifespan of the server has opened; given with
+/// [`super::super::ServerBuilder::lifespan`].
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Lifespan<T>(pub Arc<T>);
+
+impl<T> Clone for Lifespan<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
 /// A part of a state, for [`State`].
 pub trait FromRef<S> {
     /// The part.
@@ -114,6 +128,19 @@ impl<S: Sync, T: FromRef<S>> FromContext<S> for State<T> {
 
     async fn from_context(_: &Context, state: &S) -> Result<Self, Infallible> {
         Ok(Self(T::from_ref(state)))
+    }
+}
+
+impl<S: Sync, T: Send + Sync + 'static> FromContext<S> for Lifespan<T> {
+    type Rejection = ToolError;
+
+    async fn from_context(ctx: &Context, _: &S) -> Result<Self, ToolError> {
+        ctx.lifespan().map(Self).ok_or_else(|| {
+            let wanted = std::any::type_name::<T>();
+            ToolError::internal(format!(
+                "the lifespan of the server has not opened a {wanted}: `ServerBuilder::lifespan`"
+            ))
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Async functions as handlers.
 
-use super::{FromContext, ToolError};
-use crate::server::Context;
+use super::FromContext;
+use crate::server::{Context, ToolError};
 use serde_json::Value;
 use std::future::Future;
 

@@ -256,12 +256,12 @@ impl ProviderDefinition {
                 match input.parse::<Request<<P::Item as Provided>::Request>>() {
                     Ok(Request::List { cursor }) => match provider.list(context, cursor).await {
                         Ok(page) => page.into_outcome(),
-                        Err(error) => error.into().into_outcome(),
+                        Err(error) => Outcome::from(error.into()),
                     },
                     Ok(Request::Get(request)) => match provider.get(context, request).await {
                         Ok(Some(value)) => value.into_result(),
                         Ok(None) => Outcome::NotFound,
-                        Err(error) => error.into().into_outcome(),
+                        Err(error) => Outcome::from(error.into()),
                     },
                     Err(error) => Outcome::InvalidArguments(error.to_string()),
                 }

@@ -3,7 +3,6 @@
 
 mod context;
 mod definitions;
-mod error;
 mod extract;
 mod handler;
 mod hooks;
@@ -14,8 +13,7 @@ mod serve;
 
 pub use context::Context;
 pub use definitions::{IntoDefinition, Prompt, Resource, ResourceTemplate, Tool};
-pub use error::{CallError, ToolError};
-pub use extract::{FromContext, FromRef, Params, State};
+pub use extract::{FromContext, FromRef, Lifespan, Params, State};
 pub use handler::AsyncHandler;
 pub use hooks::{IntoResultOf, Next, Page, PromptRequest, Provided, Provider, ResourceRequest, ToolRequest};
 pub use returns::{

@@ -1,6 +1,6 @@
 //! The result of handlers that use `?` on any error.
 
-use super::CallError;
+use crate::server::handlers::CallError;
 
 /// A result whose error takes everything by `?`.
 pub type Result<T, E = CallError> = std::result::Result<T, E>;

@@ -1,6 +1,6 @@
 //! Values that handlers return, and the one mapping of them, which is the same in every language.
 
-use super::{ToolError, schema::OutputSchema};
+use super::schema::OutputSchema;
 use crate::{
     protocol::{
         RawJson,
@@ -10,7 +10,7 @@ use crate::{
             ResourceContents, ResourceLink, TextContent, TextResourceContents,
         },
     },
-    server::Outcome,
+    server::{Outcome, ToolError},
 };
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -181,25 +181,25 @@ impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
     }
 
     fn into_tool_result(self) -> Outcome {
-        self.map_or_else(|error| error.into().into_outcome(), T::into_tool_result)
+        self.map_or_else(|error| Outcome::from(error.into()), T::into_tool_result)
     }
 }
 
 impl<T: IntoResourceResult, E: Into<ToolError>> IntoResourceResult for Result<T, E> {
     fn into_resource_result(self) -> Outcome {
-        self.map_or_else(|error| error.into().into_outcome(), T::into_resource_result)
+        self.map_or_else(|error| Outcome::from(error.into()), T::into_resource_result)
     }
 }
 
 impl<T: IntoPromptResult, E: Into<ToolError>> IntoPromptResult for Result<T, E> {
     fn into_prompt_result(self) -> Outcome {
-        self.map_or_else(|error| error.into().into_outcome(), T::into_prompt_result)
+        self.map_or_else(|error| Outcome::from(error.into()), T::into_prompt_result)
     }
 }
 
 impl<T: IntoCompletionResult, E: Into<ToolError>> IntoCompletionResult for Result<T, E> {
     fn into_completion_result(self) -> Outcome {
-        self.map_or_else(|error| error.into().into_outcome(), T::into_completion_result)
+        self.map_or_else(|error| Outcome::from(error.into()), T::into_completion_result)
     }
 }
 
@@ -217,7 +217,7 @@ impl IntoDecision for bool {
 
 impl<T: IntoDecision, E: Into<ToolError>> IntoDecision for Result<T, E> {
     fn into_decision(self) -> Outcome {
-        self.map_or_else(|error| error.into().into_outcome(), T::into_decision)
+        self.map_or_else(|error| Outcome::from(error.into()), T::into_decision)
     }
 }
 

@@ -34,7 +34,7 @@ where
                 let (handler, state) = &*handler;
                 match handler.run(context, state).await {
                     Ok(value) => into_outcome(value),
-                    Err(error) => error.into_outcome(),
+                    Err(error) => error.into(),
                 }
             });
             in_background(call, work);

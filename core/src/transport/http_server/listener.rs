@@ -101,7 +101,7 @@ impl HttpListener {
             task.abort();
             let _ = task.await;
         }
-        self.service.end_all();
+        self.service.end_all().await;
     }
 }
 

@@ -81,7 +81,7 @@ impl MountedListener {
             // Everything that is cut ends by itself; the bound is for what hangs in a destructor.
             let _ = tokio::time::timeout(CUT, self.idle()).await;
         }
-        self.service.end_all();
+        self.service.end_all().await;
     }
 
     async fn idle(&self) {

@@ -108,6 +108,7 @@ impl HttpService {
                 origin: server.new_origin(),
                 gate: Gate::new(bounds),
                 rate: RateLimit::new(options.rate_limit, options.rate_burst),
+                lifespan: server.live(&runtime),
                 closing: AtomicBool::new(false),
                 end: Closing::default(),
                 server,
@@ -143,7 +144,7 @@ impl HttpService {
         self.shared.end.begin(&Handle::current(), deadline, |mut deadline| async move {
             service.begin_closing();
             deadline.allows(service.drain()).await;
-            service.end_all();
+            service.end_all().await;
         });
         self.shared.end.ended().await;
     }
@@ -194,14 +195,15 @@ impl HttpService {
         }
     }
 
-    /// Ends every session, what is left of requests without one, and the tasks that either have
-    /// made.
-    pub(super) fn end_all(&self) {
+    /// Ends every session, what is left of requests without one, the tasks that either have made,
+    /// and at last the lifespan of the server, if nothing else uses it.
+    pub(super) async fn end_all(&self) {
         self.shared.gate.close().iter().for_each(Connection::close);
         for table in [&self.shared.sessions, &self.shared.sse_sessions] {
             table.drain().iter().for_each(HttpSession::end);
         }
         self.shared.server.end_tasks_of(self.shared.origin);
+        self.shared.lifespan.release().await;
     }
 }
 

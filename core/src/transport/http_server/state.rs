@@ -12,7 +12,7 @@ use super::{
 use crate::{
     http::{guard::Guard, routes::Routes},
     runtime::Runtime,
-    server::{Outbound, Server},
+    server::{LifespanUse, Outbound, Server},
 };
 use std::{
     sync::{Arc, atomic::AtomicBool},
@@ -42,6 +42,8 @@ pub(super) struct EndpointState {
     /// The gate of requests without a session.
     pub(super) gate: Arc<Gate>,
     pub(super) rate: Option<RateLimit>,
+    /// Let go of when everything has ended.
+    pub(super) lifespan: LifespanUse,
     pub(super) closing: AtomicBool,
     /// The end that the holder of a service asked for.
     pub(super) end: Closing,

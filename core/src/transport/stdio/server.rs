@@ -17,7 +17,7 @@ use crate::{
     engine::Limits,
     protocol::{RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
-    server::{Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server},
+    server::{Connection, ConversationStart, LifespanUse, Origin, Outbound, OutgoingMessage, Server},
     wire_log::Transport,
 };
 use std::{
@@ -36,6 +36,8 @@ pub(in crate::transport) struct PipeServer {
     connection: Arc<Connection>,
     writer: Arc<PipeWriter>,
     ended: watch::Receiver<bool>,
+    /// Let go of when it has ended.
+    lifespan: Arc<LifespanUse>,
 }
 
 /// Time for calls to complete after the input ended. Clients wait about twice as long before they
@@ -62,10 +64,12 @@ impl PipeServer {
         handoff: Option<Arc<ReadHandoff>>,
     ) -> io::Result<Self> {
         let round_trips = Arc::<RoundTripTracker>::default();
+        let lifespan = Arc::new(server.live(&runtime));
         let pipe = Arc::new(PipeWriter::new(direct, Arc::clone(&round_trips)));
         let connection =
             server.connect(runtime, Transport::Stdio, pipe.clone(), ConversationStart::Session, Origin::Conversation);
         let (end, ended) = watch::channel(false);
+        let (lifespan, used) = (Arc::clone(&lifespan), lifespan);
         let written = end.clone();
         let (out, broken) = (Arc::clone(&pipe), Arc::clone(&connection));
         thread::Builder::new().name("trunkline-write".into()).spawn(move || {
@@ -85,12 +89,18 @@ impl PipeServer {
             answers.wait_until_written(LAST_ANSWERS_TIMEOUT);
             // Ended even if the client left without reading its last answers.
             end.send_replace(true);
+            drop(used);
         })?;
-        Ok(Self { connection, writer: pipe, ended })
+        Ok(Self { connection, writer: pipe, ended, lifespan })
     }
 
     /// Completes when the server has ended: its input ended, its output broke, or it was closed.
     pub(in crate::transport) async fn ended(&self) {
+        self.pipe_ended().await;
+        self.lifespan.release().await;
+    }
+
+    async fn pipe_ended(&self) {
         let mut ended = self.ended.clone();
         // An error means that the writing thread is gone, which is an end too.
         let _ = ended.wait_for(|ended| *ended).await;
@@ -102,9 +112,10 @@ impl PipeServer {
         deadline.allows(self.connection.drain()).await;
         self.connection.close();
         self.writer.finish();
-        if !deadline.allows(self.ended()).await {
-            let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, self.ended()).await;
+        if !deadline.allows(self.pipe_ended()).await {
+            let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, self.pipe_ended()).await;
         }
+        self.lifespan.release().await;
     }
 }
 

@@ -1,9 +1,7 @@
 //! Failures of handlers: which text the client sees, and which one only the log.
 
-use crate::{
-    protocol::RpcError,
-    server::{ClientRequestError, InputRequired, Outcome},
-};
+use super::{client_request::ClientRequestError, input::InputRequired};
+use crate::protocol::RpcError;
 use std::{convert::Infallible, error::Error, fmt, iter};
 
 type AnyError = Box<dyn Error + Send + Sync>;
@@ -45,10 +43,10 @@ type AnyError = Box<dyn Error + Send + Sync>;
 /// let server = trunkline::Server::builder("notes", "1.0.0").tool("note", "Read the note of today.", note).build();
 /// ```
 #[derive(Debug)]
-pub struct ToolError(Reason);
+pub struct ToolError(pub(super) Reason);
 
 #[derive(Debug)]
-enum Reason {
+pub(super) enum Reason {
     Answer(VisibleError),
     Internal(AnyError),
 }
@@ -56,7 +54,7 @@ enum Reason {
 /// The part of a failure that clients see. It stands behind a [`ToolError`] in a chain of sources,
 /// so that it is found where the error around it is transparent.
 #[derive(Debug, Clone)]
-enum VisibleError {
+pub(super) enum VisibleError {
     Text(String),
     InvalidArguments(String),
     Protocol(RpcError),
@@ -114,13 +112,20 @@ impl ToolError {
         Self(Reason::Answer(answer))
     }
 
-    pub(in crate::server) fn into_outcome(self) -> Outcome {
-        match self.0 {
-            Reason::Answer(VisibleError::Text(text)) => Outcome::ToolError(text),
-            Reason::Answer(VisibleError::InvalidArguments(problem)) => Outcome::InvalidArguments(problem),
-            Reason::Answer(VisibleError::Protocol(error)) => Outcome::Protocol(error),
-            Reason::Answer(VisibleError::Input(required)) => Outcome::InputRequired(required),
-            Reason::Internal(error) => Outcome::Internal(with_causes(&*error)),
+    /// The error behind an internal failure, such as one that a program looks for with
+    /// `downcast_ref`.
+    pub fn internal_error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
+        match &self.0 {
+            Reason::Internal(error) => Some(&**error),
+            Reason::Answer(_) => None,
+        }
+    }
+
+    /// The text for the log: an internal failure with its causes.
+    pub(in crate::server) fn detail(&self) -> String {
+        match &self.0 {
+            Reason::Internal(error) => with_causes(&**error),
+            Reason::Answer(_) => self.to_string(),
         }
     }
 }
@@ -239,18 +244,6 @@ impl From<serde_json::Error> for ToolError {
     }
 }
 
-impl From<CallError> for Outcome {
-    fn from(error: CallError) -> Self {
-        error.0.into_outcome()
-    }
-}
-
-impl From<ToolError> for Outcome {
-    fn from(error: ToolError) -> Self {
-        error.into_outcome()
-    }
-}
-
 /// Any error, for `?`: of [`std::error::Error`], of `anyhow`, a boxed one, a text.
 ///
 /// A [`ToolError`] in its chain of sources decides what the client sees; without one it is an
@@ -267,7 +260,7 @@ impl From<ToolError> for Outcome {
 ///     Ok(line.to_owned())
 /// }
 /// ```
-pub struct CallError(ToolError);
+pub struct CallError(pub(super) ToolError);
 
 impl CallError {
     /// An internal failure, for errors that `?` cannot take.
@@ -329,11 +322,10 @@ mod tests {
     fn everything_else_is_internal_with_its_causes() {
         let error = told(Own::Load(std::io::Error::other("permission denied")));
         assert!(error.is_internal() && error.message().is_none());
-        assert!(
-            matches!(error.into_outcome(), Outcome::Internal(text) if text == "cannot load the note: permission denied")
-        );
+        assert_eq!(error.detail(), "cannot load the note: permission denied");
+        assert!(error.internal_error().is_some_and(|error| error.is::<Own>()));
         let error = told(anyhow::anyhow!("inner").context("outer"));
-        assert!(matches!(error.into_outcome(), Outcome::Internal(text) if text == "outer: inner"));
+        assert_eq!(error.detail(), "outer: inner");
         assert!(told("a text").is_internal());
         assert!(ToolError::internal(std::fmt::Error).is_internal());
     }

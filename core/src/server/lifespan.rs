@@ -1,0 +1,255 @@
+//! The lifespan of a server: opened before its first call and closed after its last.
+
+use crate::{
+    race::until,
+    runtime::{BoxedTask, Runtime},
+    server::handlers::ToolError,
+    sync::Mutex,
+};
+use std::{
+    any::Any,
+    future::{Future, poll_fn},
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Poll, Waker},
+    time::Duration,
+};
+
+/// The value of a lifespan.
+pub(super) type LifespanValue = Arc<dyn Any + Send + Sync>;
+
+/// The longest time for which a listener waits for the end of a lifespan; it ends all the same.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The functions of a lifespan.
+pub(super) struct LifespanFunctions {
+    open: Box<dyn Fn() -> BoxedTask<Result<LifespanValue, ToolError>> + Send + Sync>,
+    close: Box<dyn Fn(LifespanValue) -> BoxedTask + Send + Sync>,
+}
+
+impl LifespanFunctions {
+    pub(super) fn new<T, E, Opening, Closing>(
+        open: impl Fn() -> Opening + Send + Sync + 'static,
+        close: impl Fn(Arc<T>) -> Closing + Send + Sync + 'static,
+    ) -> Self
+    where
+        T: Send + Sync + 'static,
+        E: Into<ToolError>,
+        Opening: Future<Output = Result<T, E>> + Send + 'static,
+        Closing: Future<Output = ()> + Send + 'static,
+    {
+        Self {
+            open: Box::new(move || {
+                let opening = open();
+                Box::pin(async move {
+                    let value: LifespanValue = Arc::new(opening.await.map_err(Into::into)?);
+                    Ok(value)
+                })
+            }),
+            close: Box::new(move |value| match value.downcast::<T>() {
+                Ok(value) => Box::pin(close(value)),
+                Err(_) => Box::pin(std::future::ready(())),
+            }),
+        }
+    }
+}
+
+/// The lifespan of one server. Without functions it is always open.
+#[derive(Default)]
+pub(crate) struct ServerLifespan {
+    functions: Option<LifespanFunctions>,
+    state: Mutex<LifespanState>,
+}
+
+#[derive(Default)]
+struct LifespanState {
+    /// Number of listeners, services and connections in memory.
+    users: usize,
+    phase: Phase,
+    waiting: Vec<Waker>,
+    /// Those of the servers that are mounted in this one and were called: they end with it.
+    mounted: Vec<LifespanUse>,
+}
+
+#[derive(Default)]
+enum Phase {
+    #[default]
+    Closed,
+    Opening,
+    Open(LifespanValue),
+    Closing,
+}
+
+impl ServerLifespan {
+    pub(super) fn new(functions: Option<LifespanFunctions>) -> Self {
+        Self { functions, state: Mutex::default() }
+    }
+
+    pub(in crate::server) fn has_functions(&self) -> bool {
+        self.functions.is_some()
+    }
+
+    /// Returns whether calls can be served without waiting.
+    pub(in crate::server) fn is_open(&self) -> bool {
+        self.functions.is_none() || matches!(self.state.lock().phase, Phase::Open(_))
+    }
+
+    /// The value while it is open.
+    pub(in crate::server) fn value(&self) -> Option<LifespanValue> {
+        match &self.state.lock().phase {
+            Phase::Open(value) => Some(Arc::clone(value)),
+            _ => None,
+        }
+    }
+
+    /// Opens it, unless it is open.
+    ///
+    /// # Errors
+    /// That of the function that opens. The next one tries again.
+    pub(in crate::server) async fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>) -> Result<(), ToolError> {
+        let Some(functions) = &self.functions else { return Ok(()) };
+        let begin = poll_fn(|context| {
+            let mut state = self.state.lock();
+            match state.phase {
+                Phase::Open(_) => Poll::Ready(false),
+                Phase::Closed => {
+                    state.phase = Phase::Opening;
+                    Poll::Ready(true)
+                }
+                Phase::Opening | Phase::Closing => {
+                    state.waiting.push(context.waker().clone());
+                    Poll::Pending
+                }
+            }
+        });
+        if begin.await {
+            // Also where the task that opens is dropped.
+            let turn = PhaseTurn(self);
+            let value = (functions.open)().await?;
+            self.state.lock().phase = Phase::Open(value);
+            drop(turn);
+            self.close_if_unused(runtime);
+        }
+        Ok(())
+    }
+
+    /// Keeps the lifespan of a server that is mounted in this one until this one ends.
+    pub(in crate::server) fn hold(&self, mounted: &Arc<Self>, runtime: &Arc<dyn Runtime>) {
+        let mut state = self.state.lock();
+        if !state.mounted.iter().any(|held| Arc::ptr_eq(&held.lifespan, mounted)) {
+            let held = LifespanUse::new(mounted, runtime);
+            state.mounted.push(held);
+        }
+    }
+
+    /// Begins to close if nothing uses it.
+    fn close_if_unused(self: &Arc<Self>, runtime: &Arc<dyn Runtime>) {
+        let (value, mounted) = {
+            let mut state = self.state.lock();
+            if state.users > 0 {
+                return;
+            }
+            let mounted = mem::take(&mut state.mounted);
+            match mem::replace(&mut state.phase, Phase::Closing) {
+                Phase::Open(value) => (Some(value), mounted),
+                // One that is being opened looks again when it is.
+                other => {
+                    state.phase = other;
+                    (None, mounted)
+                }
+            }
+        };
+        if let (Some(value), Some(functions)) = (value, &self.functions) {
+            let closing = (functions.close)(value);
+            let lifespan = Arc::clone(self);
+            runtime.spawn(Box::pin(async move {
+                let _turn = PhaseTurn(&lifespan);
+                closing.await;
+                drop(mounted);
+            }));
+        }
+    }
+
+    /// Completes when it is not being closed.
+    async fn closed(&self) {
+        poll_fn(|context| {
+            let mut state = self.state.lock();
+            if matches!(state.phase, Phase::Closing) {
+                state.waiting.push(context.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+}
+
+/// The turn of the task that opens or closes. If it ends without a value, the lifespan is closed.
+struct PhaseTurn<'a>(&'a ServerLifespan);
+
+impl Drop for PhaseTurn<'_> {
+    fn drop(&mut self) {
+        let waiting = {
+            let mut state = self.0.state.lock();
+            if !matches!(state.phase, Phase::Open(_)) {
+                state.phase = Phase::Closed;
+            }
+            mem::take(&mut state.waiting)
+        };
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// A listener, service or connection in memory for which a lifespan stays open. Dropping it lets
+/// go of it.
+pub(crate) struct LifespanUse {
+    lifespan: Arc<ServerLifespan>,
+    runtime: Arc<dyn Runtime>,
+    released: AtomicBool,
+}
+
+impl LifespanUse {
+    pub(super) fn new(lifespan: &Arc<ServerLifespan>, runtime: &Arc<dyn Runtime>) -> Self {
+        lifespan.state.lock().users += 1;
+        Self { lifespan: Arc::clone(lifespan), runtime: Arc::clone(runtime), released: AtomicBool::new(false) }
+    }
+
+    /// Opens it now rather than before the first call.
+    ///
+    /// # Errors
+    /// That of the function that opens.
+    pub(crate) async fn open(&self) -> Result<(), ToolError> {
+        self.lifespan.open(&self.runtime).await
+    }
+
+    /// Lets go of it. Completes when it is closed, if this was the last use.
+    pub(crate) async fn release(&self) {
+        self.let_go();
+        let limit = self.runtime.now() + CLOSE_TIMEOUT;
+        if until(&*self.runtime, limit, self.lifespan.closed()).await.is_none() {
+            tracing::warn!(
+                target: "trunkline::server",
+                "the lifespan of the server was not closed within {CLOSE_TIMEOUT:?}; nobody waits for it any more"
+            );
+        }
+    }
+
+    fn let_go(&self) {
+        if !self.released.swap(true, Ordering::AcqRel) {
+            {
+                let mut state = self.lifespan.state.lock();
+                state.users = state.users.saturating_sub(1);
+            }
+            self.lifespan.close_if_unused(&self.runtime);
+        }
+    }
+}
+
+impl Drop for LifespanUse {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}

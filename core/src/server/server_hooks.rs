@@ -1,0 +1,38 @@
+//! The hooks of a server that are set before it is built.
+
+use super::{
+    handlers::ToolError,
+    lifespan::{LifespanFunctions, ServerLifespan},
+    typed::Context,
+};
+use std::sync::Arc;
+
+/// A function that gets the failures of handlers.
+type ErrorHook = Box<dyn Fn(&ToolError, &Context) + Send + Sync>;
+
+/// The hooks that are being collected for a server.
+#[derive(Default)]
+pub(super) struct HooksDraft {
+    pub(super) lifespan: Option<LifespanFunctions>,
+    pub(super) on_error: Vec<ErrorHook>,
+}
+
+/// The hooks of a server.
+#[derive(Clone, Default)]
+pub(crate) struct ServerHooks {
+    pub(super) lifespan: Arc<ServerLifespan>,
+    on_error: Option<Arc<[ErrorHook]>>,
+}
+
+impl ServerHooks {
+    pub(super) fn new(draft: HooksDraft) -> Self {
+        let HooksDraft { lifespan, on_error } = draft;
+        let on_error = (!on_error.is_empty()).then(|| on_error.into());
+        Self { lifespan: Arc::new(ServerLifespan::new(lifespan)), on_error }
+    }
+
+    /// The functions that get the failures of handlers; `None`: there are none.
+    pub(super) fn on_error(&self) -> Option<&[ErrorHook]> {
+        self.on_error.as_deref()
+    }
+}

@@ -1,0 +1,220 @@
+//! The lifespan of a server on each transport, and the hook that watches its errors.
+
+use crate::{
+    process::{DEADLINE, File},
+    wire::{Wire, text_of},
+};
+use serde_json::json;
+use std::{
+    io,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use trunkline::{
+    CallError, Client, Context, HttpOptions, Server, ServerBuilder, ToolError,
+    server::{Lifespan, MiddlewareDefinition, Next},
+};
+
+/// A server whose lifespan writes down its end, as a role of this binary.
+pub(crate) const ROLE: &str = "server with a lifespan";
+
+#[tokio::main(flavor = "current_thread")]
+pub(crate) async fn serve(file: PathBuf) {
+    let (seen, server) = living();
+    server.build().serve_stdio().await.unwrap();
+    // Nothing waits any more: what is not closed now stays open for ever.
+    std::fs::write(file, seen.take().join(" ")).unwrap();
+}
+
+/// The events, in order.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<String>>>);
+
+impl Seen {
+    fn push(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    async fn becomes(&self, expected: &[&str]) {
+        let become_so = async {
+            while *self.0.lock().unwrap() != expected {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, become_so).await.expect("it becomes so");
+    }
+}
+
+struct Database {
+    seen: Seen,
+    name: &'static str,
+}
+
+fn living() -> (Seen, ServerBuilder) {
+    let (seen, server) = (Seen::default(), Server::builder("living", "1.0.0"));
+    let opened = seen.clone();
+    let open = move || {
+        let seen = opened.clone();
+        async move {
+            // Others wait for the same.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            seen.push("opened");
+            Ok::<_, io::Error>(Database { seen, name: "orders" })
+        }
+    };
+    let close = |database: Arc<Database>| async move {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        database.seen.push("closed");
+    };
+    let query = async |Lifespan(database): Lifespan<Database>| {
+        database.seen.push("called");
+        database.name
+    };
+    (seen, server.lifespan(open, close).tool("query", "Query the database.", query))
+}
+
+async fn query(client: &Client, tool: &str) -> String {
+    client.call_tool(tool, json!({})).await.unwrap().joined_text()
+}
+
+#[tokio::test]
+async fn clients_in_memory_share_a_lifespan_until_the_last_is_gone() {
+    let (seen, server) = living();
+    let server = server.build();
+    let (one, two) = (Client::connect(&server).await.unwrap(), Client::connect(&server).await.unwrap());
+    let calls = tokio::join!(query(&one, "query"), query(&two, "query"));
+    assert_eq!(calls, ("orders".to_owned(), "orders".to_owned()));
+    one.close().await;
+    assert_eq!(query(&two, "query").await, "orders");
+    assert_eq!(seen.take(), ["opened", "called", "called", "called"]);
+    two.close().await;
+    seen.becomes(&["closed"]).await;
+    // Another life.
+    let again = Client::connect(&server).await.unwrap();
+    assert_eq!(query(&again, "query").await, "orders");
+    assert_eq!(seen.take(), ["closed", "opened", "called"]);
+}
+
+#[tokio::test]
+async fn http_listeners_and_services_close_it_when_they_have_ended() {
+    let (seen, server) = living();
+    let server = server.build();
+    let listener = server.listen_with(HttpOptions::default().with_port(0)).await.unwrap();
+    assert_eq!(seen.take(), ["opened"], "before the first call");
+    let service = server.clone().into_service();
+    let client = Client::connect(listener.url().unwrap()).await.unwrap();
+    assert_eq!(query(&client, "query").await, "orders");
+    client.close().await;
+    listener.close(Duration::from_secs(5)).await;
+    assert_eq!(seen.take(), ["called"], "the service is there");
+    service.close(Duration::from_secs(5)).await;
+    assert_eq!(seen.take(), ["closed"]);
+    // A service that is dropped lets go of it, too; nothing has opened it.
+    drop(server.clone().into_service());
+    assert_eq!(seen.take(), [] as [&str; 0]);
+}
+
+#[tokio::test]
+async fn a_server_that_is_mounted_lives_with_the_other_one() {
+    let (inside, inner) = living();
+    let (outside, outer) = living();
+    let outer = outer.mount("in", &inner.build()).build();
+    let listener = outer.listen_with(HttpOptions::default().with_port(0)).await.unwrap();
+    let client = Client::connect(listener.url().unwrap()).await.unwrap();
+    assert_eq!((query(&client, "query").await, query(&client, "in__query").await), ("orders".into(), "orders".into()));
+    assert_eq!(
+        (inside.take(), outside.take()),
+        (vec!["opened".into(), "called".into()], vec!["opened".into(), "called".into()])
+    );
+    client.close().await;
+    listener.close(Duration::from_secs(5)).await;
+    assert_eq!(outside.take(), ["closed"]);
+    inside.becomes(&["closed"]).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_opened_fails_where_it_is_served_and_is_tried_again() {
+    let can_open = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&can_open);
+    let open = move || {
+        let can_open = asked.load(Ordering::SeqCst);
+        async move { if can_open { Ok("open") } else { Err(io::Error::other("no database")) } }
+    };
+    let server = Server::builder("failing", "1.0.0")
+        .lifespan(open, async |_: Arc<&str>| ())
+        .tool("value", "Tell the value.", async |Lifespan(value): Lifespan<&'static str>| *value)
+        .tool("other", "Asks for another type.", async |ctx: Context| ctx.lifespan::<String>().is_none())
+        .build();
+    let refused = server.listen_with(HttpOptions::default().with_port(0)).await.err().expect("it cannot be opened");
+    assert_eq!(refused.to_string(), "no database");
+    // In memory the first call opens it.
+    let client = Client::connect(&server).await.unwrap();
+    assert!(client.call_tool("value", json!({})).await.is_err());
+    can_open.store(true, Ordering::SeqCst);
+    assert_eq!(query(&client, "value").await, "open");
+    assert_eq!(query(&client, "other").await, "true");
+}
+
+#[test]
+fn a_server_on_a_pipe_closes_it_before_its_process_ends() {
+    let file = File::new();
+    let mut wire = Wire::start(ROLE, &file);
+    wire.open("2025-11-25");
+    wire.send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "query"}}));
+    assert_eq!(text_of(&wire.answer(1)), "orders");
+    let (_, status, _) = wire.close();
+    assert!(status.success());
+    assert_eq!(file.text(), "opened called closed");
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("no ink")]
+struct NoInk;
+
+#[tokio::test]
+async fn errors_of_which_the_client_is_told_nothing_are_shown_to_the_hook() {
+    let seen = Seen::default();
+    let watched = seen.clone();
+    let hook = move |error: &ToolError, ctx: &Context| {
+        let is_ink = error.internal_error().is_some_and(|error| error.is::<NoInk>());
+        watched.push(format!("{} {error} {is_ink}", ctx.name()));
+    };
+    let server = Server::builder("printer", "1.0.0")
+        .on_error(hook)
+        .on_error(|_, _| panic!("a hook that panics costs nothing"))
+        .tool("print", "Print.", async || Err::<(), CallError>(NoInk.into()))
+        .tool("tell", "Tell.", async || Err::<(), _>(ToolError::new("the paper is jammed")))
+        .tool("panic", "Panic.", async || if true { panic!("on fire") } else { "" })
+        .resource("ink:///level", "level", async || Err::<String, CallError>(NoInk.into()))
+        .add_middleware(
+            MiddlewareDefinition::from_fn(|_: Context, next: Next| async move {
+                if next.method() == "prompts/list" { Err(NoInk.into()) } else { Ok(next.run().await?) }
+            })
+            .methods(["prompts/list", "tools/call"]),
+        )
+        .prompt("form", "A form.", async || "form")
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    assert!(client.call_tool("print", json!({})).await.unwrap().is_error);
+    assert_eq!(client.call_tool("tell", json!({})).await.unwrap().joined_text(), "the paper is jammed");
+    assert!(client.call_tool("panic", json!({})).await.unwrap().is_error);
+    assert!(client.read_resource("ink:///level").await.is_err());
+    assert!(client.list_prompts().await.is_err());
+    assert_eq!(
+        seen.take(),
+        [
+            "print no ink true",
+            "panic the handler panicked: on fire false",
+            "ink:///level no ink true",
+            "prompts/list no ink true"
+        ]
+    );
+}
