@@ -34,6 +34,11 @@ export interface MemoryConnection {
   readonly end: Promise<unknown>;
 }
 
+/** Frees servers that are dropped without `close`. Everything that is open keeps its server. */
+const dropped = new FinalizationRegistry<number>((handle) => {
+  port().unregister(handle);
+});
+
 /** Adds a connection in memory to a server; gives the server's handle. */
 export let connectInMemory: (server: Server, connection: MemoryConnection) => Promise<number>;
 
@@ -64,6 +69,7 @@ export class Server {
     const owner: Owner = { onError, lifespan: undefined };
     this.#lifespan = lifespan && new Lifespan(lifespan, owner);
     this.#handle = this.#port.registerServer(describeServer(info, options), owner);
+    dropped.register(this, this.#handle, this);
   }
 
   /**
@@ -212,6 +218,7 @@ export class Server {
     await this.#lifespan?.closed();
     const handle = this.#handle;
     this.#handle = undefined;
+    dropped.unregister(this);
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a close may have cleared it
     if (handle !== undefined) this.#port.unregister(handle);
   }

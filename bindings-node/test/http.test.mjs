@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { createInterface } from "node:readline";
@@ -133,5 +136,46 @@ test("the fixture pair over HTTP: every revision, negotiation, and the end by a 
     const exit = once(child, "exit");
     child.kill("SIGTERM");
     assert.deepEqual((await exit)[process.platform === "win32" ? 1 : 0], process.platform === "win32" ? "SIGTERM" : 0);
+  }
+});
+
+test("certificates of an authority of one's own, of clients, and proxies", async () => {
+  const [ca, cert, key, serverCert, serverKey] = ["ca.pem", "client.pem", "client.key", "server.pem", "server.key"].map((name) => readFileSync(new URL(`../../core/tests/tls/${name}`, import.meta.url), "utf8"));
+  const reached = (request, response) => response.writeHead(500).end();
+  const listening = async (web) => {
+    web.listen(0, "127.0.0.1");
+    await once(web, "listening");
+    return web.address().port;
+  };
+  const outcome = async (port, options) => {
+    const error = await Client.connect(`https://localhost:${port}/mcp`, options).catch((error) => error);
+    return error.httpStatus ?? error.reason;
+  };
+  const web = createSecureServer({ cert: serverCert, key: serverKey }, reached);
+  const mutual = createSecureServer({ cert: serverCert, key: serverKey, ca, requestCert: true, rejectUnauthorized: true }, reached);
+  const asked = [];
+  const proxy = createServer((request, response) => {
+    asked.push(request.url);
+    reached(request, response);
+  });
+  const before = process.env.NODE_EXTRA_CA_CERTS;
+  try {
+    const port = await listening(web);
+    assert.equal(await outcome(port), "tls");
+    assert.equal(await outcome(port, { ca }), 500);
+    process.env.NODE_EXTRA_CA_CERTS = fileURLToPath(new URL("../../core/tests/tls/ca.pem", import.meta.url));
+    assert.equal(await outcome(port), 500, "as fetch of Node.js does");
+    delete process.env.NODE_EXTRA_CA_CERTS;
+
+    const mutualPort = await listening(mutual);
+    assert.match(await outcome(mutualPort, { ca }), /^(tls|broken)$/);
+    assert.equal(await outcome(mutualPort, { ca, clientCertificate: cert, clientKey: key }), 500);
+
+    const target = "http://mcp.invalid/mcp";
+    await assert.rejects(Client.connect(target, { proxy: `http://127.0.0.1:${await listening(proxy)}` }), { kind: "transport", httpStatus: 500 });
+    assert.equal(asked[0], target);
+  } finally {
+    if (before !== undefined) process.env.NODE_EXTRA_CA_CERTS = before;
+    for (const server of [web, mutual, proxy]) server.close();
   }
 });

@@ -1,8 +1,12 @@
 // Whole processes: what keeps them alive, and how they end.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+
+import { Client } from "trunkline";
 
 const home = fileURLToPath(new URL("..", import.meta.url));
 const fixture = JSON.stringify([process.execPath, fileURLToPath(new URL("../../tests/fixtures/node/server.mjs", import.meta.url)), "--stdio"]);
@@ -86,3 +90,51 @@ test("CommonJS programs work the same", () => {
   );
   assert.deepEqual([status, stdout], [0, "hi\n"], stderr);
 });
+
+test("servers that are dropped without close are freed, and those that serve are kept", () => {
+  const source = `
+    import { setTimeout } from "node:timers/promises";
+    import { Client, Server } from "trunkline";
+    import { native } from "./dist/native/native.js";
+    const { prototype } = native().Port;
+    const { unregister } = prototype;
+    let freed = 0;
+    prototype.unregister = function (handle) {
+      freed++;
+      return unregister.call(this, handle);
+    };
+    const make = () => {
+      const server = new Server({ name: "a", version: "1" });
+      server.registerTool("hello", {}, () => "Hello");
+      return server;
+    };
+    const { url } = await make().listen({ port: 0 });
+    const fetch = make().fetch;
+    for (let made = 0; made < 50; made++) make();
+    for (const end = Date.now() + 10_000; freed < 50 && Date.now() < end; await setTimeout(5)) gc();
+    const client = await Client.connect(url);
+    const { content } = await client.callTool("hello");
+    console.log(freed, content[0].text, (await fetch(new Request("http://localhost/mcp"))).status);
+    process.exit();`;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--expose-gc", "--input-type=module", "-e", source], { cwd: home, encoding: "utf8", timeout: 20_000 });
+  assert.match(stdout, /^50 Hello 40\d\n$/, stderr);
+});
+
+// Windows ends processes without asking them.
+if (process.platform !== "win32") {
+  test("a server that is ended by SIGTERM finishes its calls", async () => {
+    const program = fileURLToPath(new URL("../test-programs/graceful.mjs", import.meta.url));
+    const child = spawn(process.execPath, [program], { cwd: home, env: { ...process.env, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
+    try {
+      const [url] = await once(createInterface({ input: child.stdout }), "line");
+      const client = await Client.connect(url);
+      const ended = once(child, "exit");
+      const { text } = await client.callTool("copy", {}, { onProgress: () => child.kill("SIGTERM") });
+      assert.equal(text, "All files are copied.");
+      assert.deepEqual(await ended, [0, null]);
+      await client.close();
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+}

@@ -910,6 +910,7 @@ static void http(void) {
   thread_task task = {run_server, NULL};
   thread runner;
   trunkline_client *client = NULL;
+  trunkline_client_options *options = NULL;
   trunkline_text *text = NULL;
   outcome end = {0, 0, TRUNKLINE_OK, ""};
   uint64_t ticket = 0;
@@ -930,8 +931,17 @@ static void http(void) {
   CHECK(end.result == TRUNKLINE_CANCELLED);
   check_echo(client, "{\"message\":\"again\"}", "again");
   CHECK(polled_until_cancelled);
-
   trunkline_client_free(client);
+
+  /* The server stands for the proxy: it gets the request of a host that it does not serve. */
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_proxy(options, trunkline_listener_url(listener)) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_TRANSPORT, "403", trunkline_client_connect_http(S("http://mcp.invalid/mcp"), options, &client, &error));
+  CHECK(trunkline_client_options_set_ca(options, S("no PEM")) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "ca has no certificate",
+        trunkline_client_connect_http(S("https://mcp.invalid/mcp"), options, &client, &error));
+  trunkline_client_options_free(options);
+
   CHECK(trunkline_server_stop(server) == TRUNKLINE_OK);
   thread_join(runner);
   CHECK(trunkline_listener_closed(listener));

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_types)]
 
 mod http_sse;
+mod security;
 
 use schemars::JsonSchema;
 use serde::Deserialize;

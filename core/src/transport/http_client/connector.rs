@@ -53,7 +53,11 @@ impl HttpConnector {
         let (parsed, socket) = match url.strip_prefix(UNIX) {
             Some(place) => behind_socket(place)?,
             None => {
-                (Url::parse(url).map_err(|error| format!("{:?} is not a URL: {error}", failure::shown(url)))?, None)
+                let wrong = |error| {
+                    let instead = "give one such as http://localhost:8000/mcp, or a program as a list of its words";
+                    format!("{:?} is not a URL ({error}): {instead}", failure::shown(url))
+                };
+                (Url::parse(url).map_err(wrong)?, None)
             }
         };
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
@@ -173,6 +177,7 @@ mod tests {
         assert_eq!(connector("http://localhost:1/mcp", "X-A", "b"), None);
         for (url, name, value, text) in [
             ("localhost:8000/mcp", "a", "b", "localhost:8000/mcp"),
+            ("node server.mjs", "a", "b", "a program as a list of its words"),
             ("/mcp", "a", "b", "/mcp"),
             ("unix:", "a", "b", "no path"),
             ("ftp://x/", "a", "b", "http://"),

@@ -1,0 +1,15 @@
+// A server that finishes its calls when it is ended, as containers and process managers do it.
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Server } from "trunkline";
+
+const server = new Server({ name: "graceful", version: "1.0.0" }, { drainDeadline: 10_000 });
+server.registerTool("copy", { description: "Copy files, which takes a moment." }, async (_, ctx) => {
+  await ctx.progress(1, 2);
+  await sleep(200, undefined, { signal: ctx.signal });
+  return "All files are copied.";
+});
+
+const { url } = await server.listen({ port: Number(process.env.PORT ?? 8000) });
+console.log(url);
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void server.close());
