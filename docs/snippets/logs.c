@@ -42,7 +42,7 @@ int main(void) {
                trunkline_port_on_log(trunkline_server_port(server), log_of_library, NULL, NULL) ||
                trunkline_server_add_tool(server, BACKUP, backup, NULL, NULL, &error) ||
                trunkline_client_options_new(&options, &error) ||
-               trunkline_client_options_set_log_level(options, TRUNKLINE_STR("\"info\"")) ||
+               trunkline_client_options_set_log_level(options, TRUNKLINE_STR("info")) ||
                trunkline_client_options_on_notification(options, notified, NULL, NULL) ||
                trunkline_client_connect_memory(server, options, &client, &error) ||
                trunkline_client_call_tool(client, TRUNKLINE_STR("backup"), TRUNKLINE_STR("{}"), NULL, &result, &error) ||

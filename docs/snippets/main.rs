@@ -34,6 +34,7 @@ snippets!(
     errors,
     features,
     groups,
+    in_axum,
     logs,
     middleware,
     over_http,

@@ -920,7 +920,7 @@ fn is_by_name(field: &Field) -> bool {
 
 /// A type of the model that is one of a few texts.
 fn is_text_model(field: &Field) -> bool {
-    ["revision", "onDuplicate"].contains(&field.json.as_str())
+    ["logLevel", "onDuplicate", "revision"].contains(&field.json.as_str())
 }
 
 fn sets(doc: &str) -> String {

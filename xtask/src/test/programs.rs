@@ -71,13 +71,13 @@ fn outcomes(workspace: &Workspace, language: Language) -> Result<Vec<Outcome>> {
         Language::Python => {
             let mut command = workspace.command(workspace.venv_program(python::VENV, "python"));
             command.arg(workspace.path("tests/snippets/run.py")).arg(workspace.path(FOLDER)).args(&stems);
-            in_one_process(command)
+            in_one_process(command, stems)
         }
         Language::Node => {
             let folder = compiled_typescript(workspace)?;
             let mut command = workspace.command("node");
             command.arg(workspace.path("tests/snippets/run.mjs")).arg(folder).args(&stems);
-            in_one_process(command)
+            in_one_process(command, stems)
         }
     }
 }
@@ -181,15 +181,42 @@ struct Line {
     error: Option<String>,
 }
 
-fn in_one_process(command: Command) -> Result<Vec<Outcome>> {
+fn in_one_process(command: Command, stems: Vec<String>) -> Result<Vec<Outcome>> {
     let output = must(command, DEADLINE)?;
-    output
-        .stdout
-        .lines()
-        .map(|line| {
-            let line: Line = serde_json::from_str(line).with_context(|| format!("the line {line:?}"))?;
-            let fault = line.error.map(|error| format!("{}{error}", line.printed));
-            Ok((line.name, fault.map_or(Ok(line.printed), Err)))
-        })
-        .collect()
+    let lines =
+        output.stdout.lines().map(|line| serde_json::from_str(line).with_context(|| format!("the line {line:?}")));
+    Ok(outcomes_of(stems, lines.collect::<Result<_>>()?))
+}
+
+/// A program that ends the process takes the lines of those after it along.
+fn outcomes_of(stems: Vec<String>, lines: Vec<Line>) -> Vec<Outcome> {
+    let mut lines: BTreeMap<_, _> = lines.into_iter().map(|line| (line.name, (line.printed, line.error))).collect();
+    let outcome = |stem: String| {
+        let outcome = match lines.remove(&stem) {
+            Some((printed, None)) => Ok(printed),
+            Some((printed, Some(error))) => Err(format!("{printed}{error}")),
+            None => Err("it was not run: the process had ended".to_owned()),
+        };
+        (stem, outcome)
+    };
+    stems.into_iter().map(outcome).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_without_a_line_has_failed() {
+        let line = |name: &str, error: Option<&str>| Line {
+            name: name.to_owned(),
+            printed: "hello\n".to_owned(),
+            error: error.map(str::to_owned),
+        };
+        let stems = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let found = outcomes_of(stems, vec![line("a", None), line("b", Some("oops"))]);
+        assert_eq!(found[0], ("a".to_owned(), Ok("hello\n".to_owned())));
+        assert_eq!(found[1], ("b".to_owned(), Err("hello\noops".to_owned())));
+        assert!(found[2].1.is_err());
+    }
 }

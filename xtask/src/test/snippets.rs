@@ -14,8 +14,8 @@ use crate::workspace::Workspace;
 /// Languages that a reader can run, so that a snippet has to name its file.
 const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c"];
 
-/// Pages for one language each; all others show all four.
-const OF_ONE_LANGUAGE: [&str; 2] = ["docs/tutorial-", "docs/migrate-"];
+/// Pages whose programs are of one language each; all others show all four.
+const OF_ONE_LANGUAGE: [&str; 3] = ["docs/frameworks", "docs/tutorial-", "docs/migrate-"];
 
 /// Pages of the waist and of the core's interior, with code that is only part of a program.
 const INTERNALS: [&str; 2] = ["docs/architecture.md", "docs/transports.md"];
@@ -41,9 +41,11 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     }
     for file in files_under(&workspace.path(FOLDER))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let is_shown = shown.contains(&format!("{FOLDER}/{name}"));
-        let ending = name.rsplit('.').next().unwrap_or_default();
-        if name != "main.rs" && (ENDINGS.contains(&ending) || ending == "txt") && !is_shown {
+        let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
+        let exists = |ending: &&str| workspace.path(&format!("{FOLDER}/{stem}.{ending}")).exists();
+        // The text of a program in one language need not stand below it.
+        let is_page = name != "main.rs" && (ENDINGS.contains(&ending) || ending == "txt" && ENDINGS.iter().all(exists));
+        if is_page && !shown.contains(&format!("{FOLDER}/{name}")) {
             count.failed += 1;
             count.said.push_str(&format!("{FOLDER}/{name} is shown on no page\n"));
         }

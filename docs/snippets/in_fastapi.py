@@ -32,5 +32,4 @@ async def main() -> None:
         await serving
 
 
-if __name__ == "__main__":
-    asyncio.run(main())
+asyncio.run(main())

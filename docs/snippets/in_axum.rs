@@ -1,5 +1,4 @@
-//! A server mounted in an axum application beside other routes, and a client that calls it there.
-
+// A server mounted in an axum application beside other routes, and a client that calls it there.
 use axum::{Router, routing::get};
 use serde_json::json;
 use std::{error::Error, time::Duration};

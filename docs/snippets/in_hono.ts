@@ -1,5 +1,6 @@
 // A server mounted in a Hono application, and a client that calls it there.
 import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
@@ -7,7 +8,7 @@ import { mount } from "hono/mount";
 import { Client, Server } from "trunkline";
 
 const server = new Server({ name: "mounted", version: "1.0.0" });
-server.registerTool("hello", { description: "Greets." }, () => "Hello from Hono");
+server.registerTool("hello", { description: "Greet." }, () => "Hello from Hono");
 
 const app = new Hono();
 app.all("/mcp/*", mount(server.fetch));
@@ -15,9 +16,10 @@ app.get("/", (context) => context.text("An ordinary page"));
 
 const web = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
 if (!web.listening) await once(web, "listening");
-const client = await Client.connect(`http://127.0.0.1:${web.address().port}/mcp`);
-const result = await client.callTool("hello");
-console.log(result.content[0].text);
+const { port } = web.address() as AddressInfo;
+const client = await Client.connect(`http://127.0.0.1:${port}/mcp`);
+const { content } = await client.callTool("hello");
+for (const block of content) if (block.type === "text") console.log(block.text);
 await client.close();
 await server.close();
 web.close();

@@ -1,0 +1,23 @@
+// A server mounted in an Express application, and a client that calls it there.
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+
+import express from "express";
+import { Client, Server } from "trunkline";
+
+const server = new Server({ name: "mounted", version: "1.0.0" });
+server.registerTool("hello", { description: "Greet." }, () => "Hello from Express");
+
+const app = express();
+app.use("/mcp", server.handler());
+app.get("/", (_, response) => void response.send("An ordinary page"));
+
+const web = app.listen(0, "127.0.0.1");
+await once(web, "listening");
+const { port } = web.address() as AddressInfo;
+const client = await Client.connect(`http://127.0.0.1:${port}/mcp`);
+const { content } = await client.callTool("hello");
+for (const block of content) if (block.type === "text") console.log(block.text);
+await client.close();
+await server.close();
+web.close();
