@@ -794,13 +794,12 @@ pub unsafe extern "C" fn trunkline_client_options_set_validate_results(
 }
 
 /// Sets the least severe log messages that servers are asked for; without it, their default.
-/// JSON.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_log_level(
     options: *mut trunkline_client_options,
     log_level: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.put("logLevel", parsed("log_level", text!(log_level))?))
+    set!(options, options.given.put("logLevel", text!(log_level)))
 }
 
 /// Sets the longest time of opening the conversation, all attempts together. In milliseconds.
