@@ -14,7 +14,10 @@ DEADLINE = 120
 
 
 def measure(work: str, server: str, explicit: dict[tuple[str, str], str], pin: bool = False) -> dict[str, Any]:
-    """The findings of mcpload, or {"error": ...}. `explicit`: command lines by (server, transport) that win."""
+    """The findings of mcpload, or {"error": ...}.
+
+    `explicit`: command lines by (server, transport) that win.
+    """
     of_client = WORKLOADS[work].measures_clients
     command = _client_command(work, server) if of_client else _server_command(work, server, explicit)
     if pin:  # generator on CPU 0, server on CPU 1 (taskset execs, so process ids stay the same)

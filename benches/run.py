@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Interleaved rounds over every server, then tables. `cargo xtask bench` builds everything and calls this."""
+"""Interleaved rounds over every server, then tables.
+
+`cargo xtask bench` builds everything and calls this.
+"""
 
 import argparse
 import json

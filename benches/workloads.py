@@ -9,7 +9,8 @@ HOME = Path(os.environ.get("TRUNKLINE_BENCH_HOME") or HERE.parent / "target" / "
 VENVS = HOME.parent / "venvs"
 LOAD = f"{HOME}/bin/mcpload"
 
-# Name -> command. Each takes: stdio | http PORT [json] [stateless] [--tools N]. Arguments after "@" go to the end.
+# Name -> command. Each takes: stdio | http PORT [json] [stateless] [--tools N]. Arguments after "@"
+# go to the end.
 SERVERS = {
     "bare-fixed": f"{HOME}/bin/bare @ fixed",
     "bare": f"{HOME}/bin/bare",

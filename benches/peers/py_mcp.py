@@ -1,4 +1,7 @@
-"""Official Python SDK peer. usage: py_mcp.py stdio | http PORT [json] [stateless] [deflog] [--tools N]"""
+"""Official Python SDK peer.
+
+usage: py_mcp.py stdio | http PORT [json] [stateless] [deflog] [--tools N]
+"""
 
 import sys
 

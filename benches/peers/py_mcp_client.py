@@ -1,4 +1,7 @@
-"""Official Python SDK client. usage: py_mcp_client.py N INFLIGHT -- server command... | N INFLIGHT URL"""
+"""Official Python SDK client.
+
+usage: py_mcp_client.py N INFLIGHT -- server command... | N INFLIGHT URL
+"""
 
 import sys
 

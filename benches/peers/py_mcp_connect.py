@@ -1,4 +1,7 @@
-"""Connects to many servers at once with the official Python SDK. usage: py_mcp_connect.py N -- server command..."""
+"""Connects to many servers at once with the official Python SDK.
+
+usage: py_mcp_connect.py N -- server command...
+"""
 
 import sys
 

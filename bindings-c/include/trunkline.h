@@ -2726,7 +2726,6 @@ enum trunkline_result trunkline_client_options_set_validate_results(struct trunk
 
 /**
  * Sets the least severe log messages that servers are asked for; without it, their default.
- * JSON.
  */
 enum trunkline_result trunkline_client_options_set_log_level(struct trunkline_client_options *options,
                                                              struct trunkline_str log_level);
