@@ -18,7 +18,10 @@ export interface RequestOptions extends RequestTimes {
 
 /** Options of requests that may report progress. */
 export interface SendOptions extends RequestOptions {
-  /** Requests progress and receives it. */
+  /**
+   * Requests progress and receives it. Of reports that come faster than they are taken, only the
+   * latest.
+   */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 

@@ -52,7 +52,7 @@ test("the modules for bundlers give the same things, from code of their own", ()
   const run = (env) => spawnSync(process.execPath, ["--conditions=module", "--input-type=module", "-e", script], { cwd: home, env: { ...process.env, ...env }, encoding: "utf8" });
   const found = run({ TRUNKLINE_NATIVE: library });
   assert.deepEqual(JSON.parse(found.stdout || "null"), { text: "Hello", names: Object.keys(require("trunkline")).sort(), own: true }, found.stderr);
-  assert.match(run({ TRUNKLINE_NATIVE: "" }).stderr, /not in a node_modules at or above \S+place\.js\. Install it there, or copy its file to \S+trunkline\.\S+\.node, or name that in the environment variable TRUNKLINE_NATIVE/);
+  assert.match(run({ TRUNKLINE_NATIVE: "" }).stderr, /not in a node_modules at or above \S+place\.js\. Install it there, or copy its file to \S+trunkline\.\S+\.node, or name that in the environment variable TRUNKLINE_NATIVE\. In Next\.js, list trunkline in serverExternalPackages instead/);
 });
 
 test("the package asks for nothing else at run time, but what some schemas need", () => {

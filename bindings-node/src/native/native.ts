@@ -77,7 +77,7 @@ function load(): Native {
   const missing = `trunkline needs its native library for ${platform}, the optional package ${packageName}, which is not `;
   throw new Error(
     home === undefined
-      ? `${missing}in a node_modules at or above ${place}. Install it there, or copy its file to ${beside}, or name that in the environment variable TRUNKLINE_NATIVE`
+      ? `${missing}in a node_modules at or above ${place}. Install it there, or copy its file to ${beside}, or name that in the environment variable TRUNKLINE_NATIVE. In Next.js, list trunkline in serverExternalPackages instead`
       : `${missing}installed. Run: npm install ${packageName}@${version} (in a checkout of the source: cargo xtask build)`,
   );
 }
