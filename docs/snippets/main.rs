@@ -35,6 +35,7 @@ snippets!(
     features,
     groups,
     in_axum,
+    lifespan,
     logs,
     middleware,
     over_http,

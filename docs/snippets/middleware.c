@@ -11,9 +11,6 @@
     "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]} \
   })
 
-/* The state of the server, which its callbacks get as their user data. */
-static char title[] = "Countess";
-
 static void called(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
                    void *user_data) {
   (void)user_data;
@@ -26,16 +23,18 @@ static void called(trunkline_call *call, trunkline_result result, trunkline_str 
 
 static void audit(trunkline_call *call, trunkline_str arguments, void *user_data) {
   trunkline_str name = trunkline_call_text(call, TRUNKLINE_STR("/params/arguments/name"), TRUNKLINE_STR(""));
-  (void)arguments;
+  static char title[] = "Countess";
+  (void)arguments, (void)user_data;
   if (strcmp(name.data, "Mallory") == 0)
     trunkline_call_fail_protocol(call, -32099, TRUNKLINE_STR("Mallory may not call."), TRUNKLINE_STR(""), NULL);
-  else
-    trunkline_call_next(call, TRUNKLINE_STR(""), called, user_data, NULL, NULL);
+  else if (!trunkline_call_set_var(call, TRUNKLINE_STR("title"), title, NULL))
+    trunkline_call_next(call, TRUNKLINE_STR(""), called, NULL, NULL, NULL);
 }
 
 static void greet(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
-  trunkline_call_return_textf(call, "Hello, %s %s!", (const char *)user_data,
+  const char *title = trunkline_call_var(call, TRUNKLINE_STR("title"));
+  (void)arguments, (void)user_data;
+  trunkline_call_return_textf(call, "Hello, %s %s!", title ? title : "",
                               trunkline_call_text(call, TRUNKLINE_STR("/name"), TRUNKLINE_STR("")).data);
 }
 
@@ -46,7 +45,7 @@ int main(void) {
   trunkline_error *error = NULL;
   int failed = trunkline_server_new(TRUNKLINE_STR("greeter"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
                trunkline_server_add_middleware(server, TRUNKLINE_STR("[\"tools/call\"]"), audit, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, GREET, greet, title, NULL, &error) ||
+               trunkline_server_add_tool(server, GREET, greet, NULL, NULL, &error) ||
                trunkline_client_connect_memory(server, NULL, &client, &error) ||
                trunkline_client_call_tool(client, TRUNKLINE_STR("greet"), TRUNKLINE_JSON_STR({"name": "Ada"}), NULL,
                                           &result, &error) ||

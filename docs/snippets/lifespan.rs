@@ -1,0 +1,40 @@
+// A server that opens a database before its first call, and closes it after its last.
+use serde_json::json;
+use std::{io, sync::Arc, time::Duration};
+use trunkline::{Client, ClientError, Server, server::Lifespan};
+
+/// Stands for a driver.
+struct Database;
+
+impl Database {
+    async fn connect() -> io::Result<Self> {
+        println!("orders opens");
+        Ok(Self)
+    }
+
+    async fn count(&self) -> u32 {
+        7
+    }
+
+    async fn disconnect(&self) {
+        println!("orders closes");
+    }
+}
+
+async fn count(Lifespan(database): Lifespan<Database>) -> u32 {
+    database.count().await
+}
+
+#[tokio::main]
+async fn main() -> Result<(), ClientError> {
+    let server = Server::builder("orders", "1.0.0")
+        .lifespan(Database::connect, async |database: Arc<Database>| database.disconnect().await)
+        .tool("count", "Count the orders.", count)
+        .build();
+
+    let client = Client::connect(&server).await?;
+    println!("{}", client.call_tool("count", json!({})).await?.joined_text());
+    client.close().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    Ok(())
+}
