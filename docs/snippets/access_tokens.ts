@@ -1,5 +1,5 @@
 // A server over HTTP for callers with an access token only, and a tool that needs a scope.
-import { Client, Server, TransportError, type CallToolResult, type TokenVerifier } from "trunkline";
+import { Client, Server, TransportError, type TokenVerifier } from "trunkline";
 
 const server = new Server({ name: "files", version: "1.0.0" });
 
@@ -10,15 +10,13 @@ server.registerTool("delete", { description: "Delete all files.", scopes: ["writ
 const verifier: TokenVerifier = ({ token }) =>
   token === "token-of-ada" ? { subject: "ada", scopes: ["read"] } : undefined;
 
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
-
 const { url } = await server.listen({
   port: 0,
   auth: { resource: "http://127.0.0.1/mcp", authorizationServers: ["https://login.example.com"], verifier },
 });
 const client = await Client.connect(url, { auth: "token-of-ada" });
 console.log((await client.listTools()).map(({ name }) => name).join(", "));
-console.log(text(await client.callTool("whoami")));
+console.log((await client.callTool("whoami")).text);
 await client.close();
 try {
   await Client.connect(url);

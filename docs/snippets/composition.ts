@@ -15,7 +15,5 @@ gateway.mount("extra", extra);
 
 await using client = await Client.connect(gateway, { revision: "2026-07-28" }); // over HTTP: gateway.listen()
 console.log((await client.listTools()).map(({ name }) => name).join(" "));
-const { content } = await client.callTool("add_note", { name: "groceries", text: "milk" });
-for (const block of content) {
-  if (block.type === "text") console.log(`${old.revision} as ${client.revision}: ${block.text}`);
-}
+const { text } = await client.callTool("add_note", { name: "groceries", text: "milk" });
+console.log(`${old.revision} as ${client.revision}: ${text}`);

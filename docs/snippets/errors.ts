@@ -1,5 +1,5 @@
 // Failures: for the model, for the log, of the protocol, and of time.
-import { Client, ProtocolError, Server, TimeoutError, ToolError, type CallToolResult } from "trunkline";
+import { Client, ProtocolError, Server, TimeoutError, ToolError } from "trunkline";
 import { z } from "zod";
 
 const server = new Server({ name: "shop", version: "1.0.0" });
@@ -14,10 +14,8 @@ server.registerTool(
 );
 server.registerTool("wait", { description: "Never ends." }, () => new Promise(() => {}));
 
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
-
 await using client = await Client.connect(server);
-for (const article of ["sun", "moon"]) console.log(text(await client.callTool("price", { article })));
+for (const article of ["sun", "moon"]) console.log((await client.callTool("price", { article })).text);
 try {
   await client.callTool("prize");
 } catch (error) {

@@ -11,5 +11,4 @@ const servers = {
 await using group = await ClientGroup.connect(servers); // or the path of an mcp.json
 for (const { name, error } of await group.servers()) console.log(`${name}:`, error ? "failed" : "connected");
 for (const { name } of await group.listTools()) console.log(name);
-const { content } = await group.callTool("notes__add_note", { name: "groceries", text: "milk" });
-for (const block of content) if (block.type === "text") console.log(block.text);
+console.log((await group.callTool("notes__add_note", { name: "groceries", text: "milk" })).text);

@@ -1,5 +1,5 @@
 // A server that opens a database before its first call, and closes it after its last.
-import { Client, Server, type CallToolResult } from "trunkline";
+import { Client, Server } from "trunkline";
 
 /** Stands for a driver. */
 class Database implements AsyncDisposable {
@@ -19,9 +19,7 @@ const server = new Server({ name: "orders", version: "1.0.0" }, { lifespan: Data
 
 server.registerTool("count", { description: "Count the orders." }, (_, ctx) => (ctx.lifespan as Database).count());
 
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
-
 const client = await Client.connect(server);
-console.log(text(await client.callTool("count")));
+console.log((await client.callTool("count")).text);
 await client.close();
 await server.close();

@@ -1,5 +1,5 @@
 // Log messages for the client, and the log of the library itself.
-import { Client, Server, setLogger, type CallToolResult } from "trunkline";
+import { Client, Server, setLogger } from "trunkline";
 
 // The library logs to stderr unless it is given a logger of the program.
 setLogger(({ level, target, message }) => console.error(level, target, message));
@@ -12,8 +12,6 @@ server.registerTool("backup", { description: "Back up all files." }, (_, ctx) =>
   return "done";
 });
 
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
-
 await using client = await Client.connect(server, {
   logLevel: "info",
   onLog: ({ level, logger, data }) => {
@@ -21,4 +19,4 @@ await using client = await Client.connect(server, {
     console.log(`${level} of the ${logger}: ${files} files`);
   },
 });
-console.log(text(await client.callTool("backup")));
+console.log((await client.callTool("backup")).text);

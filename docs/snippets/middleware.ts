@@ -1,5 +1,5 @@
 // A function around each call of a tool: it counts, and refuses some.
-import { Client, ProtocolError, Server, type CallToolResult } from "trunkline";
+import { Client, ProtocolError, Server } from "trunkline";
 import { z } from "zod";
 
 const server = new Server({ name: "greeter", version: "1.0.0" });
@@ -21,10 +21,8 @@ server.registerTool(
   ({ name }, ctx) => `Hello, ${ctx.vars.get("title")} ${name}!`,
 );
 
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
-
 await using client = await Client.connect(server);
-console.log(text(await client.callTool("greet", { name: "Ada" })));
+console.log((await client.callTool("greet", { name: "Ada" })).text);
 try {
   await client.callTool("greet", { name: "Mallory" });
 } catch (error) {

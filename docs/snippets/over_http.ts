@@ -1,5 +1,5 @@
 // A server over HTTP that reads a header of the request behind each call, and its client.
-import { Client, Server, type CallToolResult } from "trunkline";
+import { Client, Server } from "trunkline";
 
 const server = new Server({ name: "tenants", version: "1.0.0" });
 
@@ -7,11 +7,9 @@ server.registerTool("tenant", { description: "Name the tenant of the caller." },
   return `${ctx.headers["x-tenant"] ?? "nobody"} at ${ctx.url}`;
 });
 
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
-
 const { url } = await server.listen({ port: 0, path: "/notes" });
 const client = await Client.connect(url, { headers: { "X-Tenant": "acme" } });
-console.log(text(await client.callTool("tenant")));
+console.log((await client.callTool("tenant")).text);
 console.log(client.revision);
 await client.close();
 await server.close();

@@ -1,7 +1,7 @@
 // A tool that reports its progress, and a client that gives up on another one.
 import { once } from "node:events";
 
-import { CancelledError, Client, Server, type CallToolResult } from "trunkline";
+import { CancelledError, Client, Server } from "trunkline";
 import { z } from "zod";
 
 const server = new Server({ name: "files", version: "1.0.0" });
@@ -19,8 +19,6 @@ server.registerTool("watch", { description: "Watch a folder until the caller can
   console.log("stopped watching");
 });
 
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
-
 await using client = await Client.connect(server);
 const result = await client.callTool(
   "copy",
@@ -32,7 +30,7 @@ const result = await client.callTool(
     },
   },
 );
-console.log(text(result));
+console.log(result.text);
 const cancelled = client.callTool("watch", {}, { signal: AbortSignal.timeout(50) });
 await cancelled.catch((error: unknown) => {
   if (!(error instanceof CancelledError)) throw error;

@@ -1,5 +1,5 @@
 // A tool that works in the folders that its client allows.
-import { Client, Server, type CallToolResult } from "trunkline";
+import { Client, Server } from "trunkline";
 
 const server = new Server({ name: "search", version: "1.0.0" });
 
@@ -8,9 +8,7 @@ server.registerTool("folders", { description: "Name the folders that may be sear
   return roots.map(({ name, uri }) => name ?? uri).join(", ");
 });
 
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
-
 await using client = await Client.connect(server, {
   roots: [{ uri: "file:///home/ada/notes", name: "notes" }, { uri: "file:///srv/wiki" }],
 });
-console.log(text(await client.callTool("folders")));
+console.log((await client.callTool("folders")).text);

@@ -1,5 +1,5 @@
 // A tool that asks the model of its client, and a client that has one.
-import { Client, Server, type CallToolResult } from "trunkline";
+import { Client, Server } from "trunkline";
 import { z } from "zod";
 
 const server = new Server({ name: "notes", version: "1.0.0" });
@@ -13,12 +13,10 @@ server.registerTool(
   },
 );
 
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
-
 await using client = await Client.connect(server, {
   onSample: ({ maxTokens }) => {
     console.log(`at most ${maxTokens} tokens`); // here the host asks its model
     return { role: "assistant", content: { type: "text", text: "Snow in Oslo" }, model: "a-model" };
   },
 });
-console.log(text(await client.callTool("summarize", { text: "It has been snowing in Oslo since Monday." })));
+console.log((await client.callTool("summarize", { text: "It has been snowing in Oslo since Monday." })).text);

@@ -13,7 +13,6 @@ server.registerTool(
 );
 
 await using client = await Client.connect(server);
-const { content } = await client.callTool("weather", { city: "Oslo" });
-if (content[0]?.type === "text") console.log(content[0].text);
+console.log((await client.callTool("weather", { city: "Oslo" })).text);
 const { structuredContent: today } = await client.callTool("weather", { city: "Oslo" }, { result: Weather });
 console.log(`${today.sky}, ${today.degrees} degrees`);

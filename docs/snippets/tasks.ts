@@ -21,5 +21,4 @@ const task = await client.startTask("report", { year: 2026 });
 let last;
 for await (const { status } of task) last = status; // with statusMessage, for people
 console.log(last);
-const { content } = await task.result();
-for (const block of content) if (block.type === "text") console.log(block.text);
+console.log((await task.result()).text);

@@ -1,5 +1,5 @@
 // A client whose function gives access tokens, and a new one when the server refuses one.
-import { Client, Server, type CallToolResult, type TokenVerifier } from "trunkline";
+import { Client, Server, type TokenVerifier } from "trunkline";
 
 const server = new Server({ name: "files", version: "1.0.0" });
 server.registerTool("whoami", { description: "Name the caller." }, (_, ctx) => ctx.auth?.subject ?? "nobody");
@@ -9,8 +9,6 @@ const { url } = await server.listen({
   port: 0,
   auth: { resource: "http://127.0.0.1/mcp", authorizationServers: ["https://login.example.com"], verifier },
 });
-
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
 
 let token = "token-of-yesterday";
 const client = await Client.connect(url, {
@@ -22,6 +20,6 @@ const client = await Client.connect(url, {
     return { token };
   },
 });
-console.log(text(await client.callTool("whoami")));
+console.log((await client.callTool("whoami")).text);
 await client.close();
 await server.close();

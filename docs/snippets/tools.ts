@@ -1,5 +1,5 @@
 // A tool with typed arguments, and a client in the same process.
-import { Client, Server, type CallToolResult } from "trunkline";
+import { Client, Server } from "trunkline";
 import { z } from "zod";
 
 const server = new Server({ name: "weather", version: "1.0.0" });
@@ -16,10 +16,8 @@ server.registerTool(
   ({ city, days }) => `${city}: ${Array(days).fill("snow").join(", ")}`,
 );
 
-const text = ({ content }: CallToolResult) => content.map((block) => (block.type === "text" ? block.text : "")).join("");
-
 await using client = await Client.connect(server);
 for (const tool of await client.listTools()) console.log(`${tool.name}: ${tool.description}`);
-console.log(text(await client.callTool("forecast", { city: "Oslo" })));
+console.log((await client.callTool("forecast", { city: "Oslo" })).text);
 const refused = await client.callTool("forecast", { city: "Oslo", days: 20 });
-console.log(refused.isError ? "refused" : text(refused));
+console.log(refused.isError ? "refused" : refused.text);

@@ -10,8 +10,8 @@ await using client = await Client.connect(url ?? server);
 const tools = await client.listTools();
 console.log("tools:", tools.map(({ name }) => name).join(", "));
 for (const text of ["milk and bread", "bread"]) {
-  const { isError, content } = await client.callTool("add_note", { name: "groceries", text });
-  for (const block of content) if (block.type === "text") console.log(isError ? "error:" : "result:", block.text);
+  const result = await client.callTool("add_note", { name: "groceries", text });
+  console.log(result.isError ? "error:" : "result:", result.text);
 }
 const { contents: [all] } = await client.readResource("notes://all");
 if (all && "text" in all) console.log(all.text);

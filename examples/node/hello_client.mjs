@@ -7,7 +7,7 @@ const server = fileURLToPath(new URL("hello_server.mjs", import.meta.url));
 const client = await Client.connect([process.execPath, server]);
 try {
   const result = await client.callTool("hello", { name: "Ada" });
-  console.log(result.content[0].text);
+  console.log(result.text);
 } finally {
   await client.close();
 }
