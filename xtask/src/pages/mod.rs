@@ -73,7 +73,9 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     zensical.args(["build", "--clean", "--strict"]).current_dir(&folder).env("NO_COLOR", "1");
     let output = run(zensical, BUILD)?;
     if !output.success() {
-        bail!("{}\nthe site is not built [{}]", tail(&output.text, 60), output.ending());
+        // Its findings stand before the trace of its own end.
+        let found = output.text.split("Traceback").next().unwrap_or_default();
+        bail!("{}\nthe site is not built [{}]", tail(found, 60), output.ending());
     }
     Ok(folder.join("site"))
 }
