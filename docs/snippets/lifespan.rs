@@ -1,7 +1,7 @@
 // A server that opens a database before its first call, and closes it after its last.
 use serde_json::json;
-use std::{io, sync::Arc, time::Duration};
-use trunkline::{Client, ClientError, Server, server::Lifespan};
+use std::{error::Error, io, sync::Arc, time::Duration};
+use trunkline::{Client, Server, server::Lifespan};
 
 /// Stands for a driver.
 struct Database;
@@ -26,15 +26,16 @@ async fn count(Lifespan(database): Lifespan<Database>) -> u32 {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), ClientError> {
+async fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::builder("orders", "1.0.0")
         .lifespan(Database::connect, async |database: Arc<Database>| database.disconnect().await)
         .tool("count", "Count the orders.", count)
         .build();
 
-    let client = Client::connect(&server).await?;
+    let listener = server.listen("127.0.0.1:0").await?;
+    let client = Client::connect(listener.url().unwrap_or_default()).await?;
     println!("{}", client.call_tool("count", json!({})).await?.joined_text());
     client.close().await;
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    listener.close(Duration::from_secs(5)).await;
     Ok(())
 }

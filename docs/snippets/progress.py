@@ -15,13 +15,18 @@ async def copy(files: int, ctx: Context) -> str:
     return f"{files} files are copied."
 
 
+watching, stopped = asyncio.Event(), asyncio.Event()
+
+
 @server.tool
 async def watch() -> None:
     """Watch a folder until the caller cancels."""
+    watching.set()
     try:
         await asyncio.Event().wait()
     finally:
         print("stopped watching")
+        stopped.set()
 
 
 def show(progress: float, total: float | None, message: str | None) -> None:
@@ -34,10 +39,9 @@ async def main() -> None:
         result = await client.call_tool("copy", {"files": 2}, on_progress=show)
         print(result.text)
         call = asyncio.create_task(client.call_tool("watch"))
-        await asyncio.sleep(0.05)
+        await watching.wait()
         call.cancel()
-        await asyncio.wait([call])
-        await asyncio.sleep(0.05)
+        await stopped.wait()
 
 
 asyncio.run(main())

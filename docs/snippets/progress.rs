@@ -2,8 +2,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::sync::Notify;
 use trunkline::{Client, ClientError, Context, Params, RequestOptions, Server};
 
 #[derive(Deserialize, JsonSchema)]
@@ -18,17 +17,22 @@ async fn copy(ctx: Context, Params(Copy { files }): Params<Copy>) -> String {
     format!("{files} files are copied.")
 }
 
+static WATCHING: Notify = Notify::const_new();
+static STOPPED: Notify = Notify::const_new();
+
 /// Dropping it is the end: a cancelled handler stops at its next `await`.
 struct Watch;
 
 impl Drop for Watch {
     fn drop(&mut self) {
         println!("stopped watching");
+        STOPPED.notify_one();
     }
 }
 
 async fn watch() {
     let _watch = Watch;
+    WATCHING.notify_one();
     std::future::pending().await
 }
 
@@ -47,9 +51,11 @@ async fn main() -> Result<(), ClientError> {
         }
     });
     println!("{}", client.call_tool_with("copy", json!({"files": 2}), &options).await?.joined_text());
-    // A future that is dropped cancels its call.
-    let call = client.call_tool("watch", json!({}));
-    assert!(timeout(Duration::from_millis(50), call).await.is_err());
-    sleep(Duration::from_millis(50)).await;
+    // The call is a future: `select!` drops it, and that cancels it.
+    tokio::select! {
+        result = client.call_tool("watch", json!({})) => println!("{}", result?.joined_text()),
+        () = WATCHING.notified() => {}
+    }
+    STOPPED.notified().await;
     Ok(())
 }

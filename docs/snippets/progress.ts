@@ -1,5 +1,5 @@
 // A tool that reports its progress, and a client that gives up on another one.
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 
 import { CancelledError, Client, Server } from "trunkline";
 import { z } from "zod";
@@ -14,9 +14,12 @@ server.registerTool(
     return `${files} files are copied.`;
   },
 );
+const watcher = new EventEmitter();
 server.registerTool("watch", { description: "Watch a folder until the caller cancels." }, async (_, { signal }) => {
+  watcher.emit("watching");
   await once(signal, "abort");
   console.log("stopped watching");
+  watcher.emit("stopped");
 });
 
 await using client = await Client.connect(server);
@@ -31,8 +34,11 @@ const result = await client.callTool(
   },
 );
 console.log(result.text);
-const cancelled = client.callTool("watch", {}, { signal: AbortSignal.timeout(50) });
-await cancelled.catch((error: unknown) => {
+const abort = new AbortController();
+const [watching, stopped] = [once(watcher, "watching"), once(watcher, "stopped")];
+const cancelled = client.callTool("watch", {}, { signal: abort.signal }).catch((error: unknown) => {
   if (!(error instanceof CancelledError)) throw error;
 });
-await new Promise((resolve) => setTimeout(resolve, 50));
+await watching;
+abort.abort();
+await Promise.all([cancelled, stopped]);
