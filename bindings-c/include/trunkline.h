@@ -436,6 +436,11 @@ typedef struct trunkline_text trunkline_text;
 typedef struct trunkline_tool_options trunkline_tool_options;
 
 /**
+ * Takes the trace context of a request that is about to be sent.
+ */
+typedef struct trunkline_trace_context trunkline_trace_context;
+
+/**
  * UTF-8 text by pointer and length, never owned by this struct. Text that you pass needs no final
  * NUL byte and is only read during the call. Text from the library is followed by a NUL byte that
  * `len` does not count (slices of your own text excepted).
@@ -541,6 +546,33 @@ typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
                                           struct trunkline_str json,
                                           const struct trunkline_error *error,
                                           void *user_data);
+
+/**
+ * Begins the span of a request, and gives it, for the other callbacks; NULL if there is none.
+ * `record` is a `TelemetryRecord` as JSON: `kind` ("server" or "client"), `name`, `attributes`,
+ * `startUs`, and `context`, the trace context that the request came with. For a request that is
+ * about to be sent, which begins within what the thread does, `context` takes the trace context of
+ * the new span by `trunkline_trace_context_set`; for one that is served it is NULL. All arguments
+ * are borrowed until the callback returns.
+ */
+typedef void *(*trunkline_span_begin_callback)(struct trunkline_str record,
+                                               struct trunkline_trace_context *context,
+                                               void *user_data);
+
+/**
+ * Makes a span the current one of the thread (`entered`), before a callback that serves its
+ * request, and again not, after it.
+ */
+typedef void (*trunkline_span_scope_callback)(void *span, bool entered, void *user_data);
+
+/**
+ * Ends a span, and measures it. `record` has all attributes, `startUs`, `endUs`, `error` (if it
+ * failed: the text, which may be empty) and `metric`: `name`, `description`, `value` in seconds,
+ * `attributes` and `boundaries`. `span` is NULL where none was begun: of a request that the library
+ * answered itself, whose span is begun and ended here, and of a session, which has no `name` and is
+ * only measured. `record` is borrowed until the callback returns.
+ */
+typedef void (*trunkline_span_end_callback)(void *span, struct trunkline_str record, void *user_data);
 
 /**
  * Takes the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
@@ -1395,6 +1427,30 @@ struct trunkline_port *trunkline_client_port(const struct trunkline_client *clie
  * NULL is allowed.
  */
 void trunkline_client_free(struct trunkline_client *client);
+
+/**
+ * Reports the requests and sessions of all servers and clients of the port, for spans and
+ * measurements by the semantic conventions of OpenTelemetry for MCP. Set it once, before clients
+ * connect: servers of the port report from then on, clients that are connected later. The option
+ * `telemetry` leaves a server or a client out. `begin` and `end` must be given, `scope` may be
+ * NULL. They run on the thread that sends the request, or dispatches the port, or drops the last
+ * handle; spans of requests that are sent may begin on several threads at once.
+ * `TRUNKLINE_INVALID_ARGUMENT` if it was set already.
+ */
+enum trunkline_result trunkline_port_on_telemetry(struct trunkline_port *port,
+                                                  trunkline_span_begin_callback begin,
+                                                  trunkline_span_scope_callback scope,
+                                                  trunkline_span_end_callback end,
+                                                  void *user_data,
+                                                  trunkline_destructor destructor);
+
+/**
+ * Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or
+ * "baggage", others are left out. For `trunkline_span_begin_callback`.
+ */
+enum trunkline_result trunkline_trace_context_set(struct trunkline_trace_context *context,
+                                                  struct trunkline_str key,
+                                                  struct trunkline_str value);
 
 /**
  * Lists the tools that the server offers. Blocks until all pages are there and runs callbacks
@@ -2379,6 +2435,12 @@ enum trunkline_result trunkline_server_options_set_experimental(struct trunkline
                                                                 struct trunkline_str settings);
 
 /**
+ * Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
+ * the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+ */
+enum trunkline_result trunkline_server_options_set_telemetry(struct trunkline_server_options *options, bool telemetry);
+
+/**
  * Sets how long clients may keep lists and what the server says about itself. Resources have
  * their own: `trunkline_server_add`.
  *
@@ -2771,6 +2833,12 @@ enum trunkline_result trunkline_client_options_set_max_message_bytes(struct trun
  */
 enum trunkline_result trunkline_client_options_set_max_values(struct trunkline_client_options *options,
                                                               uint64_t max_values);
+
+/**
+ * Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
+ * the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+ */
+enum trunkline_result trunkline_client_options_set_telemetry(struct trunkline_client_options *options, bool telemetry);
 
 /**
  * Adds one of the headers of each request. For HTTP only.

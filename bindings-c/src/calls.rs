@@ -79,7 +79,11 @@ impl EventReceiver for Registered {
         if let Some(Callback { function, data }) = &self.callback {
             // SAFETY: the host's function with the host's data; both arguments live until it
             // returns.
-            unsafe { function(call.as_raw(), call.arguments.lend(), data.pointer()) }
+            let serve = || unsafe { function(call.as_raw(), call.arguments.lend(), data.pointer()) };
+            match port.telemetry() {
+                None => serve(),
+                Some(telemetry) => telemetry.around(port, call.ticket, serve),
+            }
         }
         true
     }

@@ -38,4 +38,5 @@ mod requests;
 mod scope;
 mod server;
 mod server_requests;
+mod telemetry;
 mod waiting;

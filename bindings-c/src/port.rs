@@ -9,13 +9,13 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use trunkline::bridge_support::Mutex;
-use trunkline_bridge::message::{Fail, FailKind};
+use trunkline_bridge::message::{Fail, FailKind, Notification, NotifyPort};
 use trunkline_bridge::{self as bridge, Bell, Body, BridgeError, Event, EventKind, Fetched};
 
 use crate::edge::alarm::Alarm;
@@ -23,12 +23,13 @@ use crate::edge::failure::Failure;
 use crate::edge::sigpipe;
 use crate::log::{self, LogCallback};
 use crate::scope::CallSurroundings;
+use crate::telemetry::PortTelemetry;
 use crate::waiting::{WaitingThreads, WakesThreads};
 
 /// The longest sleep without looking again.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 
-/// The number under which the log of a port has its receiver.
+/// The number under which the log and the telemetry of a port have their receiver.
 const LOG: u64 = 0;
 
 /// A queue of events and the threads that wait on it. Each server and each client has one of its
@@ -62,15 +63,23 @@ pub(crate) trait EventReceiver: Send + Sync {
 struct LogReceiver(Option<LogCallback>);
 
 impl EventReceiver for LogReceiver {
-    fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
-        let Body::Log(records) = event.body else { return false };
-        log::report(records, self.0.as_ref());
+    fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
+        match event.body {
+            Body::Log(records) => log::report(records, self.0.as_ref()),
+            body if event.kind == EventKind::Telemetry => {
+                if let Some(telemetry) = port.telemetry() {
+                    telemetry.receive(&body.into_bytes());
+                }
+            }
+            _ => return false,
+        }
         true
     }
 }
 
 pub(crate) struct Port {
     pub(crate) core: bridge::Port,
+    telemetry: OnceLock<PortTelemetry>,
     /// In a forked child the locks may be held by threads that do not exist there.
     pid: u32,
     /// The descriptor that the host's event loop watches.
@@ -178,6 +187,7 @@ impl Port {
         let bell = QueueBell { alarm: alarm.clone(), waiting: waiting.clone() };
         let port = Self {
             core: bridge::Port::with_threads(bell, WakesThreads(waiting.clone())),
+            telemetry: OnceLock::new(),
             pid: std::process::id(),
             alarm,
             waiting,
@@ -235,6 +245,17 @@ impl Port {
     /// Sends log records to a callback, or without one to stderr.
     pub(crate) fn attach_log(&self, callback: Option<LogCallback>) -> Result<(), Failure> {
         self.attach(LOG, Arc::new(LogReceiver(callback))).map(drop)
+    }
+
+    pub(crate) fn telemetry(&self) -> Option<&PortTelemetry> {
+        self.telemetry.get()
+    }
+
+    pub(crate) fn attach_telemetry(&self, telemetry: PortTelemetry) -> Result<(), Failure> {
+        self.check_process()?;
+        self.telemetry.set(telemetry).map_err(|_| Failure::invalid("the telemetry of the port is set already"))?;
+        let note = NotifyPort { telemetry: true, ..NotifyPort::default() };
+        Ok(self.core.notify_message(0, Notification::Port(note))?)
     }
 
     /// Returns whether a number has a receiver of that owner.

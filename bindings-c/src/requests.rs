@@ -17,6 +17,7 @@ use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
 use crate::port::{EventReceiver, Port, Report};
 use crate::scope::CallSurroundings;
+use crate::telemetry::Span;
 
 /// Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
 /// borrowed until the callback returns.
@@ -91,9 +92,17 @@ impl PreparedRequest<'_> {
     pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<(u64, Bytes), Failure> {
         port.check_may_wait()?;
         let progress = self.progress();
-        let ticket = port.core.request_message(target, self.message(true))?;
+        let (message, span) = observed(port, target, self.message(true));
+        let sent = port.core.request_message(target, message);
         let report = progress.map(|callback| move |body: &[u8]| report_progress(&callback, body));
-        Ok((ticket, port.wait_for(ticket, report.as_ref().map(|report| report as &Report))?))
+        let outcome = match &sent {
+            Ok(ticket) => port.wait_for(*ticket, report.as_ref().map(|report| report as &Report)),
+            Err(_) => Ok(Bytes::new()),
+        };
+        if let Some((telemetry, span)) = port.telemetry().zip(span) {
+            telemetry.sent(port, *sent.as_ref().unwrap_or(&0), span);
+        }
+        Ok((sent?, outcome?))
     }
 
     /// Sends the request to `target`; its outcome goes to `completion`. `ticket` gets its number
@@ -106,17 +115,17 @@ impl PreparedRequest<'_> {
         completion: OnComplete,
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
-        let message = self.message(false);
-        let started = StartedRequest::new(owner, completion, self.progress(), None);
+        let (message, span) = observed(port, target, self.message(false));
+        let started = StartedRequest::new(owner, completion, self.progress(), None, span);
         port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
     /// Sends a request of a call. Its outcome goes to `completion`, and a refusal of the revision
     /// or the client too.
     pub(crate) fn start_for_call(self, call: &trunkline_call, completion: OnComplete) -> Result<(), Failure> {
-        let message = self.message(false);
+        let (message, span) = observed(&call.port, call.ticket, self.message(false));
         let surroundings = Some(call.surroundings().clone());
-        let started = StartedRequest::new(call.server(), completion, self.progress(), surroundings);
+        let started = StartedRequest::new(call.server(), completion, self.progress(), surroundings, span);
         match call.port.make(started.clone(), |core| core.request_message(call.ticket, message), |_| ()) {
             Ok(_) => Ok(()),
             Err(failure) if failure.is_outcome_of_request() => {
@@ -124,6 +133,14 @@ impl PreparedRequest<'_> {
             }
             Err(failure) => Err(failure),
         }
+    }
+}
+
+/// A request with the trace context of its span, if the port has telemetry.
+fn observed(port: &Port, target: u64, message: message::Request) -> (message::Request, Option<Span>) {
+    match port.telemetry() {
+        None => (message, None),
+        Some(telemetry) => telemetry.sending(port, target, message),
     }
 }
 
@@ -170,6 +187,7 @@ struct StartedRequest {
     progress: Option<Arc<ProgressCallback>>,
     /// Those of the call that sends it, for the calls that it causes.
     surroundings: Option<Arc<CallSurroundings>>,
+    span: Option<Span>,
 }
 
 impl StartedRequest {
@@ -178,8 +196,9 @@ impl StartedRequest {
         completion: OnComplete,
         progress: Option<Arc<ProgressCallback>>,
         surroundings: Option<Arc<CallSurroundings>>,
+        span: Option<Span>,
     ) -> Arc<Self> {
-        Arc::new(Self { owner, completion: Mutex::new(Some(completion)), progress, surroundings })
+        Arc::new(Self { owner, completion: Mutex::new(Some(completion)), progress, surroundings, span })
     }
 
     fn complete(&self, outcome: Result<Bytes, Failure>) {
@@ -199,7 +218,10 @@ impl EventReceiver for StartedRequest {
         self.surroundings.clone()
     }
 
-    fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {
+    fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
+        if let (EventKind::Reply, Some((telemetry, span))) = (event.kind, port.telemetry().zip(self.span)) {
+            telemetry.sent(port, event.ticket, span);
+        }
         match (event.kind, &self.progress) {
             (EventKind::Reply, _) => self.complete(event.body.into_outcome().map_err(Failure::from)),
             (EventKind::Notification, Some(callback)) => report_progress(callback, &event.body.into_bytes()),

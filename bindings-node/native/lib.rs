@@ -145,6 +145,15 @@ impl Port {
         self.inner.describe(target as u64).map(text).map_err(thrown)
     }
 
+    /// Telemetry of a request, as JSON; empty if it is not observed. Without `request`, of the call
+    /// or the request `target`.
+    #[napi(catch_unwind)]
+    pub fn telemetry(&self, target: i64, request: Option<String>) -> Result<String> {
+        let request = request.unwrap_or_default();
+        let record = self.inner.telemetry(target as u64, request.as_bytes()).map_err(thrown)?;
+        Ok(record.map(text).unwrap_or_default())
+    }
+
     /// True if a call was cancelled or is already answered.
     #[napi(catch_unwind)]
     pub fn cancelled(&self, ticket: i64) -> Result<bool> {

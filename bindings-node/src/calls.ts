@@ -10,12 +10,14 @@ import type { NativePort } from "./native/native.js";
 import type { Requests } from "./requests.js";
 import { inputOf, InvalidReturn, resultOf, UnfitValue, valueOf, type Answer } from "./returns.js";
 import { isPromise } from "./schema/validate.js";
-import type { CallScopes } from "./scope.js";
+import type { CallScope, CallScopes } from "./scope.js";
+import type { Telemetry } from "./telemetry.js";
 
 export class Calls {
   readonly #port: NativePort;
   readonly #requests: Requests;
   readonly #scopes: CallScopes;
+  telemetry: Telemetry | undefined;
   /** Contexts of the calls without an answer, by ticket. */
   readonly #open = new Map<number, Context>();
 
@@ -35,7 +37,7 @@ export class Calls {
     const context = new Context(this.#port, this.#requests, ticket, callable.owner, scope);
     this.#open.set(ticket, context);
     try {
-      const returned = scope ? scope.run(() => callable.run(JSON.parse(body) as never, context)) : callable.run(JSON.parse(body) as never, context);
+      const returned = scope || this.telemetry ? this.#within(ticket, scope, () => callable.run(JSON.parse(body) as never, context)) : callable.run(JSON.parse(body) as never, context);
       if (isPromise(returned)) {
         returned.then(
           (value) => {
@@ -49,6 +51,13 @@ export class Calls {
     } catch (error) {
       this.#fail(ticket, error);
     }
+  }
+
+  /** Runs a handler within the surroundings of its call, and within its span. */
+  #within(ticket: number, scope: CallScope | undefined, run: () => unknown): unknown {
+    // What middleware causes is within its span already.
+    const observed = this.telemetry && !scope?.vars ? (): unknown => this.telemetry?.aroundCall(ticket, run) : run;
+    return scope ? scope.run(observed) : observed();
   }
 
   /** Throws what a schema library says of arguments that the core has refused. */

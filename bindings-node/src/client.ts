@@ -10,6 +10,7 @@ import { ClientOperations, notifications, type ConnectionDescription } from "./g
 import { clientOptionsTimes, oauthOptionsTimes, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { isTransport } from "./generated/transport.js";
+import { port } from "./port.js";
 import { Handlers } from "./server-requests.js";
 import { Server } from "./server.js";
 import { inMilliseconds, milliseconds } from "./times.js";
@@ -57,7 +58,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
 
   /** @internal */
   protected static async open<C extends ConnectedClient>(make: (connection: Connection, handlers: Handlers) => C, target: ConnectTarget | ServersOf, options: ConnectOptions): Promise<C> {
-    const { headers, ca, clientCertificate, clientKey, proxy, auth, signal, raiseExceptions, ...others } = options;
+    const { headers, ca, clientCertificate, clientKey, proxy, auth, signal, raiseExceptions, telemetry, ...others } = options;
     const handlers = new Handlers();
     handlers.add(others);
     if (isTransport(target)) handlers.addTransport(target);
@@ -67,7 +68,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     }, handlers);
     connection.raiseExceptions = raiseExceptions ?? false;
     const client = make(connection, handlers);
-    const settings = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined };
+    const settings = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined, telemetry: port().observes(telemetry) };
     const config = { client: settings, handlers: handlers.lanes(), auth: authorization(auth) };
     client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as ConnectionDescription;
     if (target instanceof Server && !handlers.listens && !others.onNotification) client.#releaseLoop();

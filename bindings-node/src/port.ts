@@ -12,6 +12,7 @@ import { log, type LogRecord } from "./log.js";
 import { native, type NativePort } from "./native/native.js";
 import { Requests } from "./requests.js";
 import type { CallScopes, Owner } from "./scope.js";
+import { observes, Telemetry } from "./telemetry.js";
 
 /** Events taken in one turn of the event loop. Timers and sockets are served before the next. */
 const batch = 512;
@@ -51,6 +52,7 @@ export class Port {
   readonly #owners = new Map<number, HandleOwner>();
   readonly #handoffs: Handoffs;
   readonly #scopes: CallScopes = new Map();
+  #telemetry: Telemetry | undefined;
   readonly #drain = (): void => {
     outside(() => {
       this.#takeBatch();
@@ -66,6 +68,16 @@ export class Port {
     this.exchanges = new Exchanges(this.#port, this, this.#scopes);
     this.#calls = new Calls(this.#port, this.requests, this.#scopes);
     this.#handoffs = new Handoffs(this.#port, this.#drain);
+  }
+
+  /** True if telemetry is wanted and there; from now on requests have spans. */
+  observes(wanted: boolean | undefined): boolean {
+    if (!observes(wanted)) return false;
+    if (!this.#telemetry) {
+      this.#telemetry = this.#calls.telemetry = this.requests.telemetry = new Telemetry(this.#port);
+      this.#port.notify(0, JSON.stringify({ telemetry: true }));
+    }
+    return true;
   }
 
   /** Registers a server; `owner` is for the calls of its features. */
@@ -230,6 +242,9 @@ export class Port {
         break;
       case EventKind.Freed:
         this.#callables.delete(handle);
+        break;
+      case EventKind.Telemetry:
+        this.#telemetry?.receive(JSON.parse(body) as never);
         break;
     }
   }

@@ -8,6 +8,7 @@ import type { CacheOptions, InputOptions, RequestOptions as RequestTimes } from 
 import type { NativePort } from "./native/native.js";
 import type { Arguments, Schema } from "./schema/convert.js";
 import type { CallScope, CallScopes } from "./scope.js";
+import type { Telemetry } from "./telemetry.js";
 import { milliseconds } from "./times.js";
 
 /** Options of a request. All times are in milliseconds. */
@@ -120,6 +121,7 @@ export class Requests {
   readonly #keepAlive: KeepAlive;
   readonly #pending = new Map<number, PendingRequest>();
   readonly #scopes: CallScopes;
+  telemetry: Telemetry | undefined;
 
   constructor(port: NativePort, keepAlive: KeepAlive, scopes: CallScopes) {
     this.#port = port;
@@ -141,11 +143,15 @@ export class Requests {
     const { signal, timeout, maxTimeout, onProgress, key, all, resultSchema, manualInput, inputResponses, requestState, fresh } = options;
     if (signal?.aborted) throw aborted(signal);
     const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
-    const json = stringify({ method, params, key, all, resultSchema, manualInput, inputResponses, requestState, fresh, ...times, progress: onProgress && true }, "the arguments");
-    const ticket = attempt(() => this.#port.request(target, json));
-    if (scope) this.#scopes.set(ticket, scope);
-    const result = this.reply(ticket, onProgress);
-    return { ticket, result: signal ? this.#abortable(ticket, result, signal) : result };
+    const request = { method, params, key, all, resultSchema, manualInput, inputResponses, requestState, fresh, ...times, progress: onProgress && true };
+    const send = (json: string): StartedRequest => {
+      const ticket = attempt(() => this.#port.request(target, json));
+      if (scope) this.#scopes.set(ticket, scope);
+      const result = this.reply(ticket, onProgress);
+      return { ticket, result: signal ? this.#abortable(ticket, result, signal) : result };
+    };
+    const json = stringify(request, "the arguments");
+    return this.telemetry ? this.telemetry.sent(target, json, (trace) => send(trace ? stringify({ ...request, trace }, "the arguments") : json)) : send(json);
   }
 
   async #abortable(ticket: number, result: Promise<unknown>, signal: AbortSignal): Promise<unknown> {

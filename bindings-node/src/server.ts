@@ -51,6 +51,7 @@ export class Server {
   #handle: number | undefined;
   #closing = false;
   readonly #lifespan: Lifespan | undefined;
+  readonly #telemetry: boolean | undefined;
 
   static {
     connectInMemory = async (server, connection) => {
@@ -68,6 +69,7 @@ export class Server {
   constructor(info: ServerInfo, { onError, lifespan, ...options }: ServerOptions = {}) {
     const owner: Owner = { onError, lifespan: undefined };
     this.#lifespan = lifespan && new Lifespan(lifespan, owner);
+    this.#telemetry = options.telemetry;
     this.#handle = this.#port.registerServer(describeServer(info, options), owner);
     dropped.register(this, this.#handle, this);
   }
@@ -273,6 +275,7 @@ export class Server {
   /** The handle, for a new listener or connection. */
   #handleToOpen(): number {
     if (this.#closing) throw new ClosedError("the server is closed");
+    this.#port.observes(this.#telemetry);
     return this.#known();
   }
 

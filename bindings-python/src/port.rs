@@ -167,6 +167,20 @@ impl Port {
         })
     }
 
+    #[pyo3(signature = (target, request=None))]
+    fn telemetry<'py>(
+        &self,
+        py: Python<'py>,
+        target: u64,
+        request: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        contained(|| {
+            let request = request.map(encode).transpose()?.unwrap_or_default();
+            let record = self.port.telemetry(target, &request).map_err(|error| from_bridge(py, error))?;
+            record.map(|json| decode(py, &json).map_err(|message| raise("internal", message))).transpose()
+        })
+    }
+
     fn cancelled(&self, py: Python<'_>, ticket: u64) -> PyResult<bool> {
         contained(|| self.port.cancelled(ticket).map_err(|error| from_bridge(py, error)))
     }

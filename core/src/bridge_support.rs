@@ -5,7 +5,7 @@
 pub use crate::sync::{Condvar, Mutex};
 pub use trunkline_proto::{described, options};
 
-pub use crate::client::{InFlight, reply::ReplyTo, skill_file_uri};
+pub use crate::client::{InFlight, observed::end_of, reply::ReplyTo, skill_file_uri};
 pub use crate::transport::{
     bound_address::BoundAddress,
     child_link::ChildConnector,

@@ -137,6 +137,7 @@ pub mod server;
 #[cfg(feature = "server")]
 mod skills;
 mod sync;
+pub mod telemetry;
 mod timestamp;
 #[cfg(feature = "tokio")]
 pub mod transport;

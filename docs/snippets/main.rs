@@ -49,6 +49,7 @@ snippets!(
     structured_output,
     subscriptions,
     tasks,
+    telemetry,
     testing,
     tokens,
     tools,

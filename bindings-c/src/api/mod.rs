@@ -26,3 +26,5 @@ pub mod returns;
 pub mod context;
 
 pub mod client;
+
+pub mod telemetry;

@@ -258,6 +258,16 @@ pub unsafe extern "C" fn trunkline_server_options_set_experimental(
     set!(options, options.given.put_in("experimental", text!(name), parsed("settings", text!(settings))?)?)
 }
 
+/// Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
+/// the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_telemetry(
+    options: *mut trunkline_server_options,
+    telemetry: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("telemetry", telemetry))
+}
+
 /// Sets how long clients may keep lists and what the server says about itself. Resources have
 /// their own: `trunkline_server_add`.
 ///
@@ -861,6 +871,16 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_values(
     max_values: u64,
 ) -> trunkline_result {
     set!(options, options.given.put("maxValues", max_values))
+}
+
+/// Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
+/// the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_telemetry(
+    options: *mut trunkline_client_options,
+    telemetry: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("telemetry", telemetry))
 }
 
 /// Adds one of the headers of each request. For HTTP only.

@@ -1528,6 +1528,7 @@ static void stop_leaves_errno(void) {
 #include "suite_host.c"
 #include "suite_group.c"
 #include "suite_composition.c"
+#include "suite_telemetry.c"
 #include "suite_world.c"
 
 /* ---- */
@@ -1587,6 +1588,7 @@ static const struct {
     {"tasks_by_hand", tasks_by_hand},
     {"group", group},
     {"composition", composition},
+    {"telemetry", telemetry},
     {"world_of_a_call", world_of_a_call},
     {"lifespan", lifespan},
 };

@@ -96,6 +96,11 @@ export interface ServerOptions {
   extensions?: Readonly<Record<string, JsonObject>> | undefined;
   /** Capabilities that are declared outside of the specification, by name, with their settings. */
   experimental?: Readonly<Record<string, JsonObject>> | undefined;
+  /**
+   * Report requests to OpenTelemetry, as spans and measurements. By default where the program has
+   * it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+   */
+  telemetry?: boolean | undefined;
   /** Largest message. Over HTTP a larger one is refused with 413. Default: 4,194,304 (4 MiB). */
   maxMessageBytes?: number | undefined;
   /** Deepest nesting of arrays and objects in a message; at most 128. Default: 128. */
@@ -350,6 +355,11 @@ export interface ClientOptions {
    * JSON values in a message, which cost far more in memory than on the wire. Default: 1,000,000.
    */
   maxValues?: number | undefined;
+  /**
+   * Report requests to OpenTelemetry, as spans and measurements. By default where the program has
+   * it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+   */
+  telemetry?: boolean | undefined;
 }
 
 /** The times of {@link ClientOptions}. */

@@ -15,6 +15,7 @@ export const EventKind = {
   HttpEnd: 9,
   Handoff: 10,
   Freed: 11,
+  Telemetry: 12,
 } as const;
 
 /** Shapes of answers. */

@@ -31,6 +31,7 @@ export interface NativePort {
   drain(lane: "queue" | "pool", max: number, waitMs: number): (number | boolean | string | Uint8Array)[];
   wait(ticket: number, waitMs: number): [ok: boolean, body: string] | null;
   describe(target: number): string;
+  telemetry(target: number, request?: string): string;
   cancelled(ticket: number): boolean;
   /**
    * Lets the event loop read a pipe that the core hands over; false if it cannot. `onRead` is

@@ -107,7 +107,10 @@ class AsyncCall(Call):
     __slots__ = ()
 
     async def _request(self, json: dict[str, Any]) -> Any:
-        return await self._port.answer(self._port.request(self._ticket, json))
+        port = self._port
+        with port.span(self._ticket, json) as span:
+            ticket = span.ticket = port.request(self._ticket, json)
+            return await port.answer(ticket)
 
     async def _value_of(self, function: Callable[[], Any]) -> Any:
         value = function()
@@ -129,17 +132,18 @@ class SyncCall(Call):
             raise CancelledError("the caller cancelled the request")
 
     def _request(self, json: dict[str, Any]) -> Any:
-        native = self._port.native
-        try:
-            ticket = native.request(self._ticket, {**json, "wait": True})
-            while (reply := native.wait(ticket, _WAIT_MS)) is None:
-                pass
-        except _native.NativeError as error:
-            reraise(error)
-        ok, body = reply
-        if not ok:
-            raise from_object(body)
-        return body
+        native, json = self._port.native, {**json, "wait": True}
+        with self._port.span(self._ticket, json) as span:
+            try:
+                ticket = span.ticket = native.request(self._ticket, json)
+                while (reply := native.wait(ticket, _WAIT_MS)) is None:
+                    pass
+            except _native.NativeError as error:
+                reraise(error)
+            ok, body = reply
+            if not ok:
+                raise from_object(body)
+            return body
 
     def _value_of(self, function: Callable[[], Any]) -> Any:
         return function()

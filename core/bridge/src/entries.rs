@@ -199,7 +199,11 @@ pub(super) struct HostCall {
 pub(super) type HostAnswer = Result<RawJson, RpcError>;
 
 /// A request of a server that waits for its answer.
-pub(super) struct PendingServerRequest(pub(super) oneshot::Sender<HostAnswer>);
+pub(super) struct PendingServerRequest {
+    pub(super) answer: oneshot::Sender<HostAnswer>,
+    /// The number of its telemetry; 0: it is not observed.
+    pub(super) operation: u64,
+}
 
 /// A request of the host.
 pub(super) enum HostRequest {

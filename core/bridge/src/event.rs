@@ -104,6 +104,10 @@ event_kinds! {
     /// Calls that were let in before may come until then; a host that does not know the handle
     /// ignores the event.
     Freed = 11 { handle: Integer }
+    /// Requests that were served, and sessions that have ended: an array of `TelemetryRecord`. Only
+    /// of servers and connections with the option `telemetry`. When there are too many, the oldest
+    /// are dropped.
+    Telemetry = 12 { body: Json }
 }
 
 #[expect(clippy::derivable_impls, reason = "the macro has no place for the attribute of one variant")]

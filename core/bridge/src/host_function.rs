@@ -47,15 +47,28 @@ impl HostFunction {
 
     /// Calls a function by its name.
     pub(super) fn call(&self, operation: &'static str, lane: Lane, params: RawJson) -> BoxedTask<HostAnswer> {
+        self.call_within(0, operation, lane, params)
+    }
+
+    /// The same for a request whose telemetry has this number.
+    pub(super) fn call_within(
+        &self,
+        observed: u64,
+        operation: &'static str,
+        lane: Lane,
+        params: RawJson,
+    ) -> BoxedTask<HostAnswer> {
         let state = Weak::clone(&self.state);
         let connection = self.connection.get().copied().unwrap_or_default();
-        Box::pin(async move { RequestForHost { connection, operation, lane, params }.answer(state).await })
+        Box::pin(async move { RequestForHost { connection, observed, operation, lane, params }.answer(state).await })
     }
 }
 
 /// A request for the host.
 struct RequestForHost {
     connection: u64,
+    /// The number of its telemetry; 0: it is not observed.
+    observed: u64,
     operation: &'static str,
     lane: Lane,
     params: RawJson,
@@ -72,7 +85,8 @@ impl RequestForHost {
 
     fn send(self, state: Weak<PortState>, answer: oneshot::Sender<HostAnswer>) -> Option<WaitingCall> {
         let there = state.upgrade()?;
-        let ticket = there.tables.lock().server_requests.insert(PendingServerRequest(answer))?;
+        let ticket =
+            there.tables.lock().server_requests.insert(PendingServerRequest { answer, operation: self.observed })?;
         let (kind, name, body) = (EventKind::Call, self.operation.to_owned(), self.params.into_bytes().into());
         there.queue.push(self.lane, Event { kind, ticket, handle: self.connection, name, body, cause: 0 });
         Some(WaitingCall { state, ticket, connection: self.connection, lane: self.lane })
@@ -143,5 +157,5 @@ fn unless_done(state: &PortState, ticket: u64, error: BridgeError) -> Result<boo
 fn finish(state: &PortState, ticket: u64, answer: HostAnswer) -> bool {
     // The lock is given back before the request is answered.
     let request = state.tables.lock().server_requests.remove(ticket);
-    request.is_some_and(|request| request.0.send(answer).is_ok())
+    request.is_some_and(|request| request.answer.send(answer).is_ok())
 }

@@ -20,6 +20,8 @@ pub(super) struct HostReply {
     latest: Latest,
     /// Gets the progress in place of the queue.
     slot: Option<Arc<ReplySlot>>,
+    /// Telemetry has its end.
+    is_traced: bool,
 }
 
 impl HostReply {
@@ -29,15 +31,19 @@ impl HostReply {
         connection: u64,
         slot: Option<Arc<ReplySlot>>,
         expected: Option<(String, Expectation)>,
+        is_traced: bool,
     ) -> Self {
         let slot = slot.filter(|_| state.queue.has_bell_for_threads());
-        Self { state: Arc::downgrade(state), ticket, connection, expected, latest: Latest::default(), slot }
+        Self { state: Arc::downgrade(state), ticket, connection, expected, latest: Latest::default(), slot, is_traced }
     }
 }
 
 impl ReplyTo for HostReply {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
         if let Some(state) = self.state.upgrade() {
+            if self.is_traced {
+                state.telemetry.answered(self.ticket, &outcome);
+            }
             let outcome = outcome.map_err(BridgeError::from).and_then(|result| match &self.expected {
                 Some((method, expected)) => expected.check(method, result),
                 None => Ok(result),

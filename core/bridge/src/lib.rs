@@ -50,6 +50,7 @@ mod streams;
 pub mod surface;
 mod table;
 mod task_progress;
+mod telemetry;
 mod verifications;
 
 pub use body::{Body, LogRecord, ResponseHead};

@@ -121,6 +121,10 @@ impl Connector for Scoped<Arc<dyn Connector>> {
         self.inner.transport()
     }
 
+    fn server_address(&self) -> Option<(String, Option<u16>)> {
+        self.inner.server_address()
+    }
+
     fn leads_to(&self, client: ClientId) -> bool {
         self.inner.leads_to(client)
     }

@@ -643,6 +643,9 @@ trunkline::bridge_support::options! {
         result_schema: Option<Value> => "resultSchema" = None,
         /// The reply is fetched with `wait`.
         wait: bool => "wait" = false,
+        /// The trace context of the span that the host has begun for the request: `traceparent`,
+        /// `tracestate`, `baggage`. `telemetry` has the end of such a request.
+        trace: Option<Value> => "trace" = None,
         ;
         /// The options.
         options: RequestOptions,
@@ -748,11 +751,15 @@ message! {
 }
 
 message! {
-    /// A note about the whole port: the target is 0.
+    /// A note about the whole port: the target is 0. Each member acts by itself.
     pub struct NotifyPort {
+        ;
         /// The least severe log records that the host wants, from now on and of all ports of the
         /// process: `error`, `warn`, `info` (the default) or `debug`.
-        log_level: LogLevel = "logLevel",
+        log_level: Option<LogLevel> = "logLevel",
+        /// The host has OpenTelemetry: telemetry begins for all servers of the port, and for
+        /// connections that are opened from now on, unless their option `telemetry` is `false`.
+        telemetry: bool = "telemetry",
     }
 }
 

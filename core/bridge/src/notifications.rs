@@ -22,7 +22,14 @@ use trunkline::{
 pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
     match HandleKind::of(target) {
         None if target == 0 => {
-            log::set_level(given.of_port()?.log_level);
+            let given = given.of_port()?;
+            if let Some(level) = given.log_level {
+                log::set_level(level);
+            }
+            if given.telemetry {
+                let servers: Vec<_> = state.tables.lock().servers.iter().map(|(_, server)| server.clone()).collect();
+                state.telemetry.begin(&servers);
+            }
             Ok(())
         }
         Some(HandleKind::Call) => {

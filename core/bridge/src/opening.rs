@@ -86,7 +86,7 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
         groups::check_auth(given.auth.as_ref())?;
     }
     let auth = client_auth::credentials(given.auth, &given.handlers, &host)?;
-    let client = given.client.with_auth(auth);
+    let client = state.telemetry.of_client(given.client.with_auth(auth));
     if !matches!(given.transport, Connecting::Channel) {
         channel::check_unused(&given.handlers)?;
     }

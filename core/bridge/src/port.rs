@@ -19,7 +19,7 @@ use super::{
     slot::{Fetched, ReplySlot},
     state::PortState,
     table::HandleKind,
-    verifications,
+    telemetry, verifications,
 };
 use bytes::Bytes;
 use std::{fs::File, sync::Arc, time::Duration};
@@ -377,6 +377,25 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] if the number names none of these, or no longer.
     pub fn describe(&self, target: u64) -> Result<Vec<u8>, BridgeError> {
         description::describe(self.state()?, target)
+    }
+
+    /// Telemetry of a request, as a `TelemetryRecord`: with a request, its begin, before it is sent
+    /// to the target; without one, the begin of what the call `target` belongs to, or the end of the
+    /// request `target`, once. `None`: it is not observed, or is over.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a request.
+    pub fn telemetry(&self, target: u64, request: &[u8]) -> Result<Option<Vec<u8>>, BridgeError> {
+        let request = if request.is_empty() { None } else { Some(config::read("telemetry", request)?) };
+        self.telemetry_message(target, request.as_ref())
+    }
+
+    /// [`Port::telemetry`] with a typed message.
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn telemetry_message(&self, target: u64, request: Option<&Request>) -> Result<Option<Vec<u8>>, BridgeError> {
+        telemetry::telemetry(self.state()?, target, request)
     }
 
     /// The deadline of [`Port::close`] that the options name: for listeners of a server

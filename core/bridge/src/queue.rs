@@ -6,6 +6,7 @@ use super::{
     event::{Bell, Event, EventKind, Lane},
 };
 use bytes::Bytes;
+use serde_json::Value;
 use std::{
     cell::Cell,
     collections::VecDeque,
@@ -31,6 +32,8 @@ pub(super) struct EventQueue {
     /// The host is gone: its bell is not touched any more.
     muted: AtomicBool,
     logs: Mutex<Logs>,
+    /// Records of telemetry; the oldest go when there are too many.
+    telemetry: Mutex<VecDeque<Value>>,
     /// No log records are taken any more.
     refuses_logs: AtomicBool,
     /// The host has taken events of the main lane.
@@ -55,6 +58,7 @@ enum QueuedEvent {
         latest: Latest,
     },
     Log,
+    Telemetry,
 }
 
 /// The latest progress of a request that the host has not seen.
@@ -74,6 +78,8 @@ thread_local! {
 }
 
 const MAX_LOGS: usize = 1000;
+/// Most records of telemetry that wait for the host.
+const MAX_TELEMETRY: usize = 10_000;
 /// Time within which a host takes log records.
 const ATTENTIVE: Duration = Duration::from_secs(5);
 
@@ -87,6 +93,7 @@ impl EventQueue {
             stopped: AtomicBool::new(false),
             muted: AtomicBool::new(false),
             logs: Mutex::default(),
+            telemetry: Mutex::default(),
             refuses_logs: AtomicBool::new(false),
             drained: AtomicBool::new(false),
             notifications: Backlog::default(),
@@ -149,6 +156,21 @@ impl EventQueue {
         };
         if first {
             self.push_item(Lane::Queue, QueuedEvent::Log);
+        }
+    }
+
+    /// Notes a record of telemetry.
+    pub(super) fn push_telemetry(&self, record: Value) {
+        let first = {
+            let mut records = self.telemetry.lock();
+            records.push_back(record);
+            if records.len() > MAX_TELEMETRY {
+                records.pop_front();
+            }
+            records.len() == 1
+        };
+        if first {
+            self.push_item(Lane::Queue, QueuedEvent::Telemetry);
         }
     }
 
@@ -289,6 +311,11 @@ impl EventQueue {
                     records.push_front(LogRecord::dropped(dropped));
                 }
                 Event { kind: EventKind::Log, body: Body::Log(records.into()), ..Event::default() }
+            }
+            QueuedEvent::Telemetry => {
+                let records = std::mem::take(&mut *self.telemetry.lock());
+                let body = serde_json::to_vec(&records).unwrap_or_else(|_| b"[]".to_vec());
+                Event { kind: EventKind::Telemetry, body: Bytes::from(body).into(), ..Event::default() }
             }
         }
     }

@@ -179,7 +179,7 @@ fn register_server(state: &PortState, given: RegisterServer) -> Result<u64, Brid
     // An object that clients would refuse to read is refused here.
     Implementation::deserialize(&given.info).map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
     given.options.check().map_err(|error| BridgeError::invalid(format!("server: {error}")))?;
-    let server = Server::new(given.info, given.instructions, given.options);
+    let server = Server::new(given.info, given.instructions, state.telemetry.of_server(given.options));
     state.tables.lock().servers.insert(server).ok_or_else(full)
 }
 

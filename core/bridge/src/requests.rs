@@ -89,10 +89,13 @@ fn ask_server(
     if skills::is_operation(&given.method) {
         return skills::ask(state, client, ticket, given);
     }
-    let options = given.options.clone().with_cause(ticket);
+    let start = given.trace.as_ref().and_then(|_| client.operation(&given.method, given.params.as_ref()));
+    let trace = state.telemetry.sending(ticket, start, given)?;
+    let is_traced = trace.is_some();
+    let options = given.options.clone().with_cause(ticket).with_trace(trace);
     let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
     let expected = expected.map(|expected| (given.method.clone(), expected));
-    let reply = HostReply::new(state, ticket, handle, slot, expected);
+    let reply = HostReply::new(state, ticket, handle, slot, expected, is_traced);
     let (method, params, reply) = (given.method.as_str(), given.params.clone(), Arc::new(reply));
     let started = if given.all {
         client.start_all(method, params, &options, given.progress, reply)
@@ -139,9 +142,18 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
         let done = move |outcome: Result<RawJson, RpcError>| answered(outcome.map_err(BridgeError::from));
         return info.proceed_as(ticket, params, done).map_err(BridgeError::from);
     }
-    let asked = move |outcome: Result<RawJson, ClientRequestError>| answered(outcome.map_err(BridgeError::from));
+    let start = given.trace.as_ref().and_then(|_| info.client_request(method, given.params.as_ref()));
+    let trace = state.telemetry.sending(ticket, start, given)?;
+    let traced = trace.as_ref().and_then(|trace| trace.context.put_into(given.params.as_ref()).ok());
+    let telemetry = trace.map(|_| Arc::clone(&state.telemetry));
+    let asked = move |outcome: Result<RawJson, ClientRequestError>| {
+        if let Some(telemetry) = telemetry {
+            telemetry.client_answered(ticket, &outcome);
+        }
+        answered(outcome.map_err(BridgeError::from));
+    };
     let asking = info
-        .ask(method, given.key.as_deref(), given.params.as_ref(), timeout, max, asked)
+        .ask(method, given.key.as_deref(), traced.as_ref().or(given.params.as_ref()), timeout, max, asked)
         .map_err(BridgeError::from)?;
     if !note_sent(state, ticket, RunningRequest::ToClient(info.clone(), asking.clone())) {
         info.cancel_client_request(&asking, "");

@@ -6,8 +6,11 @@ use super::{
 };
 use std::sync::Arc;
 use trunkline::{
-    client::ClientHandlers,
-    protocol::operation::{HOST, HostOperation},
+    client::{ClientHandlers, ServerRequest},
+    protocol::{
+        RawJson,
+        operation::{HOST, HostOperation},
+    },
 };
 
 /// The operations that a host answers, with their lanes.
@@ -33,6 +36,10 @@ pub(super) fn handlers(
     host.set_connection(connection);
     operations.into_iter().fold(ClientHandlers::default(), |handlers, (operation, lane)| {
         let host = host.clone();
-        handlers.answer(operation, Arc::new(move |request| host.call(operation, lane, request.into_named_params())))
+        let answer = move |request: ServerRequest<RawJson>| {
+            let observed = request.operation.as_ref().map_or(0, |operation| operation.number());
+            host.call_within(observed, operation, lane, request.into_named_params())
+        };
+        handlers.answer(operation, Arc::new(answer))
     })
 }

@@ -8,6 +8,7 @@ use super::{
     log_scope::Scoped,
     process::ProcessRuntime,
     queue::EventQueue,
+    telemetry::HostTelemetry,
 };
 use std::{
     future::Future,
@@ -27,6 +28,7 @@ pub(super) struct PortState {
     pub(super) queue: Arc<EventQueue>,
     pub(super) tables: Mutex<Tables>,
     pub(super) handoffs: Handoffs,
+    pub(super) telemetry: Arc<HostTelemetry>,
     process: Mutex<Option<Arc<ProcessRuntime>>>,
     /// No new work is taken.
     closing: AtomicBool,
@@ -41,9 +43,11 @@ pub(super) fn full() -> BridgeError {
 impl PortState {
     pub(super) fn new(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
+        let queue = Arc::new(EventQueue::new(bell, bell_for_threads));
         Arc::new(Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            queue: Arc::new(EventQueue::new(bell, bell_for_threads)),
+            telemetry: HostTelemetry::new(&queue),
+            queue,
             tables: Mutex::default(),
             handoffs: Handoffs::default(),
             process: Mutex::new(None),

@@ -120,7 +120,7 @@ pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> R
         (open, tables.requests.insert(running).ok_or_else(full)?, slot)
     };
     let (port, timeout, method) = (Arc::clone(state), given.options.timeout, given.method.clone());
-    let receiver = given.progress.then(|| HostReply::new(state, ticket, open.connection, slot, None));
+    let receiver = given.progress.then(|| HostReply::new(state, ticket, open.connection, slot, None, false));
     let task = state.spawn(&process, async move {
         if method == NEXT {
             return next(&port, ticket, &open, timeout).await;

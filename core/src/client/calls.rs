@@ -81,6 +81,11 @@ impl Client {
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Cancelled))));
         }
         let is_own = extras.on_behalf.is_none();
+        let extras = RequestExtras { trace: extras.trace.or_else(|| options.trace.clone()), ..extras };
+        let (extras, reply) = match self.inner.telemetry.as_deref() {
+            Some(telemetry) => self.inner.observed(telemetry, method, params, extras, reply),
+            None => (extras, reply),
+        };
         let call = |extras| RepeatedCall {
             method: method.to_owned(),
             params: params.cloned(),

@@ -202,8 +202,14 @@ impl ClientInner {
             }
         };
         self.log(Direction::Sent, revision, method, &sent.message);
-        let head =
-            RequestHead { id: sent.id.clone(), method: method.into(), name: None, revision, parameters: Vec::new() };
+        let head = RequestHead {
+            id: sent.id.clone(),
+            method: method.into(),
+            name: None,
+            revision,
+            parameters: Vec::new(),
+            trace: None,
+        };
         match self.link() {
             Some(link) => {
                 link.send(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller: None })

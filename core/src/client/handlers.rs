@@ -11,6 +11,7 @@ use crate::{
         operation::HostOperation,
     },
     runtime::BoxedTask,
+    telemetry::RunningOperation,
 };
 use indexmap::IndexMap;
 use serde::{Serialize, de::DeserializeOwned};
@@ -55,6 +56,9 @@ pub struct ServerRequest<P> {
     pub server: Option<Implementation>,
     /// The name by which the server was added to its [`ClientGroup`](super::ClientGroup) (ELI-22).
     pub server_name: Option<String>,
+    /// The telemetry of the request, if it is observed.
+    #[doc(hidden)]
+    pub operation: Option<Arc<RunningOperation>>,
 }
 
 /// A form for the user to fill in.
@@ -311,8 +315,8 @@ where
     E: Into<HandlerError>,
 {
     Arc::new(move |request: ServerRequest<RawJson>| {
-        let ServerRequest { params, server, server_name } = request;
-        let answer = params.read().map(|params| handler(ServerRequest { params, server, server_name }));
+        let ServerRequest { params, server, server_name, operation } = request;
+        let answer = params.read().map(|params| handler(ServerRequest { params, server, server_name, operation }));
         Box::pin(async move {
             let answer = answer.map_err(|problem| RpcError::invalid_params(format!("params.{problem}")))?;
             let result = answer.await.map_err(|error| error.into().into_rpc())?;
@@ -345,7 +349,7 @@ mod tests {
     fn eli_22_only_this_side_names_the_server_of_a_group() {
         let request = |params: Value, name: Option<&str>| {
             let params = RawJson::from_value(&params).unwrap();
-            let request = ServerRequest { params, server: None, server_name: name.map(str::to_owned) };
+            let request = ServerRequest { params, server: None, server_name: name.map(str::to_owned), operation: None };
             request.into_named_params().parse::<Value>().unwrap()
         };
         let claimed = json!({"message": "m", "serverName": "bank"});
@@ -354,7 +358,7 @@ mod tests {
         assert_eq!(request(json!({}), None), json!({}));
         let escaped =
             RawJson::from_text(Bytes::from_static(br#"{"message": "m", "\u0073erverName": "bank"}"#)).unwrap();
-        let escaped = ServerRequest { params: escaped, server: None, server_name: None };
+        let escaped = ServerRequest { params: escaped, server: None, server_name: None, operation: None };
         assert_eq!(escaped.into_named_params().parse::<Value>().unwrap(), json!({"message": "m"}));
     }
 

@@ -27,6 +27,7 @@ use crate::{
     },
     runtime::Runtime,
     sync::Mutex,
+    telemetry::Telemetry,
     wire_log::{Direction, MessageInfo, Side, Transport},
 };
 use bytes::Bytes;
@@ -75,6 +76,7 @@ pub(crate) struct ClientInner {
     pub(super) subscriptions: Subscriptions,
     pub(super) tasks: ClientTaskTable,
     pub(super) task_support: ServerTaskSupport,
+    pub(super) telemetry: Option<Arc<dyn Telemetry>>,
 }
 
 impl ClientInner {
@@ -90,6 +92,7 @@ impl ClientInner {
         let events = Arc::new(HandledEvents { host: Arc::clone(&host), events });
         let identity = ClientIdentity { info: as_object(&options.info), capabilities: host.capabilities() };
         let capabilities = identity.capabilities.clone();
+        let telemetry = options.telemetry_receiver.clone().filter(|_| options.telemetry != Some(false));
         Arc::new(Self {
             id: ClientId::next(),
             runtime,
@@ -117,6 +120,7 @@ impl ClientInner {
             subscriptions: Subscriptions::default(),
             tasks: ClientTaskTable::default(),
             task_support: ServerTaskSupport::default(),
+            telemetry,
         })
     }
 
@@ -173,7 +177,7 @@ impl ClientInner {
         self.log(Direction::Sent, revision, method, &sent.message);
         let name =
             Method::name_parameter(method).zip(params).and_then(|(parameter, params)| string_member(params, parameter));
-        let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters };
+        let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters, trace: sent.trace };
         let caller = self.local_caller(cause);
         self.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller });
         self.arm_timer();
@@ -227,6 +231,7 @@ impl ClientInner {
             // That of a connection which was lost before is over.
             *self.failure.lock() = None;
         }
+        self.session_ended(error.as_ref());
         self.timer.end();
         self.host.stop_all();
         let replies = self.conversation.lock().drain();

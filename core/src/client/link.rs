@@ -2,7 +2,7 @@
 
 use super::failure::LinkFailure;
 use crate::{
-    protocol::{Era, RequestId, Revision},
+    protocol::{Era, RequestId, Revision, SentTrace},
     runtime::BoxedTask,
     wire_log::Transport,
 };
@@ -68,6 +68,10 @@ pub trait Connector: Send + Sync + 'static {
         let _ = client;
         false
     }
+    /// The address of the server and its port, for telemetry.
+    fn server_address(&self) -> Option<(String, Option<u16>)> {
+        None
+    }
     /// The name of the transport in records of messages.
     fn transport(&self) -> Transport {
         if self.is_pipe() { Transport::Stdio } else { Transport::Http }
@@ -84,6 +88,10 @@ pub trait Link: Send + Sync + 'static {
     /// The revision is settled: what depends on it (headers, the GET stream of a session) may
     /// start.
     fn settled(&self, revision: Revision);
+    /// The id of the session, for telemetry.
+    fn session_id(&self) -> Option<String> {
+        None
+    }
     /// The name of the peer, at the start of a sentence.
     fn peer(&self) -> String {
         "The server".to_owned()
@@ -137,6 +145,9 @@ pub struct RequestHead {
     /// The revision under which it is sent; `None` for `initialize`, which carries no version
     /// header.
     pub revision: Option<Revision>,
+    /// The trace context, which has headers too.
+    #[doc(hidden)]
+    pub trace: Option<Arc<SentTrace>>,
 }
 
 /// Takes what arrives from the server. Never blocks for long.

@@ -26,6 +26,7 @@ mod keeping;
 mod link;
 mod mirrored;
 mod observation;
+pub(crate) mod observed;
 mod observers;
 mod operations;
 mod options;

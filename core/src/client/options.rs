@@ -5,11 +5,12 @@ use crate::{
     client_auth::ClientAuth,
     engine::{Limits, RevisionChoice},
     protocol::{
-        RawJson,
+        RawJson, SentTrace,
         describe::{Described, Type},
         model::{ClientCapabilities, Implementation, LoggingLevel, Root},
         options::{Bytes, JsonForm, Millis},
     },
+    telemetry::{self, Telemetry},
 };
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
@@ -104,10 +105,21 @@ trunkline_proto::options! {
         max_nesting: usize = 128,
         /// JSON values in a message, which cost far more in memory than on the wire.
         max_values: usize => "maxValues" = 1_000_000,
+        /// Report requests to OpenTelemetry, as spans and measurements. By default where the
+        /// program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+        @into telemetry: Option<bool> => "telemetry" = None,
+        /// The receiver of spans and measurements, in the place of the program's.
+        @into telemetry_receiver: Option<Arc<dyn Telemetry>> = None,
     }
 }
 
 impl ClientOptions {
+    /// The same with the receiver of telemetry that the program has, where none is named.
+    pub(crate) fn with_telemetry_of_program(self) -> Self {
+        let receiver = telemetry::or_of_program(self.telemetry, self.telemetry_receiver.clone());
+        self.with_telemetry_receiver(receiver)
+    }
+
     /// The bounds of the conversation.
     #[doc(hidden)]
     pub fn limits(&self) -> Limits {
@@ -167,6 +179,8 @@ trunkline_proto::options! {
         fresh: bool => "fresh" = false,
         /// Internal: the number by which the host of a binding knows the request.
         cause: u64 = 0,
+        /// Internal: the trace context that its messages carry.
+        trace: Option<Arc<SentTrace>> = None,
         ;
         /// The answers to the requests of the round before, where the caller drives the rounds.
         input_responses: InputResponses,

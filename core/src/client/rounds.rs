@@ -108,7 +108,7 @@ impl ClientRounds {
     /// Runs the handlers, all at once, and makes the call again with their answers (MRTR-13).
     async fn gather(self, client: Arc<ClientInner>, required: InputRequired, run: Run, stop: &Promise<()>) {
         let answers =
-            required.requests.values().map(|request| client.host_answer(&request.method, request.params.clone()));
+            required.requests.values().map(|request| client.host_answer(&request.method, request.params.clone(), None));
         let answers = all(answers.collect());
         client.events.asking(true);
         let weak = Arc::downgrade(&client);

@@ -16,6 +16,7 @@ use crate::{
     },
     race::{guarded, unless, until},
     runtime::BoxedTask,
+    telemetry::{OperationEnd, RunningOperation},
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -48,18 +49,24 @@ impl ClientInner {
         }
     }
 
-    fn ask_host(self: &Arc<Self>, IncomingRequest { id, method, params, .. }: IncomingRequest) {
+    fn ask_host(self: &Arc<Self>, request: IncomingRequest) {
+        let operation = self.observed_request(&request).map(Arc::new);
+        let IncomingRequest { id, method, params, .. } = request;
         let run = Run::Request(id.clone());
         let stop = self.host.begin(run.clone());
         let paused = self.begin_asking();
-        let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params));
+        let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params, operation.clone()));
         self.runtime.spawn(Box::pin(async move {
             let outcome = unless(stop.kept(), answer).await;
             let Some(client) = client.upgrade() else { return };
             client.host.done(&run);
             client.end_asking(&paused);
             if let Some(outcome) = outcome {
-                client.answer(&id, outcome.map_err(Unanswered::into_rpc));
+                let outcome = outcome.map_err(Unanswered::into_rpc);
+                if let Some(operation) = operation {
+                    operation.end(OperationEnd::answered(method, &outcome));
+                }
+                client.answer(&id, outcome);
             }
         }));
     }
@@ -95,7 +102,12 @@ impl ClientInner {
 
     /// The checked answer of the host to a request. It comes within the time that the options give
     /// to handlers.
-    pub(super) fn host_answer(&self, method: &str, params: RawJson) -> BoxedTask<Result<RawJson, Unanswered>> {
+    pub(super) fn host_answer(
+        &self,
+        method: &str,
+        params: RawJson,
+        operation: Option<Arc<RunningOperation>>,
+    ) -> BoxedTask<Result<RawJson, Unanswered>> {
         let handlers = self.host.handlers();
         let given: Value = params.parse().unwrap_or_default();
         if let Some(answer) = handlers.passed_on(method, &params) {
@@ -111,8 +123,15 @@ impl ClientInner {
             return Box::pin(std::future::ready(Err(Unanswered::Failed(RpcError::internal()))));
         };
         let server = self.description().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
-        let request = ServerRequest { params, server, server_name: self.events.server_name() };
-        self.checked_answer(method, given, Box::pin(async move { handler(request).await }))
+        let server_name = self.events.server_name();
+        let request = ServerRequest { params, server, server_name, operation: operation.clone() };
+        let answer = async move { handler(request).await };
+        match operation {
+            None => self.checked_answer(method, given, Box::pin(answer)),
+            Some(operation) => {
+                self.checked_answer(method, given, Box::pin(async move { operation.around(answer).await }))
+            }
+        }
     }
 
     /// The answer of a handler, checked, within its time.

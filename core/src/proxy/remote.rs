@@ -12,10 +12,11 @@ use super::{
 use crate::{
     client::{Client, ClientError, ClientEvents, InputResponses, ProgressHook, RequestOptions},
     engine::OnBehalf,
-    protocol::{Era, RawJson, RpcError, error::code, extension, method, model::ClientCapabilities},
+    protocol::{Era, RawJson, RpcError, SentTrace, error::code, extension, method, model::ClientCapabilities},
     race::unless,
     runtime::BoxedTask,
     server::{Call, CallInfo, Handler, ListSet, Offers, Outcome, RemoteServer, WeakServer},
+    telemetry::Ambient,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock, Weak};
@@ -67,7 +68,7 @@ impl Remote {
         if takes_input && (caller != Caller::Nobody || capabilities != ClientCapabilities::default()) {
             return self.on_own_connection(info, caller, capabilities, params).await;
         }
-        let options = RequestOptions::default().with_on_progress(progress_of(info));
+        let options = options_for(info).with_on_progress(progress_of(info));
         self.shared(info, caller, &params, &options, None).await
     }
 
@@ -92,7 +93,7 @@ impl Remote {
     /// leaves its requests for input to the caller.
     async fn modern(&self, info: &CallInfo, caller: Caller, params: &RawJson) -> Outcome {
         let capabilities = callers::as_raw(&callers::capabilities(info));
-        let mut options = RequestOptions::default().with_on_progress(progress_of(info)).with_manual_input(true);
+        let mut options = options_for(info).with_on_progress(progress_of(info)).with_manual_input(true);
         let on_behalf = Some(Arc::new(OnBehalf { capabilities, log_level: info.log_level() }));
         if let Some(state) = info.state() {
             options = options.with_input_responses(answers(info, &state));
@@ -135,12 +136,14 @@ impl Remote {
                 call.progress(params);
             }
         });
-        let options = RequestOptions::default().with_on_progress(wanted.then_some(on_progress));
+        let options = options_for(info).with_on_progress(wanted.then_some(on_progress));
         let (sent, method) = (Arc::clone(&call), info.method());
         lease.connection.calls.add(&call);
+        let ambient = Ambient::current();
         // A task of its own, because the caller may come back for it with another request.
         self.client.runtime().spawn(Box::pin(async move {
-            let outcome = unless(sent.stop.kept(), client.request(method, Some(&params), &options)).await;
+            let request = ambient.around(client.request(method, Some(&params), &options));
+            let outcome = unless(sent.stop.kept(), request).await;
             lease.connection.calls.remove(&sent);
             drop(lease);
             sent.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
@@ -168,9 +171,10 @@ impl Remote {
 impl Handler for Remote {
     fn call(&self, call: Call) {
         let Some(remote) = self.this.upgrade() else { return };
+        let ambient = Ambient::current();
         self.client.runtime().spawn(Box::pin(async move {
             let info = call.info().clone();
-            let outcome = unless(info.cancelled(), remote.outcome(&info, call.input())).await;
+            let outcome = unless(info.cancelled(), ambient.around(remote.outcome(&info, call.input()))).await;
             // A call that was cancelled wants no answer.
             if let Some(outcome) = outcome {
                 call.complete(outcome);
@@ -208,6 +212,14 @@ impl Drop for Remote {
         let observer: Arc<dyn ClientEvents> = self.shares.clone();
         self.client.remove_observer(&observer);
     }
+}
+
+/// The options of a request that is sent on: it belongs to the trace of its caller, who may have
+/// said so in a header only.
+fn options_for(info: &CallInfo) -> RequestOptions {
+    let context = info.trace_context();
+    let trace = (!context.is_empty()).then(|| Arc::new(SentTrace { context, ..SentTrace::default() }));
+    RequestOptions::default().with_trace(trace)
 }
 
 /// A call that is no longer wanted when this is dropped, unless it was taken out.

@@ -9,7 +9,7 @@ use super::{
     server_hooks::{HooksDraft, ServerHooks},
     typed,
 };
-use crate::protocol::model::Implementation;
+use crate::{protocol::model::Implementation, telemetry};
 use std::{future::Future, sync::Arc};
 
 /// Builds a [`Server`]. `S` is the state that handlers get as [`super::State`].
@@ -327,7 +327,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     pub fn try_build(self) -> Result<Server, RegisterError> {
         self.options.check()?;
         let info = serde_json::to_value(&self.info).unwrap_or_default();
-        let server = Server::with_hooks(info, self.instructions, self.options, ServerHooks::new(self.hooks));
+        let receiver = telemetry::or_of_program(self.options.telemetry, self.options.telemetry_receiver.clone());
+        let options = self.options.with_telemetry_receiver(receiver);
+        let server = Server::with_hooks(info, self.instructions, options, ServerHooks::new(self.hooks));
         for addition in self.additions {
             addition(&server)?;
         }

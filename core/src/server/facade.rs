@@ -23,6 +23,7 @@ use crate::{
     protocol::RpcError,
     runtime::Runtime,
     server::handlers::Cancellation,
+    telemetry::{RunningOperation, Telemetry},
     wire_log::Transport,
 };
 use serde_json::Value;
@@ -305,6 +306,12 @@ impl Server {
         self.state().listeners().want(uri)
     }
 
+    /// Sets the receiver of spans and measurements from now on, unless there is one.
+    #[doc(hidden)]
+    pub fn set_telemetry(&self, receiver: Arc<dyn Telemetry>) {
+        self.state().set_telemetry(receiver);
+    }
+
     #[doc(hidden)]
     pub fn options(&self) -> &ServerOptions {
         self.state().options()
@@ -354,9 +361,10 @@ impl Dispatch for ServerInner {
         call: IncomingCall,
         reply: &Arc<dyn Outbound>,
         cancellation: Cancellation,
+        operation: Option<Arc<RunningOperation>>,
     ) {
         let route = methods::route(call.method.name);
-        RequestContext::begin(connection, &self.services, route, call, reply, cancellation);
+        RequestContext::begin(connection, &self.services, route, call, reply, cancellation, operation);
     }
 
     fn visible_tasks(&self, info: &RequestInfo, ids: BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError> {

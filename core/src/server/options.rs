@@ -12,11 +12,12 @@ use crate::{
         extension,
         options::{Bytes, JsonForm, Millis},
     },
+    telemetry::Telemetry,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 trunkline_proto::options! {
     /// Limits and behaviour of a server.
@@ -90,6 +91,11 @@ trunkline_proto::options! {
         /// Capabilities that are declared outside of the specification, by name, with their
         /// settings.
         experimental: Map<String, Value> => "experimental" = Map::new(),
+        /// Report requests to OpenTelemetry, as spans and measurements. By default where the
+        /// program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+        @into telemetry: Option<bool> => "telemetry" = None,
+        /// The receiver of spans and measurements, in the place of the program's.
+        @into telemetry_receiver: Option<Arc<dyn Telemetry>> = None,
         ;
         /// The bounds of each conversation.
         limits: Limits,

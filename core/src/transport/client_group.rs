@@ -27,6 +27,7 @@ impl ClientGroup {
         options: ClientOptions,
         events: impl ClientEvents,
     ) -> Result<Self, ClientError> {
+        let options = options.with_telemetry_of_program();
         let runtime = TokioRuntime::current();
         let servers: Vec<_> =
             servers.into_iter().map(|(name, target)| (name.into(), target.into().place(&options, &runtime))).collect();

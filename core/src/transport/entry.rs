@@ -146,6 +146,7 @@ impl Client {
         options: ClientOptions,
         events: impl ClientEvents,
     ) -> Result<Self, ClientError> {
+        let options = options.with_telemetry_of_program();
         let runtime = TokioRuntime::current();
         let connector = target.into().connector(&options, &runtime)?;
         if options.auth.is_some() && connector.transport() != crate::wire_log::Transport::Http {

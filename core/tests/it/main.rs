@@ -18,6 +18,8 @@ mod script;
 mod skills;
 mod stdio;
 mod tasks;
+#[cfg(feature = "opentelemetry")]
+mod telemetry;
 mod vectors;
 mod wire;
 

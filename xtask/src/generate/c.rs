@@ -500,7 +500,7 @@ const OBJECTS: [Object; 5] = [
             Source {
                 record: "Request",
                 place: "message",
-                except: &["method", "params", "all", "progress", "wait"],
+                except: &["method", "params", "all", "progress", "wait", "trace"],
                 limits: false,
                 note: "",
             },

@@ -53,6 +53,7 @@ CLIENT_OPTIONS: Final = {
     "close_timeout": "closeTimeoutMs",
     "max_message_bytes": "maxMessageBytes",
     "max_values": "maxValues",
+    "telemetry": "telemetry",
 }
 
 ENDPOINT_OPTIONS: Final = {
@@ -158,6 +159,7 @@ SERVER_OPTIONS: Final = {
     "max_task_bytes_per_client": "maxTaskBytesPerClient",
     "extensions": "extensions",
     "experimental": "experimental",
+    "telemetry": "telemetry",
     "max_message_bytes": "maxMessageBytes",
     "max_nesting": "maxNesting",
     "max_values": "maxValues",

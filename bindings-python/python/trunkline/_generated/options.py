@@ -235,6 +235,11 @@ class ClientOptions(TypedDict, total=False):
     1000000.
     """
 
+    telemetry: bool | None
+    """Report requests to OpenTelemetry, as spans and measurements. By default where the program
+    has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+    """
+
 
 class EndpointOptions(TypedDict, total=False):
     """An HTTP endpoint to connect to: its URL, headers, TLS and proxy."""
@@ -677,6 +682,11 @@ class ServerOptions(TypedDict, total=False):
 
     experimental: Mapping[str, Any] | None
     """Capabilities that are declared outside of the specification, by name, with their settings."""
+
+    telemetry: bool | None
+    """Report requests to OpenTelemetry, as spans and measurements. By default where the program
+    has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+    """
 
     max_message_bytes: int | None
     """Largest message. Over HTTP a larger one is refused with 413. Default: 4 MiB."""

@@ -18,6 +18,7 @@ HTTP_CHUNK: Final = 8
 HTTP_END: Final = 9
 HANDOFF: Final = 10
 FREED: Final = 11
+TELEMETRY: Final = 12
 
 # Shapes of answers.
 TEXT: Final = 0

@@ -69,7 +69,9 @@ class Client(AsyncOperations, Connected):
                 await server._ready(port)
             receive = self._connection.listen(self._run, self._progress)
             connection = self._connection
-            self._handle = port.open(connection.open_json(server_handle), receive, connection.handlers)
+            json = connection.open_json(server_handle)
+            port.telemetry = port.telemetry or connection.telemetry
+            self._handle = port.open(json, receive, connection.handlers)
             facts = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the client was closed while it was connecting")
@@ -113,19 +115,21 @@ class Client(AsyncOperations, Connected):
         """A request to the server, or about a subscription: its ticket and its result."""
         port = self._connected_port()
         scope = self._connection.scope()
-        ticket = port.request(self._handle if target is None else target, json, scope)
-        if on_progress is not None:
-            self._progress[ticket] = on_progress
-        try:
-            result = await port.answer(ticket)
-        except ProtocolError:
-            self._connection.raise_exception(scope)
-            raise
-        finally:
+        handle = self._handle if target is None else target
+        with self._connection.span(port.native, handle, json) as span:
+            ticket = span.ticket = port.request(handle, json, scope)
             if on_progress is not None:
-                self._progress.pop(ticket, None)
-        self._connection.raise_exception(scope)
-        return ticket, result
+                self._progress[ticket] = on_progress
+            try:
+                result = await port.answer(ticket)
+            except ProtocolError:
+                self._connection.raise_exception(scope)
+                raise
+            finally:
+                if on_progress is not None:
+                    self._progress.pop(ticket, None)
+            self._connection.raise_exception(scope)
+            return ticket, result
 
     def _cancel(self, ticket: int) -> None:
         if self._port is not None:

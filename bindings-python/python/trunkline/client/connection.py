@@ -14,7 +14,7 @@ from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OP
 from ..errors import ClosedError, InvalidArgumentError
 from ..failures import is_told
 from ..options import camel_case, encoded
-from ..port.scope import CallScope
+from ..port.scope import NO_SPAN, CallScope, telemetry_of
 from ..requests import OnProgress, read_answer
 from ..schema.jsonable import jsonable
 from ._generated.group_servers import ServersOf
@@ -25,7 +25,9 @@ from .server_requests import ServerRequestHandler
 if TYPE_CHECKING:
     from .._generated.models import Root
     from .._generated.options import ChildOptions, ClientOptions, EndpointOptions, OAuth
+    from ..port.scope import NoSpan
     from ..server.server import Server
+    from ..telemetry import SentSpan, Telemetry
     from ._generated.server_requests import Read
 
 T = TypeVar("T")
@@ -113,6 +115,8 @@ class Connection:
         if on_tools_changed is not None:
             self.listeners[methods.TOOLS_CHANGED] = (on_tools_changed, None)
         self.info: dict[str, Any] | None = None
+        self._observed: bool | None = given.get("telemetry")
+        self.telemetry: Telemetry | None = None
 
     def shown(self, name: str) -> str:
         """A client of class `name` with this connection, for its `repr`."""
@@ -128,7 +132,14 @@ class Connection:
             transport = {**transport, "servers": self.target.json()}
         # Newer servers notify only clients that ask for it when they connect.
         listen = {"listen": True} if self.listens else {}
-        return {"client": {**self._client, **listen}, "transport": transport, "handlers": self.lanes(), **self._auth}
+        self.telemetry = telemetry_of(self._observed)
+        observed = {"options": {**self._client.get("options", {}), "telemetry": self.telemetry is not None}}
+        return {
+            "client": {**self._client, **listen, **observed},
+            "transport": transport,
+            "handlers": self.lanes(),
+            **self._auth,
+        }
 
     @property
     def listens(self) -> bool:
@@ -149,6 +160,10 @@ class Connection:
         its transport.
         """
         return handler.in_thread and (not self.blocking or self.server is not None or handler.key in FUNCTIONS)
+
+    def span(self, native: _native.Port, target: int, json: dict[str, Any]) -> SentSpan | NoSpan:
+        """The span of a request."""
+        return NO_SPAN if self.telemetry is None else self.telemetry.sending(native, target, json) or NO_SPAN
 
     def scope(self) -> CallScope | None:
         """The surroundings of the calls that a request causes, where the server is in

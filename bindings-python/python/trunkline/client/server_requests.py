@@ -19,12 +19,14 @@ from ..schema.jsonable import jsonable
 if TYPE_CHECKING:
     from ..port.port import Port
     from ..port.scope import CallScope
+    from ..telemetry import Telemetry
 
 
 class Here(NamedTuple):
     """The place of a handler that runs on the thread of a blocking call."""
 
     native: _native.Port
+    telemetry: Telemetry | None = None
     error_hooks: tuple[()] = ()
 
 

@@ -9,7 +9,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from .. import _native
-from .._generated.waist import CALL, LOG, NOTIFICATION
+from .._generated.waist import CALL, LOG, NOTIFICATION, TELEMETRY
 from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolError, from_object, reraise
 from ..port.lifecycle import close_deadline, end_port, remember_native
 from ..port.log import write_logs
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from ..port.port import Port
+    from ..port.scope import NoSpan
     from ..server.server import Server
+    from ..telemetry import SentSpan
     from .connection import ConnectOptions
 
 # Interval at which a waiting call looks for log records of the core (every request has a timeout
@@ -122,6 +124,17 @@ class SyncClient(SyncOperations, Connected):
         """A request to the server, or about a subscription: its ticket and its result."""
         native = self._connected_native()
         handle = self._handle if target is None else target
+        with self._connection.span(native, handle, json) as span:
+            return self._send(native, handle, json, on_progress, span)
+
+    def _send(
+        self,
+        native: _native.Port,
+        handle: int,
+        json: dict[str, Any],
+        on_progress: OnProgress | None,
+        span: SentSpan | NoSpan,
+    ) -> tuple[int, Any]:
         scope, port = self._connection.scope(), self._server_port
 
         def send() -> int:
@@ -139,6 +152,7 @@ class SyncClient(SyncOperations, Connected):
                     self._progress[ticket] = on_progress
         except _native.NativeError as error:
             reraise(error)
+        span.ticket = ticket
         try:
             result = self._wait(native, ticket, on_progress is not None)
         except ProtocolError:
@@ -213,6 +227,8 @@ class SyncClient(SyncOperations, Connected):
                         self._asked.append((name, body, ticket))
                     elif kind == LOG:
                         write_logs(body)
+                    elif kind == TELEMETRY and self._connection.telemetry is not None:
+                        self._connection.telemetry.receive(body)
                 if len(events) < _BATCH:
                     break
         finally:
@@ -228,7 +244,10 @@ class SyncClient(SyncOperations, Connected):
     def _answer_here(self, native: _native.Port, operation: str, params: Any, ticket: int) -> None:
         handler = self._connection.handlers.get(operation)
         if handler is not None and not native.cancelled(ticket):
-            handler.answer_in_thread(cast("Port", Here(native)), ticket, params, copy_context(), None)
+            context, telemetry = copy_context(), self._connection.telemetry
+            if telemetry is not None:
+                context = telemetry.around_call(native, ticket, context)
+            handler.answer_in_thread(cast("Port", Here(native, telemetry)), ticket, params, context, None)
 
     def _drain_inbox(self, to_the_end: bool) -> None:
         port = self._server_port
@@ -263,6 +282,7 @@ class SyncClient(SyncOperations, Connected):
             if port.lifespan is not None and port.loop is not None:
                 port.lifespan.open(port.loop).result()
             json = connection.open_json(server_handle)
+            port.telemetry = port.telemetry or connection.telemetry
             self._handle = port.open_blocking(json, self._receive_elsewhere, connection.handlers)
         except BaseException as error:
             server._release_blocking(port, 0)

@@ -65,6 +65,8 @@ class Handler:
         try:
             self._complete(port.native, ticket, await self.run(port, ticket, body, scope))
         except BaseException as error:
+            if port.telemetry is not None and not is_suspension(error):
+                port.telemetry.record_exception(error)
             self._fail(port, ticket, error, scope, Context)
             # SystemExit costs the call, as on a thread of the pool: libraries raise it for wrong
             # arguments.
@@ -78,6 +80,8 @@ class Handler:
         try:
             self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, context, scope))
         except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end a thread of the pool
+            if port.telemetry is not None and not is_suspension(error):
+                context.run(port.telemetry.record_exception, error)
             self._fail(port, ticket, error, scope, SyncContext)
 
     @property

@@ -12,6 +12,7 @@ from .. import _native
 from ..errors import InvalidArgumentError, reraise
 from ..options import camel_case
 from ..port.port import Port
+from ..port.scope import telemetry_of
 from ..signature.dependencies import Dependency, Depends, key_of
 from ..signature.parameters import describe, name_of, plan
 
@@ -273,7 +274,15 @@ class Registry:
             # A loop that was closed took its users with it.
             self._users = [*self._open_users(), loop]
             self._borrow(port, loop)
+            if port.telemetry is None:
+                self._observe(port)
             return port, self._handle
+
+    def _observe(self, port: Port) -> None:
+        """Begins telemetry, if it is wanted and there."""
+        port.telemetry = telemetry_of(self._json.get("options", {}).get("telemetry"))
+        if port.telemetry is not None:
+            port.native.notify(0, {"telemetry": True})
 
     async def _ready(self, port: Port) -> None:
         """Returns when the lifespan has begun; whoever has acquired the port waits for it before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextvars import copy_context
 from functools import partial
 from inspect import CORO_CREATED, getcoroutinestate
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
@@ -13,13 +14,15 @@ from .._generated import waist
 from .._generated.methods import EXPLAIN
 from .handoff import ReadHandoff
 from .log import write_logs
+from .scope import NO_SPAN, begins_request
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
     from collections.abc import Callable, Coroutine, Mapping
     from contextvars import Context as ContextVars
 
-    from .scope import CallScope
+    from ..telemetry import SentSpan, Telemetry
+    from .scope import CallScope, NoSpan
 
     # method, params, ticket of the request or 0
     Receive: TypeAlias = Callable[[str, Any, int], None]
@@ -94,6 +97,7 @@ class Events:
         self._ends: dict[int, Future[tuple[bool, Any]]] = {}
         self._stopped: Future[None] | None = None
         self._disposed = False
+        self.telemetry: Telemetry | None = None
         self._lock = threading.RLock()
         self._handoff = ReadHandoff(native)
         # Found once, because importing asyncio is slow at first and never free.
@@ -167,6 +171,9 @@ class Events:
                 self._handoff.take(handle, self.loop, self.drain)
         elif kind == waist.FREED:
             self.handlers.pop(handle, None)
+        elif kind == waist.TELEMETRY:
+            if self.telemetry is not None:
+                self.telemetry.receive(body)
         elif self._stopped is not None:
             self._settle(self._stopped, None)
 
@@ -198,6 +205,8 @@ class Events:
         self, loop: AbstractEventLoop, handler: Handler, ticket: int, body: Any, scope: CallScope | None
     ) -> None:
         context = None if scope is None else scope.context.copy()
+        if self.telemetry is not None and begins_request(scope):
+            context = self.telemetry.around_call(self.native, ticket, context or copy_context())
         task = start_task(loop, self._answer(handler, ticket, body, scope), handler.task_name, context)
         if not task.done():
             self._tasks[ticket] = task  # a loop keeps only weak references to its tasks
@@ -223,6 +232,10 @@ class Events:
     def _poll_soon(self) -> None:
         if self.loop is not None:
             self._handoff.poll_soon(self.loop, self.drain)
+
+    def span(self, target: int, json: dict[str, Any]) -> SentSpan | NoSpan:
+        """The span of a request to the client of a call."""
+        return NO_SPAN if self.telemetry is None else self.telemetry.sending(self.native, target, json) or NO_SPAN
 
     def scope(self, cause: int) -> CallScope | None:
         """The surroundings of the calls that an exchange or a request causes; None if it has none,

@@ -12,10 +12,12 @@ import weakref
 from typing import TYPE_CHECKING, Final, Protocol
 
 from .. import _native
+from .scope import begins_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..telemetry import Telemetry
     from .events import Handler
     from .scope import CallScope
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
         @property
         def handlers(self) -> Mapping[int, Handler]: ...
+
+        @property
+        def telemetry(self) -> Telemetry | None: ...
 
         def handler(self, handle: int, name: str) -> Handler | None:
             """The receiver of calls of `handle`; of a connection, of the operation `name`."""
@@ -146,5 +151,7 @@ class Pool:
             self._native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
         else:
             scope = port.scope(cause)
-            context = self._context if scope is None else scope.context
-            handler.answer_in_thread(port, ticket, body, context.copy(), scope)
+            context = (self._context if scope is None else scope.context).copy()
+            if port.telemetry is not None and begins_request(scope):
+                context = port.telemetry.around_call(self._native, ticket, context)
+            handler.answer_in_thread(port, ticket, body, context, scope)

@@ -13,6 +13,7 @@ use crate::{
     host_function::HostFunctionRow,
     message::{self, Request},
     skills,
+    telemetry::TelemetryRecord,
     verifications::AccessToken,
 };
 use serde_json::{Map, Value, json};
@@ -76,6 +77,7 @@ pub fn surface() -> Value {
         HandlerMemory::OBJECT,
         ServerFeatures::OBJECT,
         PortDescription::OBJECT,
+        TelemetryRecord::OBJECT,
     ];
     messages.extend(replies.map(|reply| models.message(reply, "reply")));
     messages.extend(event::TO_HOST.iter().map(|(kind, event)| {

@@ -7,7 +7,7 @@ use super::{
     params::{self, ProgressTokenParams, is_object},
 };
 use crate::protocol::{
-    Era, RawJson, RequestId, Revision, RevisionFeature, RpcError,
+    Era, RawJson, RequestId, Revision, RevisionFeature, RpcError, SentTrace,
     envelope::{self, Message, NoResult, Notification, Request, Response},
     extension,
     input::check_received,
@@ -84,6 +84,8 @@ pub struct RequestExtras {
     pub task: bool,
     /// Another client's request.
     pub on_behalf: Option<Arc<OnBehalf>>,
+    /// The trace context that its `_meta` has, in the place of the caller's; its id is noted there.
+    pub trace: Option<Arc<SentTrace>>,
 }
 
 impl From<bool> for RequestExtras {
@@ -101,6 +103,8 @@ pub struct SentRequest {
     pub message: Bytes,
     /// `true` if no other request is in flight.
     pub alone: bool,
+    /// Its trace context.
+    pub trace: Option<Arc<SentTrace>>,
 }
 
 /// The meaning of a message from the server.
@@ -290,10 +294,17 @@ impl<T: Clone> ClientConversation<T> {
         let sent = Sent { revision: Some(revision), method: method.into(), as_task, item };
         let id = self.outgoing.start(now, timeout, sent);
         let meta = identity.meta(revision, extras.progress.then_some(&id), log_level);
+        let traced = extras.trace.as_ref().and_then(|trace| {
+            let _ = trace.id.set(id.clone());
+            // A `_meta` that is not an object is refused below.
+            (!trace.context.is_empty()).then(|| trace.context.put_into(params).ok()).flatten()
+        });
+        let params = traced.as_ref().or(params);
         match params::sent(method, revision, params, meta.as_deref()) {
             Ok(params) => Ok(SentRequest {
                 message: envelope::encode_request(&id, method, params.as_deref()),
                 alone: self.outgoing.len() == 1,
+                trace: extras.trace,
                 id,
             }),
             Err(error) => {
@@ -335,7 +346,7 @@ impl<T: Clone> ClientConversation<T> {
     ) -> SentRequest {
         let id = self.outgoing.start(now, timeout, Sent { revision, method: method.into(), as_task: false, item });
         let message = envelope::encode_request(&id, method, Some(&one_line(params)));
-        SentRequest { message, alone: self.outgoing.len() == 1, id }
+        SentRequest { message, alone: self.outgoing.len() == 1, id, trace: None }
     }
 
     /// Takes a message in.
@@ -607,7 +618,7 @@ mod tests {
     use super::*;
     use crate::{
         engine::Limits,
-        protocol::{envelope::Frame, meta},
+        protocol::{TraceContext, envelope::Frame, meta},
     };
     use serde_json::{Value, json};
 
@@ -681,6 +692,25 @@ mod tests {
             sent(Revision::V2024_11_05, Some(json!({"_meta": {"a": 1}})), true)["params"],
             json!({"_meta": {"a": 1, "progressToken": 1}})
         );
+    }
+
+    #[test]
+    fn rpc_38_a_trace_context_takes_the_place_of_the_callers_in_every_era() {
+        for revision in [Revision::V2024_11_05, Revision::V2026_07_28] {
+            let mut conversation = conversation(revision);
+            let context = TraceContext::of(|key| (key == meta::TRACEPARENT).then(|| "ours".to_owned()));
+            let trace = Arc::new(SentTrace { context, ..SentTrace::default() });
+            let params = json!({"name": "t", "_meta": {"a": 1, "traceparent": "theirs", "tracestate": "theirs"}});
+            let params = RawJson::from_value(&params).unwrap();
+            let extras = RequestExtras { trace: Some(Arc::clone(&trace)), ..true.into() };
+            let sent =
+                conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), extras, "x").unwrap();
+            assert_eq!(trace.id.get(), Some(&sent.id));
+            let sent: Value = serde_json::from_slice(&sent.message).unwrap();
+            let meta = &sent["params"]["_meta"];
+            assert_eq!((&meta["a"], &meta["traceparent"], meta.get("tracestate")), (&json!(1), &json!("ours"), None));
+            assert_eq!(meta["progressToken"], sent["id"]);
+        }
     }
 
     #[test]

@@ -19,6 +19,12 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// Key of the task that a message belongs to (2025-11-25 only, TSK-15).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+/// Keys of the trace context (SEP-414, RPC-38): the exception to the rule that keys have a prefix.
+pub const TRACEPARENT: &str = "traceparent";
+/// As above.
+pub const TRACESTATE: &str = "tracestate";
+/// As above.
+pub const BAGGAGE: &str = "baggage";
 /// Key of the progress token.
 pub const PROGRESS_TOKEN: &str = "progressToken";
 

@@ -26,6 +26,7 @@ mod raw;
 mod revision;
 pub mod schema;
 mod surrogates;
+mod trace_context;
 pub mod uri;
 #[doc(hidden)]
 pub mod uri_template;
@@ -35,3 +36,6 @@ pub use error::RpcError;
 pub use id::RequestId;
 pub use raw::RawJson;
 pub use revision::{Era, Revision, RevisionFeature};
+#[doc(hidden)]
+pub use trace_context::SentTrace;
+pub use trace_context::TraceContext;

@@ -17,10 +17,10 @@ struct Current {
 
 impl GroupSettings {
     /// The options of a group as its connections have them: all of them report changes of their
-    /// lists, and their results are checked once, by the client of the group.
+    /// lists, and their results are checked and observed once, by the client of the group.
     pub(super) fn new(options: &ClientOptions) -> Self {
         Self(Mutex::new(Current {
-            options: options.clone().with_listen(true).with_validate_results(false),
+            options: options.clone().with_listen(true).with_validate_results(false).with_telemetry(false),
             version: 0,
         }))
     }

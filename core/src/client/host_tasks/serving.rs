@@ -28,7 +28,7 @@ impl ClientInner {
         self.answer(&id, Ok(as_raw(&created)));
         self.expire_later(task.clone(), ttl);
         let paused = self.begin_asking();
-        let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params));
+        let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params, None));
         self.runtime.spawn(Box::pin(async move {
             let outcome = unless(stop.kept(), answer).await;
             let Some(client) = client.upgrade() else { return };

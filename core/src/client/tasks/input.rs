@@ -52,7 +52,7 @@ impl Answering {
         let keys: Vec<String> = required.requests.keys().cloned().collect();
         self.begun.extend(keys.iter().cloned());
         let answers =
-            required.requests.into_values().map(|request| client.host_answer(&request.method, request.params));
+            required.requests.into_values().map(|request| client.host_answer(&request.method, request.params, None));
         let answers = all(answers.collect());
         self.running = Some(Box::pin(async move {
             let answers = answers.await.map_err(no_input)?;

@@ -117,7 +117,8 @@ mod tests {
         };
         let server = Some(Implementation::new("travel\u{7}", "1"));
         let mut user = typist(lines);
-        let answer = form::fill(&mut user, &ElicitRequest { params, server, server_name: None }).unwrap();
+        let answer =
+            form::fill(&mut user, &ElicitRequest { params, server, server_name: None, operation: None }).unwrap();
         assert!(user.lines.is_empty(), "not all was read: {}", user.shown);
         (serde_json::to_value(answer).unwrap(), user.shown)
     }
@@ -125,7 +126,9 @@ mod tests {
     fn visit(url: &str, lines: &[&'static str]) -> (Value, Typist) {
         let params = ElicitUrlParams { message: "Pay".to_owned(), url: url.to_owned(), ..ElicitUrlParams::default() };
         let mut user = typist(lines);
-        let answer = page::consent(&mut user, &ElicitUrlRequest { params, server: None, server_name: None }).unwrap();
+        let answer =
+            page::consent(&mut user, &ElicitUrlRequest { params, server: None, server_name: None, operation: None })
+                .unwrap();
         (serde_json::to_value(answer).unwrap(), user)
     }
 
@@ -147,7 +150,7 @@ mod tests {
         assert!(shown.starts_with("\nThe server \"travel\" asks:\n  Where to?\n  City: "), "{shown:?}");
         assert!(shown.contains("   2. First\n"), "{shown}");
         let (server, server_name) = (Some(Implementation::new("bank", "1")), Some("shop".to_owned()));
-        let of_group = ElicitRequest { params: ElicitFormParams::default(), server, server_name };
+        let of_group = ElicitRequest { params: ElicitFormParams::default(), server, server_name, operation: None };
         assert_eq!(shown::server(&of_group), "The server \"shop\"", "not the name that it gives itself");
     }
 
@@ -218,7 +221,8 @@ mod tests {
             }
         }
         let terminal = Broken(crate::sync::Mutex::new(None));
-        let request = ElicitRequest { params: ElicitFormParams::default(), server: None, server_name: None };
+        let request =
+            ElicitRequest { params: ElicitFormParams::default(), server: None, server_name: None, operation: None };
         let answer = ask(&terminal, request, form::fill);
         let mut answer = std::pin::pin!(answer);
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -226,7 +230,7 @@ mod tests {
         let stopped = || terminal.0.lock().as_ref().is_some_and(|stopped| stopped.load(Ordering::Acquire));
         drop(ask(
             &terminal,
-            ElicitRequest { params: ElicitFormParams::default(), server: None, server_name: None },
+            ElicitRequest { params: ElicitFormParams::default(), server: None, server_name: None, operation: None },
             form::fill,
         ));
         assert!(stopped());

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "http-server")]
 use super::http_request::HttpRequest;
+use crate::{protocol::TraceContext, telemetry::NetworkFacts};
 use tracing::Span;
 
 /// The way by which a message came: the HTTP request that brought it, and its caller in this
@@ -33,6 +34,39 @@ impl Arrival {
     pub(crate) fn over_http(request: HttpRequest) -> Self {
         let cause = request.extensions().get().map_or(0, |Cause(number)| *number);
         Self { http: Some(request), span: Span::current(), cause }
+    }
+}
+
+#[cfg(feature = "http-server")]
+impl Arrival {
+    /// The trace context in the headers of the HTTP request.
+    pub(crate) fn trace_context(&self) -> TraceContext {
+        let Some(request) = &self.http else { return TraceContext::default() };
+        TraceContext::of(|name| Some(request.headers().get(name)?.to_str().ok()?.to_owned()))
+    }
+
+    /// The facts of the HTTP request for telemetry.
+    pub(crate) fn transmission(&self, is_stateless: bool) -> NetworkFacts {
+        let Some(request) = &self.http else { return NetworkFacts::default() };
+        NetworkFacts {
+            http_version: request.version(),
+            session_id: request.session_id().filter(|_| !is_stateless).map(str::to_owned),
+            client_address: request.remote_address().map(|address| address.to_string()),
+            ..NetworkFacts::default()
+        }
+    }
+}
+
+#[cfg(not(feature = "http-server"))]
+impl Arrival {
+    /// Without HTTP there are no headers.
+    pub(crate) fn trace_context(&self) -> TraceContext {
+        TraceContext::default()
+    }
+
+    /// Without HTTP there are no facts.
+    pub(crate) fn transmission(&self, _: bool) -> NetworkFacts {
+        NetworkFacts::default()
     }
 }
 

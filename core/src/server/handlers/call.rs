@@ -10,9 +10,10 @@ use super::{
 };
 use crate::{
     engine::{RequestInfo, RequestTimeout},
-    protocol::{RawJson, RequestId, RpcError, model::LoggingLevel},
+    protocol::{RawJson, RequestId, RpcError, TraceContext, model::LoggingLevel},
     runtime::Runtime,
     server::options::ServerOptions,
+    telemetry::{OperationStart, RunningOperation},
 };
 use serde_json::Value;
 use std::{any::Any, collections::BTreeMap, sync::Arc, time::Duration};
@@ -45,6 +46,10 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn arrival(&self) -> Option<&Arrival>;
     /// See [`CallInfo::cause`].
     fn cause(&self) -> u64;
+    /// See [`CallInfo::operation`].
+    fn operation(&self) -> Option<&RunningOperation>;
+    /// See [`CallInfo::client_request`].
+    fn client_request(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart>;
     /// See [`CallInfo::vars`].
     fn vars(&self) -> &Vars;
     /// See [`CallInfo::lifespan`].
@@ -179,6 +184,29 @@ impl CallInfo {
     #[doc(hidden)]
     pub fn cause(&self) -> u64 {
         self.backend.cause()
+    }
+
+    /// The telemetry of the request, if it is observed.
+    #[doc(hidden)]
+    pub fn operation(&self) -> Option<&RunningOperation> {
+        self.backend.operation()
+    }
+
+    /// The begin of the operation of a request to the client. `None`: it is not observed, or not
+    /// sent by itself but with the result of the call (2026-07-28).
+    #[doc(hidden)]
+    pub fn client_request(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart> {
+        self.backend.client_request(method, params)
+    }
+
+    /// The trace context that the request came with: in its `_meta`, or else in the headers of the
+    /// HTTP request that brought it.
+    pub fn trace_context(&self) -> TraceContext {
+        let context = self.request_info().meta.as_ref().map(TraceContext::of_meta).unwrap_or_default();
+        match self.backend.arrival() {
+            Some(arrival) if context.traceparent.is_none() => arrival.trace_context(),
+            _ => context,
+        }
     }
 
     /// The method of the request.

@@ -1,6 +1,9 @@
 //! Requests of handlers to the client of their call (RPC-31): their handles and their errors.
 
-use crate::protocol::{RawJson, RequestId, RpcError, envelope::NoResult};
+use crate::{
+    protocol::{RawJson, RequestId, RpcError, envelope::NoResult},
+    telemetry::OperationEnd,
+};
 use std::sync::Arc;
 
 /// Takes the outcome of a client request, once.
@@ -52,6 +55,22 @@ pub enum ClientRequestError {
     /// The connection is closed.
     #[error("The connection is closed")]
     Closed,
+}
+
+impl ClientRequestError {
+    /// The end of a request that failed so, for telemetry.
+    #[doc(hidden)]
+    pub fn as_end(&self) -> OperationEnd {
+        let kind = match self {
+            Self::Refused(error) => return OperationEnd::refused(error),
+            Self::Cancelled | Self::Suspended => return OperationEnd::cancelled(),
+            Self::Invalid(_) => "invalidResponse",
+            Self::Timeout => "timeout",
+            Self::NotReachable => "transport",
+            Self::Closed => "closed",
+        };
+        OperationEnd::failed(kind, Some(self.to_string()))
+    }
 }
 
 impl From<NoResult> for ClientRequestError {

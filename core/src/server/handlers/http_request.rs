@@ -1,7 +1,7 @@
 //! The HTTP request that brought a call.
 
 use crate::http::{headers, routes};
-use http::{Extensions, HeaderMap, Method, Uri, header, request::Parts};
+use http::{Extensions, HeaderMap, Method, Uri, Version, header, request::Parts};
 use std::{fmt, net::IpAddr};
 
 const PROOF: &str = "dpop";
@@ -71,6 +71,17 @@ impl HttpRequest {
     /// gives it as [`RemoteAddress`].
     pub fn remote_address(&self) -> Option<IpAddr> {
         self.remote_address
+    }
+
+    /// The version of HTTP, as telemetry names it.
+    pub(crate) fn version(&self) -> Option<&'static str> {
+        match self.parts.version {
+            Version::HTTP_10 => Some("1.0"),
+            Version::HTTP_11 => Some("1.1"),
+            Version::HTTP_2 => Some("2"),
+            Version::HTTP_3 => Some("3"),
+            _ => None,
+        }
     }
 
     /// The id of its session: in its header, or on HTTP+SSE in its query.

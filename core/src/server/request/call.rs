@@ -22,6 +22,7 @@ use crate::{
         typed::Context,
     },
     sync::Mutex,
+    telemetry::{OperationStart, RunningOperation},
     wire_log::Transport,
 };
 use serde::Deserialize;
@@ -153,6 +154,18 @@ impl CallBackend for PendingCall {
 
     fn cause(&self) -> u64 {
         self.scope.cause
+    }
+
+    fn operation(&self) -> Option<&RunningOperation> {
+        self.context.operation.as_deref()
+    }
+
+    fn client_request(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart> {
+        let by_rounds = self.context.info.revision.supports(RevisionFeature::InputRequired)
+            || self.context.server().options().rerun_handlers;
+        let is_round = by_rounds && InputKind::of(method).is_some();
+        let is_observed = self.context.operation.is_some() && !is_round;
+        is_observed.then(|| self.context.client_request_start(method, params))
     }
 
     fn vars(&self) -> &Vars {

@@ -8,6 +8,7 @@ use crate::{
         handlers::{ClientRequestError, HookId, InputKind, InputRequest, RequestState, ResponseCallback, read_answer},
         session::OutgoingMessage,
     },
+    telemetry::{NetworkFacts, OperationEnd, OperationKind, OperationStart, RunningOperation, Telemetry},
 };
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -58,6 +59,12 @@ impl RequestContext {
         params: Option<&RawJson>,
         on_response: ResponseCallback,
     ) -> Result<RequestId, ClientRequestError> {
+        let observed = self.server().telemetry().and_then(|telemetry| self.observed(telemetry, method, params));
+        let (traced, on_response) = match observed {
+            None => (None, on_response),
+            Some(operation) => traced(operation, params, on_response),
+        };
+        let params = traced.as_ref().or(params);
         let sent = Arc::new(OnceLock::new());
         let hook = self.cancel_with_call(&sent);
         let cancellation = self.cancellation.clone();
@@ -67,6 +74,23 @@ impl RequestContext {
         });
         let transmission = Transmission { timeout, method, params, cancellable: true };
         self.transmit(transmission, on_response, &sent).inspect_err(|_| self.cancellation.forget(hook))
+    }
+
+    /// The begin of the operation of a client request.
+    pub(super) fn client_request_start(&self, method: &str, params: Option<&RawJson>) -> OperationStart {
+        let facts = NetworkFacts {
+            transport: Some(self.connection.transport()),
+            revision: Some(self.info.revision),
+            session_id: self.session_id().map(str::to_owned),
+            ..NetworkFacts::default()
+        };
+        let now = self.connection.runtime().unix_time();
+        OperationStart::new(OperationKind::Client, method.to_owned(), params, None, facts, now)
+    }
+
+    /// Begins the operation of a client request.
+    fn observed(&self, telemetry: &dyn Telemetry, method: &str, params: Option<&RawJson>) -> Option<RunningOperation> {
+        RunningOperation::begin(telemetry, self.connection.runtime(), self.client_request_start(method, params))
     }
 
     /// Sends a client request, and notes its id before another thread can see its response.
@@ -121,6 +145,25 @@ impl RequestContext {
             }
         }))
     }
+}
+
+/// The parameters with the context of the operation, and the receiver of the answer, which ends it.
+fn traced(
+    operation: RunningOperation,
+    params: Option<&RawJson>,
+    on_response: ResponseCallback,
+) -> (Option<RawJson>, ResponseCallback) {
+    let context = operation.context();
+    // Parameters that are no object are refused where they are sent.
+    let params = (!context.is_empty()).then(|| context.put_into(params).ok()).flatten();
+    let on_response = move |answer: Result<RawJson, ClientRequestError>| {
+        operation.end(match &answer {
+            Ok(_) => OperationEnd::default(),
+            Err(error) => error.as_end(),
+        });
+        on_response(answer);
+    };
+    (params, Box::new(on_response))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::{
         result::ResultWriter,
         session::{Connection, Outbound, OutgoingMessage, ServerState},
     },
+    telemetry::RunningOperation,
 };
 use serde_json::{Value, json};
 use std::{
@@ -43,6 +44,8 @@ pub(in crate::server) struct RequestContext {
     pub(in crate::server) snapshot: Arc<Snapshot>,
     pub(in crate::server) reply: Arc<dyn Outbound>,
     pub(super) cancellation: Cancellation,
+    /// Its telemetry, if it is observed.
+    pub(super) operation: Option<Arc<RunningOperation>>,
     own_rounds: RequestRounds,
     own_vars: Vars,
     /// The span of the request, within that of its caller.
@@ -127,6 +130,7 @@ impl RequestContext {
         call: IncomingCall,
         reply: &Arc<dyn Outbound>,
         cancellation: Cancellation,
+        operation: Option<Arc<RunningOperation>>,
     ) -> Arc<Self> {
         let parent = reply.arrival().map_or_else(Span::none, |arrival| arrival.span.clone());
         let mut context = Self {
@@ -143,6 +147,7 @@ impl RequestContext {
             snapshot: connection.server().snapshot(),
             reply: Arc::clone(reply),
             cancellation,
+            operation,
             own_rounds: RequestRounds::default(),
             own_vars: Vars::default(),
             span: Span::none(),
@@ -171,6 +176,7 @@ impl RequestContext {
             snapshot,
             reply: Arc::clone(&self.reply),
             cancellation: self.cancellation.clone(),
+            operation: self.operation.clone(),
             own_rounds: RequestRounds::default(),
             own_vars: Vars::default(),
             span: self.span.clone(),

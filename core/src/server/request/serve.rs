@@ -16,6 +16,7 @@ use crate::{
         result::{ResultWriter, error_of, pass_result, project_errors, tool_error},
         session::{Connection, Outbound},
     },
+    telemetry::RunningOperation,
 };
 use serde_json::json;
 use std::{
@@ -32,8 +33,17 @@ impl RequestContext {
         call: IncomingCall,
         reply: &Arc<dyn Outbound>,
         cancellation: Cancellation,
+        operation: Option<Arc<RunningOperation>>,
     ) {
-        let context = Self::new(connection, services, route, call, reply, cancellation);
+        let begin = || Self::new(connection, services, route, call, reply, cancellation, operation.clone()).serve();
+        match &operation {
+            None => begin(),
+            Some(operation) => drop(operation.run(begin)),
+        }
+    }
+
+    fn serve(self: Arc<Self>) {
+        let context = self;
         let _entered = context.span.enter();
         match mirrored::check(&context).and_then(|()| context.resume_rounds()) {
             Ok(()) => context.when_open(Responder::Client, |context, responder| {

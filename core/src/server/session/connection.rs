@@ -4,6 +4,7 @@ use super::{
     batch::BatchReply,
     listeners::ChangeListener,
     log_level::SessionLevel,
+    observed::{Observed, operation_of, session_end},
     outbound::{Outbound, OutgoingMessage},
     pending::SessionNotifications,
     server_state::ServerState,
@@ -23,6 +24,7 @@ use crate::{
         registry::ListSet,
     },
     sync::Mutex,
+    telemetry::{OperationEnd, RunningOperation},
     wire_log::{Direction, MessageInfo, Side, Transport},
 };
 use std::{
@@ -33,6 +35,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::{Poll, Waker},
+    time::Instant,
 };
 
 /// Beginning of a conversation.
@@ -64,6 +67,7 @@ pub(in crate::server) trait Dispatch: Send + Sync + 'static {
         call: IncomingCall,
         reply: &Arc<dyn Outbound>,
         cancellation: Cancellation,
+        operation: Option<Arc<RunningOperation>>,
     );
 
     /// The tasks of `ids` whose status this client may see (TKX-21); `None` where there are no
@@ -103,6 +107,8 @@ pub(crate) struct Connection {
     notifications: SessionNotifications,
     listening: AtomicBool,
     closed: AtomicBool,
+    /// When its session was opened, for telemetry.
+    session_began: OnceLock<Instant>,
 }
 
 type Reply = Arc<dyn Outbound>;
@@ -111,10 +117,15 @@ type Reply = Arc<dyn Outbound>;
 struct Started {
     cancellation: Cancellation,
     reply: Reply,
+    /// The telemetry of the call; it ends with the call.
+    operation: Option<Arc<RunningOperation>>,
 }
 
 impl Started {
     fn cancel(self, reason: &str) {
+        if let Some(operation) = &self.operation {
+            operation.end(OperationEnd::cancelled());
+        }
         self.cancellation.cancel(reason);
         self.reply.send(OutgoingMessage::Abandoned);
     }
@@ -156,6 +167,7 @@ impl Connection {
             notifications: SessionNotifications::default(),
             listening: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            session_began: OnceLock::new(),
         })
     }
 
@@ -298,6 +310,7 @@ impl Connection {
             _ => None,
         };
         let log = self.runtime.wire_log().map(|log| (log, message.clone()));
+        let observed = self.server.telemetry().and_then(|telemetry| Observed::new(telemetry, self, &message));
         if let Message::Notification(notification) = &message
             && &*notification.method == method::INITIALIZED
         {
@@ -336,15 +349,26 @@ impl Connection {
                 let result = RawJson::from_value(&self.server.initialize_result(&snapshot, revision, !self.stateless));
                 self.listen();
                 let result = result.map_err(|_| RpcError::internal());
+                if let Some(observed) = observed {
+                    let _ = self.session_began.set(observed.began);
+                    observed.answered(self, Some(revision), reply, &result);
+                }
                 self.respond(reply, &id, result, revision.into(), method::INITIALIZE);
             }
             Received::Pong(id) => {
                 let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
-                self.respond(reply, &id, Ok(RawJson::empty_object()), revision.into(), method::PING);
+                let result = Ok(RawJson::empty_object());
+                if let Some(observed) = observed {
+                    observed.answered(self, Some(revision), reply, &result);
+                }
+                self.respond(reply, &id, result, revision.into(), method::PING);
             }
             Received::Call(call, reply) => self.start(call, &reply),
             Received::Refuse(RefusedRequest { id, error }) => {
                 let outgoing = OutgoingMessage::error(id.as_ref(), &error, true);
+                if let Some(observed) = observed {
+                    observed.answered(self, self.revision(), reply, &Err(error));
+                }
                 self.log_sent(&outgoing, LogContext::default(), "");
                 reply.send(outgoing);
             }
@@ -374,7 +398,9 @@ impl Connection {
     fn start(self: &Arc<Self>, mut call: IncomingCall, reply: &Reply) {
         call.info.auth = reply.auth().cloned();
         let cancellation = Cancellation::default();
-        let started = Started { cancellation: cancellation.clone(), reply: Arc::clone(reply) };
+        let operation = self.server.telemetry().and_then(|telemetry| operation_of(telemetry, self, &call, reply));
+        let started =
+            Started { cancellation: cancellation.clone(), reply: Arc::clone(reply), operation: operation.clone() };
         self.calls.lock().insert(call.key, started);
         // A call that had waited may have been cancelled on its way here, before anyone could tell
         // it.
@@ -388,7 +414,7 @@ impl Connection {
         if call.method.name == method::SUBSCRIPTIONS_LISTEN {
             self.subscribe(call, reply);
         } else {
-            self.dispatch.begin(self, call, reply, cancellation);
+            self.dispatch.begin(self, call, reply, cancellation, operation);
         }
     }
 
@@ -438,7 +464,10 @@ impl Connection {
         info: &RequestInfo,
         method: &str,
     ) -> bool {
-        self.calls.lock().remove(&key);
+        let started = self.calls.lock().remove(&key);
+        if let Some(operation) = started.and_then(|started| started.operation) {
+            operation.end(OperationEnd::answered(method, &result));
+        }
         let (id, next) = self.conversation.lock().finish(key);
         let answered = id.is_some();
         if let Some(id) = id {
@@ -512,6 +541,9 @@ impl Connection {
             return;
         }
         self.server.listeners().remove(self.number);
+        if let (Some(began), Some(telemetry)) = (self.session_began.get(), self.server.telemetry()) {
+            telemetry.session_ended(session_end(self, *began));
+        }
         self.dispatch.connection_closed(self.number, self.origin == Origin::Conversation);
         self.end_subscriptions();
         self.conversation.lock().finish_all();
@@ -531,7 +563,10 @@ impl Connection {
         for (key, subscription) in subscriptions {
             let result = self.server.results().seal_object(subscription.ended(), Revision::LATEST);
             let (id, _) = self.conversation.lock().finish(key);
-            self.calls.lock().remove(&key);
+            let started = self.calls.lock().remove(&key);
+            if let Some(operation) = started.and_then(|started| started.operation) {
+                operation.end(OperationEnd::default());
+            }
             if let Some(id) = id {
                 let listen = method::SUBSCRIPTIONS_LISTEN;
                 self.respond(subscription.reply(), &id, Ok(result), Revision::LATEST.into(), listen);

@@ -10,6 +10,7 @@ mod local_mount;
 mod log_level;
 mod names;
 mod notifications;
+mod observed;
 mod outbound;
 mod pending;
 mod server_state;

@@ -10,11 +10,12 @@ use crate::{
         server_hooks::ServerHooks,
     },
     sync::Mutex,
+    telemetry::Telemetry,
 };
 use arc_swap::ArcSwap;
 use serde_json::{Value, json};
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
@@ -28,6 +29,7 @@ pub(in crate::server) struct ServerState {
     edit: Mutex<()>,
     listeners: Listeners,
     next_number: AtomicU64,
+    telemetry: OnceLock<Arc<dyn Telemetry>>,
     /// `true` if the author was warned of user interfaces that are not registered.
     warned: AtomicBool,
 }
@@ -43,6 +45,7 @@ impl ServerState {
         Self {
             instructions,
             results: ResultWriter::new(info, options.cache, options.debug),
+            telemetry: options.telemetry_receiver.clone().map_or_else(OnceLock::new, OnceLock::from),
             options,
             registry: ArcSwap::from_pointee(Snapshot::new(hooks)),
             edit: Mutex::new(()),
@@ -54,6 +57,16 @@ impl ServerState {
 
     pub(in crate::server) fn options(&self) -> &ServerOptions {
         &self.options
+    }
+
+    /// The receiver of spans and measurements, if there is one.
+    pub(in crate::server) fn telemetry(&self) -> Option<&dyn Telemetry> {
+        self.telemetry.get().map(|telemetry| &**telemetry)
+    }
+
+    /// Sets the receiver of spans and measurements, unless there is one.
+    pub(in crate::server) fn set_telemetry(&self, receiver: Arc<dyn Telemetry>) {
+        let _ = self.telemetry.set(receiver);
     }
 
     pub(in crate::server) fn results(&self) -> &ResultWriter {

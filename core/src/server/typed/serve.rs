@@ -3,6 +3,7 @@
 use super::{AsyncHandler, context::Context};
 use crate::protocol::RawJson;
 use crate::server::handlers::{Call, Outcome};
+use crate::telemetry::Ambient;
 use std::{
     any::Any,
     future::Future,
@@ -50,13 +51,13 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// the call only.
 pub(super) fn in_background(call: Call, future: Work) {
     let spawner = call.info().clone();
-    let (info, span) = (spawner.clone(), Span::current());
+    let (info, span, ambient) = (spawner.clone(), Span::current(), Ambient::current());
     let task = async move {
         let mut cancelled = pin!(info.cancelled());
         let mut future = future;
         let outcome = std::future::poll_fn(|context| {
             let poll = || std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-            let step = span.in_scope(poll);
+            let step = ambient.run(|| span.in_scope(poll));
             match step {
                 Err(panic) => Poll::Ready(Some(Outcome::Internal(panic_text(&*panic)))),
                 Ok(Poll::Ready(outcome)) => Poll::Ready(Some(outcome)),
@@ -64,11 +65,13 @@ pub(super) fn in_background(call: Call, future: Work) {
             }
         })
         .await;
-        let _entered = span.enter();
-        drop(future);
-        if let Some(outcome) = outcome {
-            call.complete(outcome);
-        }
+        ambient.run(|| {
+            let _entered = span.enter();
+            drop(future);
+            if let Some(outcome) = outcome {
+                call.complete(outcome);
+            }
+        });
     };
     spawner.runtime().spawn(Box::pin(task));
 }

@@ -163,6 +163,10 @@ impl Connector for HttpConnector {
     fn identity(&self) -> Option<u64> {
         Some(self.hash())
     }
+
+    fn server_address(&self) -> Option<(String, Option<u16>)> {
+        Some((self.url.host_str()?.to_owned(), self.url.port_or_known_default()))
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::{
     http::{content, headers, mirror},
     protocol::{Era, Revision, RevisionFeature},
 };
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// The media types that a client accepts in answer to a POST (HTTP-08).
 const ACCEPT: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -32,6 +32,14 @@ pub(super) fn of_message(
 ) -> Result<HeaderMap, String> {
     let mut found = base.clone();
     put_session(&mut found, revision, session);
+    for (name, value) in
+        request.and_then(|request| request.trace.as_ref()).iter().flat_map(|trace| trace.context.members())
+    {
+        // A value that is no header stays in `_meta`.
+        if let Ok(value) = HeaderValue::from_str(value) {
+            found.insert(HeaderName::from_static(name), value);
+        }
+    }
     if let Some(request) = request
         && revision.is_some_and(|revision| revision.era() == Era::Modern)
     {
@@ -80,6 +88,7 @@ mod tests {
 
     fn headers_of(revision: Option<Revision>, session: Option<&'static str>, name: &str) -> HeaderMap {
         let request = RequestHead {
+            trace: None,
             id: RequestId::from(1),
             method: "tools/call".into(),
             name: Some(name.into()),

@@ -142,6 +142,10 @@ impl Link for HttpLink {
         }
     }
 
+    fn session_id(&self) -> Option<String> {
+        self.shared.state.lock().session.as_ref()?.to_str().ok().map(str::to_owned)
+    }
+
     fn peer(&self) -> String {
         format!("The server at {}", self.shared.place)
     }

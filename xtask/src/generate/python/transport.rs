@@ -45,6 +45,7 @@ class TransportCalls:
     """
 
     error_hooks: tuple[()] = ()
+    telemetry: None = None
 
     def __init__(self, native: _native.Port, functions: Mapping[str, ServerRequestHandler]) -> None:
         self.native = native

@@ -1,0 +1,50 @@
+//! Telemetry.
+
+use std::ffi::c_void;
+
+use crate::edge::prelude::*;
+use crate::port::trunkline_port;
+use crate::telemetry::{
+    PortTelemetry, trunkline_span_begin_callback, trunkline_span_end_callback, trunkline_span_scope_callback,
+    trunkline_trace_context,
+};
+
+/// Reports the requests and sessions of all servers and clients of the port, for spans and
+/// measurements by the semantic conventions of OpenTelemetry for MCP. Set it once, before clients
+/// connect: servers of the port report from then on, clients that are connected later. The option
+/// `telemetry` leaves a server or a client out. `begin` and `end` must be given, `scope` may be
+/// NULL. They run on the thread that sends the request, or dispatches the port, or drops the last
+/// handle; spans of requests that are sent may begin on several threads at once.
+/// `TRUNKLINE_INVALID_ARGUMENT` if it was set already.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_on_telemetry(
+    port: *mut trunkline_port,
+    begin: trunkline_span_begin_callback,
+    scope: trunkline_span_scope_callback,
+    end: trunkline_span_end_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let data = UserData::new(user_data, destructor);
+    guard_result(|| {
+        let port = &handle!(port).port;
+        let begin = begin.ok_or_else(|| Failure::null("begin"))?;
+        let end = end.ok_or_else(|| Failure::null("end"))?;
+        port.attach_telemetry(PortTelemetry { begin, scope, end, data, spans: Default::default() })
+    })
+}
+
+/// Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or
+/// "baggage", others are left out. For `trunkline_span_begin_callback`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_trace_context_set(
+    context: *mut trunkline_trace_context,
+    key: trunkline_str,
+    value: trunkline_str,
+) -> trunkline_result {
+    guard_result(|| {
+        let (context, key, value) = (handle!(context), text!(key), text!(value));
+        context.context.lock().set(key, value);
+        Ok(())
+    })
+}

@@ -1,0 +1,147 @@
+/* Spans and trace contexts. A part of suite.c. */
+
+typedef struct {
+  char name[60], kind[8], parent[60], error[40];
+  int number, entered, ended;
+  bool inside;
+} test_span;
+
+static test_span test_spans[16];
+static int span_count;
+static test_span *current_span;
+
+static void text_at(trunkline_str json, const char *pointer, char *place, size_t size) {
+  trunkline_text *text = NULL;
+  if (trunkline_json_get_text(json, trunkline_str_of(pointer), &text) == TRUNKLINE_OK)
+    snprintf(place, size, "%s", trunkline_text_str(text).data);
+  trunkline_text_free(text);
+}
+
+static void traceparent_of(const test_span *span, char *place, size_t size) {
+  snprintf(place, size, "00-0af7651916cd43dd8448eb211c80319c-%016x-01", (unsigned)span->number);
+}
+
+static void *begin_span(trunkline_str record, trunkline_trace_context *context, void *user_data) {
+  test_span *span = &test_spans[span_count];
+  CHECK(span_count < 16 && strcmp((const char *)user_data, "data") == 0);
+  span->number = ++span_count;
+  text_at(record, "/name", span->name, sizeof span->name);
+  text_at(record, "/kind", span->kind, sizeof span->kind);
+  text_at(record, "/context/traceparent", span->parent, sizeof span->parent);
+  CHECK((context != NULL) == (strcmp(span->kind, "client") == 0));
+  if (context) {
+    char traceparent[60];
+    traceparent_of(span, traceparent, sizeof traceparent);
+    CHECK(trunkline_trace_context_set(context, S("traceparent"), trunkline_str_of(traceparent)) == TRUNKLINE_OK);
+    CHECK(trunkline_trace_context_set(context, S("other"), S("is left out")) == TRUNKLINE_OK);
+  }
+  return span;
+}
+
+static void scope_span(void *span, bool entered, void *user_data) {
+  (void)user_data;
+  if (entered) ((test_span *)span)->entered++;
+  current_span = entered ? (test_span *)span : NULL;
+}
+
+static void end_span(void *pointer, trunkline_str record, void *user_data) {
+  test_span *span = (test_span *)pointer;
+  char metric[60] = "", tool[40] = "";
+  (void)user_data;
+  text_at(record, "/metric/name", metric, sizeof metric);
+  if (!span) {
+    /* What the library answers itself, and sessions. */
+    CHECK(strstr(metric, ".duration") != NULL);
+    return;
+  }
+  span->ended++;
+  CHECK(strcmp(metric, strcmp(span->kind, "client") == 0 ? "mcp.client.operation.duration" : "mcp.server.operation.duration") == 0);
+  text_at(record, "/attributes/error.type", span->error, sizeof span->error);
+  text_at(record, "/metric/attributes/gen_ai.tool.name", tool, sizeof tool);
+  if (strncmp(span->name, "tools/call ", 11) == 0) CHECK(strcmp(tool, span->name + 11) == 0);
+}
+
+static void traced(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *traceparent = NULL;
+  (void)arguments, (void)user_data;
+  if (current_span) current_span->inside = true;
+  if (trunkline_call_fact(call, S("/meta/traceparent"), &traceparent) == TRUNKLINE_OK)
+    CHECK(trunkline_call_return_text(call, trunkline_text_str(traceparent)) == TRUNKLINE_OK);
+  else
+    CHECK(trunkline_call_return_text(call, S("none")) == TRUNKLINE_OK);
+  trunkline_text_free(traceparent);
+}
+
+static void fails_traced(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  CHECK(trunkline_call_fail_tool(call, S("no")) == TRUNKLINE_OK);
+}
+
+static test_span *span_named(const char *name, const char *kind) {
+  int index;
+  for (index = 0; index < span_count; ++index)
+    if (strcmp(test_spans[index].name, name) == 0 && strcmp(test_spans[index].kind, kind) == 0) return &test_spans[index];
+  fprintf(stderr, "there is no span %s of the kind %s\n", name, kind);
+  exit(1);
+}
+
+/* RPC-38: the context of the sender's span is the parent of the receiver's, and the handler runs within it. */
+static void telemetry(void) {
+  static const char *const revisions[] = {"2025-11-25", "2026-07-28"};
+  static char data[] = "data";
+  size_t index;
+  for (index = 0; index < 2; ++index) {
+    trunkline_server *server = new_server(), *off = NULL;
+    trunkline_server_options *options = NULL;
+    trunkline_client *client = NULL;
+    trunkline_text *result = NULL;
+    test_span *sent, *served;
+    char traceparent[60], quoted[64];
+    int freed = 0;
+    span_count = 0;
+    memset(test_spans, 0, sizeof test_spans);
+    OK(trunkline_server_add_tool(server, S(TRUNKLINE_JSON({"name": "traced"})), traced, NULL, NULL, &error));
+    OK(trunkline_server_add_tool(server, S(TRUNKLINE_JSON({"name": "failing"})), fails_traced, NULL, NULL, &error));
+    CHECK(trunkline_port_on_telemetry(trunkline_server_port(server), NULL, scope_span, end_span, &freed, count_up) == TRUNKLINE_NULL);
+    CHECK(freed == 1);
+    CHECK(trunkline_port_on_telemetry(trunkline_server_port(server), begin_span, scope_span, end_span, data, NULL) == TRUNKLINE_OK);
+    CHECK(trunkline_port_on_telemetry(trunkline_server_port(server), begin_span, scope_span, end_span, &freed, count_up) ==
+          TRUNKLINE_INVALID_ARGUMENT);
+    CHECK(freed == 2);
+    client = in_memory_speaking(server, revisions[index]);
+    OK(trunkline_client_call_tool(client, S("traced"), NOTHING, NULL, &result, &error));
+    OK(trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error));
+    sent = span_named("tools/call traced", "client");
+    served = span_named("tools/call traced", "server");
+    traceparent_of(sent, traceparent, sizeof traceparent);
+    snprintf(quoted, sizeof quoted, "\"%s\"", traceparent);
+    check_text(result, "/content/0/text", quoted);
+    CHECK(strcmp(served->parent, traceparent) == 0);
+    CHECK(served->entered == 1 && served->inside && !current_span);
+    CHECK(sent->ended == 1 && served->ended == 1 && !*sent->error && !*served->error);
+    trunkline_text_free(result), result = NULL;
+
+    OK(trunkline_client_call_tool(client, S("failing"), NOTHING, NULL, &result, &error));
+    OK(trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error));
+    CHECK(strcmp(span_named("tools/call failing", "client")->error, "tool_error") == 0);
+    CHECK(strcmp(span_named("tools/call failing", "server")->error, "tool_error") == 0);
+    trunkline_text_free(result), result = NULL;
+    trunkline_client_free(client);
+
+    /* A server on the same port that wants none. */
+    span_count = 0;
+    OK(trunkline_server_options_new(&options, &error));
+    CHECK(trunkline_server_options_set_port(options, trunkline_server_port(server)) == TRUNKLINE_OK);
+    CHECK(trunkline_server_options_set_telemetry(options, false) == TRUNKLINE_OK);
+    OK(trunkline_server_new_with(S("off"), S("1"), options, &off, &error));
+    OK(trunkline_server_add_tool(off, S(TRUNKLINE_JSON({"name": "traced"})), traced, NULL, NULL, &error));
+    client = in_memory_speaking(off, revisions[index]);
+    OK(trunkline_client_call_tool(client, S("traced"), NOTHING, NULL, &result, &error));
+    CHECK(span_count == 1 && strcmp(test_spans[0].kind, "client") == 0);
+    trunkline_text_free(result);
+    trunkline_client_free(client);
+    trunkline_server_options_free(options);
+    trunkline_server_free(off);
+    trunkline_server_free(server);
+  }
+}

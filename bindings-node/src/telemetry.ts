@@ -1,0 +1,183 @@
+// Spans and measurements of OpenTelemetry, which is used where the application has it. The core
+// makes names, attributes and times (docs/bridge.md); here they become spans.
+import modules from "node:module";
+import { join } from "node:path";
+
+import { invalid } from "./errors.js";
+import type { NativePort } from "./native/native.js";
+import { place } from "./native/place.js";
+import { isPromise } from "./schema/validate.js";
+
+/** The part of `@opentelemetry/api` that is used here. */
+interface Api {
+  trace: {
+    getTracer(name: string): { startSpan(name: string, options: object, context: object): Span };
+    setSpan(context: object, span: Span): object;
+    getSpanContext(context: object): SpanContext | undefined;
+  };
+  context: { active(): object; with<T>(context: object, run: () => T): T };
+  propagation: { extract(context: object, carrier: object): object; inject(context: object, carrier: object): void };
+  metrics: { getMeter(name: string): { createHistogram(name: string, options: object): { record(value: number, attributes: object, context?: object): void } } };
+  SpanKind: { SERVER: number; CLIENT: number };
+  SpanStatusCode: { ERROR: number };
+}
+
+interface SpanContext {
+  spanId: string;
+}
+
+interface Span {
+  setAttributes(attributes: object): void;
+  setStatus(status: { code: number; message?: string }): void;
+  recordException(error: never): void;
+  end(time?: number): void;
+}
+
+/** A `TelemetryRecord` of the core. */
+interface TelemetryRecord {
+  number: number;
+  kind: "server" | "client";
+  name?: string;
+  attributes: object;
+  context: object;
+  startUs: number;
+  endUs: number;
+  error?: string;
+  metric: { name: string; description: string; value: number; attributes: object; boundaries: number[] };
+}
+
+/** The keys of a trace context that may stand in `_meta`. */
+const keys = ["traceparent", "tracestate", "baggage"];
+
+let api: Api | undefined;
+
+/**
+ * True if telemetry is wanted and there: by default where the application has set up OpenTelemetry.
+ * Throws if it is asked for and `@opentelemetry/api` is not installed.
+ */
+export function observes(wanted: boolean | undefined): boolean {
+  if (wanted === false || (wanted === undefined && !(Symbol.for("opentelemetry.js.api.1") in globalThis))) return false;
+  api ??= found();
+  if (!api && wanted) throw invalid("telemetry: the package @opentelemetry/api is not installed");
+  return api !== undefined;
+}
+
+/** The API of the application: beside this package, or where the program is. */
+function found(): Api | undefined {
+  for (const base of [place, join(process.cwd(), "package.json")]) {
+    try {
+      return modules.createRequire(base)("@opentelemetry/api") as Api;
+    } catch {
+      // Not installed there.
+    }
+  }
+  return undefined;
+}
+
+/** The spans of the requests of one port. */
+export class Telemetry {
+  readonly #port: NativePort;
+  readonly #api: Api;
+  readonly #histograms = new Map<string, { record(value: number, attributes: object, context?: object): void }>();
+  /** Of requests that are served and have reached a function of the program, by their numbers. */
+  readonly #spans = new Map<number, Span>();
+
+  constructor(port: NativePort) {
+    if (!api) throw invalid("telemetry: the package @opentelemetry/api is not installed");
+    this.#port = port;
+    this.#api = api;
+  }
+
+  /** Runs the function of a call within the span of the request that it belongs to. */
+  aroundCall(ticket: number, run: () => unknown): unknown {
+    const json = this.#port.telemetry(ticket);
+    if (json === "") return run();
+    const record = JSON.parse(json) as TelemetryRecord;
+    const parent = this.#remote(record);
+    let span = this.#spans.get(record.number);
+    if (!span) this.#spans.set(record.number, (span = this.#begin(record, parent)));
+    return recorded(span, () => this.#api.context.with(this.#api.trace.setSpan(parent, span), run));
+  }
+
+  /** Sends a request within a span of its own; `send` takes the trace context of its messages. */
+  sent<T extends { ticket: number; result: Promise<unknown> }>(target: number, json: string, send: (trace: object | undefined) => T): T {
+    const begun = this.#port.telemetry(target, json);
+    if (begun === "") return send(undefined);
+    const active = this.#api.context.active();
+    const span = this.#begin(JSON.parse(begun) as TelemetryRecord, active);
+    const carrier: Record<string, string> = {};
+    this.#api.propagation.inject(this.#api.trace.setSpan(active, span), carrier);
+    const trace = Object.fromEntries(Object.entries(carrier).filter(([key]) => keys.includes(key)));
+    try {
+      const started = recorded(span, () => send(trace));
+      const result = started.result.finally(() => {
+        const ended = this.#port.telemetry(started.ticket);
+        if (ended === "") span.end();
+        else this.#end(span, JSON.parse(ended) as TelemetryRecord);
+      });
+      void recorded(span, () => started.result);
+      return { ...started, result };
+    } catch (error) {
+      span.end();
+      throw error;
+    }
+  }
+
+  /** Takes what the core reports: requests that were served, and sessions that have ended. */
+  receive(records: TelemetryRecord[]): void {
+    for (const record of records) {
+      if (record.name === undefined) {
+        this.#measure(record);
+        continue;
+      }
+      const span = this.#spans.get(record.number) ?? this.#begin(record, this.#remote(record));
+      this.#spans.delete(record.number);
+      this.#end(span, record);
+    }
+  }
+
+  #begin({ name = "", kind, attributes, startUs }: TelemetryRecord, parent: object): Span {
+    const { trace, context, SpanKind } = this.#api;
+    const [around, remote] = [trace.getSpanContext(context.active()), trace.getSpanContext(parent)];
+    // Of the HTTP request, say, that brought it.
+    const links = around && around.spanId !== remote?.spanId ? [{ context: around }] : [];
+    const options = { kind: kind === "server" ? SpanKind.SERVER : SpanKind.CLIENT, attributes, links, startTime: startUs / 1000 };
+    return trace.getTracer("trunkline").startSpan(name, options, parent);
+  }
+
+  #end(span: Span, record: TelemetryRecord): void {
+    span.setAttributes(record.attributes);
+    if (record.error !== undefined) span.setStatus({ code: this.#api.SpanStatusCode.ERROR, ...(record.error !== "" && { message: record.error }) });
+    span.end(record.endUs / 1000);
+    this.#measure(record, this.#api.trace.setSpan(this.#api.context.active(), span));
+  }
+
+  #measure({ metric: { name, description, value, attributes, boundaries } }: TelemetryRecord, context?: object): void {
+    let histogram = this.#histograms.get(name);
+    if (!histogram) {
+      const options = { description, unit: "s", advice: { explicitBucketBoundaries: boundaries } };
+      this.#histograms.set(name, (histogram = this.#api.metrics.getMeter("trunkline").createHistogram(name, options)));
+    }
+    histogram.record(value, attributes, context);
+  }
+
+  #remote({ context }: TelemetryRecord): object {
+    return this.#api.propagation.extract(this.#api.context.active(), context);
+  }
+}
+
+/** Notes in a span what a function throws, at once or later. */
+function recorded<T>(span: Span, run: () => T): T {
+  try {
+    const returned = run();
+    if (isPromise(returned)) {
+      returned.then(undefined, (error: unknown) => {
+        span.recordException(error as never);
+      });
+    }
+    return returned;
+  } catch (error) {
+    span.recordException(error as never);
+    throw error;
+  }
+}

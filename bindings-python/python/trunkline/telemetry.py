@@ -1,0 +1,146 @@
+"""Spans and measurements of OpenTelemetry, which is used where the application has it.
+
+The core makes names, attributes and times (docs/bridge.md); here they become spans. Nothing of
+OpenTelemetry is imported unless the application did, or asks for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextvars import Context as ContextVars
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Histogram
+    from opentelemetry.trace import Span
+    from typing_extensions import Self
+
+
+class Telemetry:
+    """The tracer and the meter of this package, and the spans of requests that are being served."""
+
+    def __init__(self) -> None:
+        from opentelemetry import metrics, propagate, trace
+
+        self._trace, self._propagate = trace, propagate
+        self._tracer = trace.get_tracer("trunkline", _native.VERSION)
+        self._meter = metrics.get_meter("trunkline", _native.VERSION)
+        self._histograms: dict[str, Histogram] = {}
+        # Of requests that are served and have reached a function of the program, by their numbers.
+        self._spans: dict[int, Span] = {}
+        self._lock = threading.Lock()
+
+    def around_call(self, native: _native.Port, ticket: int, context: ContextVars) -> ContextVars:
+        """The context variables of a call, within the span of the request that it belongs to."""
+        with self._lock:  # the end of the request cannot come between
+            record = native.telemetry(ticket)
+            if record is None:
+                return context
+            span = self._spans.get(record["number"])
+            parent = context.run(self._remote, record["context"])
+            if span is None:
+                span = self._spans[record["number"]] = context.run(self._begin, record, parent)
+        context.run(self._attach, self._trace.set_span_in_context(span, parent))
+        return context
+
+    def record_exception(self, error: BaseException) -> None:
+        """Notes the exception of a handler, in whose context variables this is called."""
+        self._trace.get_current_span().record_exception(error)
+
+    def sending(self, native: _native.Port, target: int, json: dict[str, Any]) -> SentSpan | None:
+        """The span of a request that is about to be sent to a server, or to the client of a call.
+        None: it is not observed.
+        """
+        record = native.telemetry(target, json)
+        if record is None:
+            return None
+        span = self._begin(record, None)
+        trace: dict[str, str] = {}
+        self._propagate.inject(trace, self._trace.set_span_in_context(span))
+        json["trace"] = {key: trace[key] for key in ("traceparent", "tracestate", "baggage") if key in trace}
+        return SentSpan(self, native, span)
+
+    def receive(self, records: list[dict[str, Any]]) -> None:
+        """Takes what the core reports: requests that were served, and sessions that have ended."""
+        for record in records:
+            if "name" not in record:
+                self._measure(record["metric"], None)
+                continue
+            with self._lock:
+                span = self._spans.pop(record["number"], None)
+            if span is None:
+                span = self._begin(record, self._remote(record["context"]))
+            self.end(span, record)
+
+    def end(self, span: Span, record: dict[str, Any]) -> None:
+        """Ends a span, and measures it."""
+        from opentelemetry.trace import Status, StatusCode
+
+        span.set_attributes(record["attributes"])
+        if (error := record.get("error")) is not None:
+            span.set_status(Status(StatusCode.ERROR, error or None))
+        span.end(record["endUs"] * 1000)
+        self._measure(record["metric"], span)
+
+    def _begin(self, record: dict[str, Any], parent: Any) -> Span:
+        kind = self._trace.SpanKind.SERVER if record["kind"] == "server" else self._trace.SpanKind.CLIENT
+        around = self._trace.get_current_span().get_span_context()
+        remote = self._trace.get_current_span(parent).get_span_context()
+        # Of the HTTP request, say, that brought it.
+        links = [self._trace.Link(around)] if parent is not None and around.is_valid and around != remote else None
+        attributes, start = record["attributes"], record["startUs"] * 1000
+        return self._tracer.start_span(
+            record["name"], parent, kind=kind, attributes=attributes, links=links, start_time=start
+        )
+
+    def _remote(self, carrier: dict[str, str]) -> Any:
+        return self._propagate.extract(carrier, self._current())
+
+    def _measure(self, metric: dict[str, Any], span: Span | None) -> None:
+        histogram = self._histograms.get(name := metric["name"])
+        if histogram is None:
+            histogram = self._histograms[name] = self._meter.create_histogram(
+                name, "s", metric["description"], explicit_bucket_boundaries_advisory=metric["boundaries"]
+            )
+        around = None if span is None else self._trace.set_span_in_context(span)
+        histogram.record(metric["value"], metric["attributes"], around)
+
+    def _current(self) -> Any:
+        from opentelemetry.context import get_current
+
+        return get_current()
+
+    def _attach(self, context: Any) -> None:
+        from opentelemetry.context import attach
+
+        attach(context)  # the context variables are a copy of this call alone: nothing has to be detached
+
+
+class SentSpan:
+    """The span of a request that is sent: a context manager around it."""
+
+    __slots__ = ("_native", "_span", "_telemetry", "ticket")
+
+    def __init__(self, telemetry: Telemetry, native: _native.Port, span: Span) -> None:
+        self._telemetry = telemetry
+        self._native = native
+        self._span = span
+        # Set once it was sent.
+        self.ticket = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        if error is not None:
+            self._span.record_exception(error)
+        try:
+            record = self._native.telemetry(self.ticket)
+        except _native.NativeError:
+            record = None  # another process's
+        if record is None:  # it was not sent
+            self._span.end()
+        else:
+            self._telemetry.end(self._span, record)

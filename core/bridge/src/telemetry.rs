@@ -1,0 +1,325 @@
+//! Telemetry for the host, which makes spans and measurements of the records.
+//!
+//! The host begins the spans of its own requests before it sends them, and those of requests that
+//! it serves before its functions run. The core makes the names, the attributes and the times, and
+//! reports each end: of what is served by the event `Telemetry`, of what is sent when it is asked.
+
+use super::{
+    error::BridgeError,
+    message::{NEXT, Request},
+    queue::EventQueue,
+    state::PortState,
+    table::HandleKind,
+};
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+use trunkline::{
+    bridge_support::{Mutex, described, end_of},
+    client::{ClientError, ClientOptions},
+    protocol::{RawJson, SentTrace, TraceContext, method::Method, model::JsonObject},
+    server::{ClientRequestError, Server, ServerOptions},
+    telemetry::{
+        Attribute, DURATION_BOUNDARIES, DurationMetric, OpenOperation, OperationEnd, OperationKind, OperationStart,
+        SessionEnd, Telemetry,
+    },
+};
+
+/// Most requests of the host whose ends wait to be asked for.
+const MAX_SENT: usize = 16_384;
+
+described! {
+    /// A request that is observed, from its begin to its end, or the end of a session, which has no
+    /// name. At the begin, the members of the end are missing.
+    #[derive(Serialize)]
+    pub struct TelemetryRecord {
+        /// The number of what is served; 0 of what is sent.
+        required number: u64 = "number",
+        /// The kind of the span: `server` or `client`.
+        required kind: &'static str = "kind" as String,
+        /// The name of the span.
+        optional name: Option<String> = "name",
+        /// The attributes of the span.
+        required attributes: Value = "attributes" as JsonObject,
+        /// The trace context that the request came with: `traceparent`, `tracestate`, `baggage`.
+        required context: Value = "context" as JsonObject,
+        /// The time of the begin, in microseconds since 1970.
+        optional start_us: Option<u64> = "startUs",
+        /// The time of the end, in microseconds since 1970.
+        optional end_us: Option<u64> = "endUs",
+        /// The text of the failure; empty if it failed without one, missing if it did not fail.
+        optional error: Option<String> = "error",
+        /// The measurement: `name` and `description` of the histogram, `value` in seconds,
+        /// `attributes`, and the `boundaries` of its buckets.
+        optional metric: Option<Value> = "metric" as JsonObject,
+    }
+}
+
+impl TelemetryRecord {
+    fn begun(number: u64, start: &OperationStart) -> Self {
+        Self {
+            number,
+            kind: start.kind.name(),
+            name: Some(start.name.clone()),
+            attributes: object(start.attributes.iter()),
+            context: json!(start.parent),
+            start_us: Some(micros(start.began)),
+            end_us: None,
+            error: None,
+            metric: None,
+        }
+    }
+
+    fn ended(number: u64, start: &OperationStart, end: &OperationEnd) -> Self {
+        let all = || start.attributes.iter().chain(&end.attributes);
+        Self {
+            attributes: object(all()),
+            end_us: Some(micros(start.began + end.duration)),
+            error: end.is_failure().then(|| end.error.clone().unwrap_or_default()),
+            metric: Some(metric(start.kind.operation_duration(), all(), end.duration)),
+            ..Self::begun(number, start)
+        }
+    }
+
+    fn of_session(session: &SessionEnd) -> Self {
+        Self {
+            number: 0,
+            kind: session.kind.name(),
+            name: None,
+            attributes: object(session.attributes.iter()),
+            context: json!({}),
+            start_us: None,
+            end_us: None,
+            error: None,
+            metric: Some(metric(session.kind.session_duration(), session.attributes.iter(), session.duration)),
+        }
+    }
+
+    fn into_value(self) -> Value {
+        super::description::without_nulls(json!(self))
+    }
+}
+
+fn object<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> Value {
+    attributes.map(|attribute| (attribute.key.to_owned(), json!(attribute.value))).collect::<Map<_, _>>().into()
+}
+
+fn metric<'a>(metric: DurationMetric, attributes: impl Iterator<Item = &'a Attribute>, duration: Duration) -> Value {
+    json!({
+        "name": metric.name,
+        "description": metric.description,
+        "value": duration.as_secs_f64(),
+        "attributes": object(attributes.filter(|attribute| attribute.is_of_metrics())),
+        "boundaries": DURATION_BOUNDARIES,
+    })
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The operations of a port that have not ended, or whose ends wait to be asked for.
+pub(super) struct HostTelemetry {
+    queue: Weak<EventQueue>,
+    /// The host has OpenTelemetry.
+    is_on: AtomicBool,
+    next: AtomicU64,
+    /// What is served, by its number.
+    served: Mutex<IndexMap<u64, Arc<OperationStart>>>,
+    /// What the host has sent, by the ticket.
+    sent: Mutex<IndexMap<u64, SentOperation>>,
+}
+
+struct SentOperation {
+    start: OperationStart,
+    method: String,
+    trace: Arc<SentTrace>,
+    end: Option<OperationEnd>,
+}
+
+impl HostTelemetry {
+    pub(super) fn new(queue: &Arc<EventQueue>) -> Arc<Self> {
+        let (next, queue) = (AtomicU64::new(1), Arc::downgrade(queue));
+        Arc::new(Self { queue, is_on: AtomicBool::new(false), next, served: Mutex::default(), sent: Mutex::default() })
+    }
+
+    /// The options of a server: it reports to the host if they say so.
+    pub(super) fn of_server(self: &Arc<Self>, options: ServerOptions) -> ServerOptions {
+        let receiver = self.receiver(options.telemetry);
+        options.with_telemetry_receiver(receiver)
+    }
+
+    /// Reports these servers from now on, and those to come.
+    pub(super) fn begin(self: &Arc<Self>, servers: &[Server]) {
+        self.is_on.store(true, Ordering::Relaxed);
+        for server in servers {
+            if let Some(receiver) = self.receiver(server.options().telemetry) {
+                server.set_telemetry(receiver);
+            }
+        }
+    }
+
+    /// The options of a client, likewise.
+    pub(super) fn of_client(self: &Arc<Self>, options: ClientOptions) -> ClientOptions {
+        let receiver = self.receiver(options.telemetry);
+        options.with_telemetry_receiver(receiver)
+    }
+
+    fn receiver(self: &Arc<Self>, wanted: Option<bool>) -> Option<Arc<dyn Telemetry>> {
+        let is_on = wanted.unwrap_or_else(|| self.is_on.load(Ordering::Relaxed));
+        is_on.then(|| Arc::new(Receiver(Arc::clone(self))) as Arc<dyn Telemetry>)
+    }
+
+    /// Notes a request that the host has begun a span for. Gives the trace context for its messages.
+    pub(super) fn sending(
+        &self,
+        ticket: u64,
+        start: Option<OperationStart>,
+        given: &Request,
+    ) -> Result<Option<Arc<SentTrace>>, BridgeError> {
+        let Some(context) = &given.trace else { return Ok(None) };
+        let context: TraceContext = serde_json::from_value(context.clone())
+            .map_err(|error| BridgeError::invalid(format!("request: trace: {error}")))?;
+        let trace = Arc::new(SentTrace { context, ..SentTrace::default() });
+        if let Some(start) = start {
+            let mut sent = self.sent.lock();
+            if sent.len() >= MAX_SENT {
+                // Of a host that does not ask.
+                sent.shift_remove_index(0);
+            }
+            let (method, trace) = (given.method.clone(), Arc::clone(&trace));
+            sent.insert(ticket, SentOperation { start, method, trace, end: None });
+        }
+        Ok(Some(trace))
+    }
+
+    /// Notes the outcome of a request to a server.
+    pub(super) fn answered(&self, ticket: u64, outcome: &Result<RawJson, ClientError>) {
+        self.ended(ticket, |method, trace| end_of(method, outcome, trace.id.get()));
+    }
+
+    /// Notes the outcome of a request to the client of a call.
+    pub(super) fn client_answered(&self, ticket: u64, outcome: &Result<RawJson, ClientRequestError>) {
+        self.ended(ticket, |_, _| outcome.as_ref().err().map(ClientRequestError::as_end).unwrap_or_default());
+    }
+
+    fn ended(&self, ticket: u64, end: impl FnOnce(&str, &SentTrace) -> OperationEnd) {
+        if let Some(sent) = self.sent.lock().get_mut(&ticket) {
+            let mut end = end(&sent.method, &sent.trace);
+            end.duration = since_1970().saturating_sub(sent.start.began);
+            sent.end = Some(end);
+        }
+    }
+
+    /// The record of a request that was sent, once. One without an outcome was given up.
+    fn take_sent(&self, ticket: u64) -> Option<TelemetryRecord> {
+        let SentOperation { start, trace, end, .. } = self.sent.lock().swap_remove(&ticket)?;
+        let cancelled = || {
+            let mut end = end_of("", &Err(ClientError::Cancelled), trace.id.get());
+            end.duration = since_1970().saturating_sub(start.began);
+            end
+        };
+        Some(TelemetryRecord::ended(0, &start, &end.unwrap_or_else(cancelled)))
+    }
+
+    fn served(&self, number: u64) -> Option<TelemetryRecord> {
+        self.served.lock().get(&number).map(|start| TelemetryRecord::begun(number, start))
+    }
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The receiver of what is served. The host itself begins the operations of what it sends.
+struct Receiver(Arc<HostTelemetry>);
+
+impl Telemetry for Receiver {
+    fn begin(&self, start: OperationStart) -> Option<Arc<dyn OpenOperation>> {
+        if start.kind == OperationKind::Client {
+            return None;
+        }
+        let number = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let start = Arc::new(start);
+        self.0.served.lock().insert(number, Arc::clone(&start));
+        Some(Arc::new(Served { number, start, telemetry: Arc::clone(&self.0) }))
+    }
+
+    fn session_ended(&self, session: SessionEnd) {
+        if let Some(queue) = self.0.queue.upgrade() {
+            queue.push_telemetry(TelemetryRecord::of_session(&session).into_value());
+        }
+    }
+}
+
+/// A request that is served.
+struct Served {
+    number: u64,
+    start: Arc<OperationStart>,
+    telemetry: Arc<HostTelemetry>,
+}
+
+impl OpenOperation for Served {
+    fn end(&self, end: OperationEnd) {
+        // Before the event: a host that asks from now on finds that it is over.
+        self.telemetry.served.lock().swap_remove(&self.number);
+        if let Some(queue) = self.telemetry.queue.upgrade() {
+            queue.push_telemetry(TelemetryRecord::ended(self.number, &self.start, &end).into_value());
+        }
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// See [`Port::telemetry`](super::Port::telemetry).
+pub(super) fn telemetry(
+    state: &PortState,
+    target: u64,
+    given: Option<&Request>,
+) -> Result<Option<Vec<u8>>, BridgeError> {
+    let record = match (given, HandleKind::of(target)) {
+        (Some(given), _) => start_of(state, target, given).map(|start| TelemetryRecord::begun(0, &start)),
+        (None, Some(HandleKind::Request)) => state.telemetry.take_sent(target),
+        (None, Some(HandleKind::Call)) => {
+            let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
+            info.and_then(|info| state.telemetry.served(info.operation()?.number()))
+        }
+        (None, Some(HandleKind::ServerRequest)) => {
+            let number = state.tables.lock().server_requests.get(target).map(|request| request.operation);
+            number.and_then(|number| state.telemetry.served(number))
+        }
+        (None, _) => None,
+    };
+    let bytes = record.map(|record| serde_json::to_vec(&record.into_value()));
+    bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
+}
+
+/// The begin of a request of the host. `None`: nothing is sent by itself for it.
+fn start_of(state: &PortState, target: u64, given: &Request) -> Option<OperationStart> {
+    if given.method == NEXT || !Method::is_of_protocol(&given.method) {
+        return None;
+    }
+    let tables = state.tables.lock();
+    match HandleKind::of(target) {
+        Some(HandleKind::Connection) => {
+            let connection = tables.connections.get(target)?.get()?.clone();
+            drop(tables);
+            connection.client.operation(&given.method, given.params.as_ref())
+        }
+        Some(HandleKind::Call) => {
+            let info = tables.calls.get(target)?.info.clone();
+            drop(tables);
+            info.client_request(&given.method, given.params.as_ref())
+        }
+        _ => None,
+    }
+}

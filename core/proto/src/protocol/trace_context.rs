@@ -1,0 +1,139 @@
+//! The W3C trace context of a request, in its `_meta` (SEP-414) or in HTTP headers.
+
+use super::{RawJson, RequestId, meta};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use std::sync::OnceLock;
+
+/// A trace context in the formats of W3C Trace Context and W3C Baggage, as it travels in the
+/// `_meta` of a request (RPC-38) and in the HTTP headers of the same names. The values are those of
+/// the propagator of the program, and are not looked at here.
+///
+/// ```
+/// use trunkline_proto::protocol::TraceContext;
+///
+/// let mut context = TraceContext::default();
+/// context.set("traceparent", "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01");
+/// context.set("x-request-id", "7");
+/// assert_eq!(context.members().count(), 1);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct TraceContext {
+    /// The trace, the span and its flags.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// Members of tracing systems.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracestate: Option<String>,
+    /// Properties of the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baggage: Option<String>,
+}
+
+impl TraceContext {
+    /// The keys in `_meta`, and the names of the HTTP headers.
+    pub const KEYS: [&str; 3] = [meta::TRACEPARENT, meta::TRACESTATE, meta::BAGGAGE];
+
+    /// The context in the values of some keys.
+    pub fn of(mut value: impl FnMut(&'static str) -> Option<String>) -> Self {
+        let [traceparent, tracestate, baggage] = Self::KEYS.map(&mut value);
+        Self { traceparent, tracestate, baggage }
+    }
+
+    /// The context in a `_meta` object. Values that are not strings count as absent.
+    pub fn of_meta(meta: &RawJson) -> Self {
+        meta.parse::<IndexMap<String, &RawValue>>().map_or_else(|_| Self::default(), |members| Self::among(&members))
+    }
+
+    /// The context in the `_meta` of the parameters of a request.
+    pub fn of_params(params: Option<&RawJson>) -> Self {
+        let meta = meta::RequestMeta::of(params).0.and_then(|meta| serde_json::from_str(meta.get()).ok());
+        meta.map_or_else(Self::default, |members| Self::among(&members))
+    }
+
+    fn among(members: &IndexMap<String, &RawValue>) -> Self {
+        Self::of(|key| serde_json::from_str(members.get(key)?.get()).ok())
+    }
+
+    /// The value of a key; `None` for others, too.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.members().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    /// Sets the value of a key. Keys that may not stand in `_meta` by themselves are left out.
+    pub fn set(&mut self, key: &str, value: impl Into<String>) {
+        let place = match key {
+            meta::TRACEPARENT => &mut self.traceparent,
+            meta::TRACESTATE => &mut self.tracestate,
+            meta::BAGGAGE => &mut self.baggage,
+            _ => return,
+        };
+        *place = Some(value.into());
+    }
+
+    /// The keys that have a value.
+    pub fn members(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let values = [&self.traceparent, &self.tracestate, &self.baggage];
+        Self::KEYS.into_iter().zip(values).filter_map(|(key, value)| Some((key, value.as_deref()?)))
+    }
+
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.members().next().is_none()
+    }
+
+    /// The parameters with this context in their `_meta`, in the place of another one.
+    ///
+    /// # Errors
+    /// If the parameters, or their `_meta`, are not an object.
+    pub fn put_into(&self, params: Option<&RawJson>) -> serde_json::Result<RawJson> {
+        type Members<'a> = IndexMap<String, &'a RawValue>;
+        let mut members: Members<'_> = params.map_or_else(|| Ok(Members::new()), RawJson::parse)?;
+        let given = members.get("_meta").map(|given| serde_json::from_str::<Members<'_>>(given.get()));
+        let mut meta = given.transpose()?.unwrap_or_default();
+        let ours: Vec<_> = self
+            .members()
+            .map(|(key, value)| Ok((key, to_raw_value(value)?)))
+            .collect::<Result<_, serde_json::Error>>()?;
+        meta.retain(|key, _| !Self::KEYS.contains(&key.as_str()));
+        meta.extend(ours.iter().map(|(key, value)| ((*key).to_owned(), &**value)));
+        let meta = to_raw_value(&meta)?;
+        members.insert("_meta".to_owned(), &meta);
+        RawJson::from_value(&members)
+    }
+}
+
+/// The trace context that the messages of one request carry, and the id of the first of them.
+#[doc(hidden)]
+#[derive(Debug, Default, PartialEq)]
+pub struct SentTrace {
+    /// The context.
+    pub context: TraceContext,
+    /// The id, once a message was made.
+    pub id: OnceLock<RequestId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn rpc_38_a_context_is_read_from_meta_and_put_there() {
+        let params =
+            json!({"name": "x", "_meta": {"other": 1, "traceparent": "old", "tracestate": 7, "baggage": "a=b"}});
+        let params = RawJson::from_value(&params).unwrap();
+        let read = TraceContext::of_params(Some(&params));
+        assert_eq!(read.members().collect::<Vec<_>>(), [("traceparent", "old"), ("baggage", "a=b")]);
+        let new = TraceContext { traceparent: Some("new".into()), ..TraceContext::default() };
+        let put: Value = new.put_into(Some(&params)).unwrap().parse().unwrap();
+        assert_eq!(put, json!({"name": "x", "_meta": {"other": 1, "traceparent": "new"}}));
+        let put: Value = new.put_into(None).unwrap().parse().unwrap();
+        assert_eq!(put, json!({"_meta": {"traceparent": "new"}}));
+        assert!(new.put_into(Some(&RawJson::from_value(&json!({"_meta": 1})).unwrap())).is_err());
+        assert!(TraceContext::of_params(None).is_empty());
+    }
+}

@@ -1,0 +1,91 @@
+//! The attributes of the conventions.
+
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+
+/// The names of attributes.
+pub(super) mod key {
+    pub(in crate::telemetry) const CLIENT_ADDRESS: &str = "client.address";
+    pub(in crate::telemetry) const ERROR_TYPE: &str = "error.type";
+    pub(in crate::telemetry) const METHOD: &str = "mcp.method.name";
+    pub(in crate::telemetry) const OPERATION: &str = "gen_ai.operation.name";
+    pub(in crate::telemetry) const PROMPT: &str = "gen_ai.prompt.name";
+    pub(in crate::telemetry) const PROTOCOL_NAME: &str = "network.protocol.name";
+    pub(in crate::telemetry) const PROTOCOL_VERSION: &str = "network.protocol.version";
+    pub(in crate::telemetry) const REQUEST_ID: &str = "jsonrpc.request.id";
+    pub(in crate::telemetry) const RESOURCE: &str = "mcp.resource.uri";
+    pub(in crate::telemetry) const REVISION: &str = "mcp.protocol.version";
+    pub(in crate::telemetry) const SERVER_ADDRESS: &str = "server.address";
+    pub(in crate::telemetry) const SERVER_PORT: &str = "server.port";
+    pub(in crate::telemetry) const SESSION_ID: &str = "mcp.session.id";
+    pub(in crate::telemetry) const STATUS_CODE: &str = "rpc.response.status_code";
+    pub(in crate::telemetry) const TOOL: &str = "gen_ai.tool.name";
+    pub(in crate::telemetry) const TRANSPORT: &str = "network.transport";
+}
+
+/// Attributes of spans alone: as attributes of measurements they would have too many values.
+const OF_SPANS: [&str; 4] = [key::CLIENT_ADDRESS, key::REQUEST_ID, key::RESOURCE, key::SESSION_ID];
+
+/// An attribute of a span, and of a measurement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Attribute {
+    /// The name.
+    pub key: &'static str,
+    /// The value.
+    pub value: AttributeValue,
+}
+
+impl Attribute {
+    pub(super) fn new(key: &'static str, value: impl Into<AttributeValue>) -> Self {
+        Self { key, value: value.into() }
+    }
+
+    /// Returns whether measurements have it, too.
+    pub fn is_of_metrics(&self) -> bool {
+        !OF_SPANS.contains(&self.key)
+    }
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AttributeValue {
+    /// A text.
+    Text(Cow<'static, str>),
+    /// An integer.
+    Integer(i64),
+}
+
+impl From<&'static str> for AttributeValue {
+    fn from(text: &'static str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<String> for AttributeValue {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<Cow<'static, str>> for AttributeValue {
+    fn from(text: Cow<'static, str>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<u16> for AttributeValue {
+    fn from(number: u16) -> Self {
+        Self::Integer(number.into())
+    }
+}
+
+impl Serialize for AttributeValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Integer(number) => serializer.serialize_i64(*number),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The begin of an operation: its name and its attributes.
+
+use super::attributes::{Attribute, key};
+use crate::{
+    protocol::{RawJson, RequestId, Revision, TraceContext, method},
+    wire_log::Transport,
+};
+use serde::Deserialize;
+use std::{borrow::Cow, time::Duration};
+
+/// A request that begins.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct OperationStart {
+    /// The kind of its span.
+    pub kind: OperationKind,
+    /// The name of its span: the method, and the name of the tool or prompt.
+    pub name: String,
+    /// What is known of it at its begin.
+    pub attributes: Vec<Attribute>,
+    /// The trace context that it came with; empty for those of the sender, which begin within what
+    /// the program does.
+    pub parent: TraceContext,
+    /// The time of its begin, since 1970.
+    pub began: Duration,
+}
+
+/// The side that an operation is seen from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperationKind {
+    /// That of the receiver of the request: a server, and a client that its server asks.
+    Server,
+    /// That of the sender of the request: a client, and a server that asks its client.
+    Client,
+}
+
+impl OperationKind {
+    /// Its name in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
+
+    /// The histogram of the durations of its requests.
+    pub const fn operation_duration(self) -> DurationMetric {
+        match self {
+            Self::Server => DurationMetric::new(
+                "mcp.server.operation.duration",
+                "MCP request or notification duration as observed on the receiver from the time it was received until the \
+                 result or ack is sent.",
+            ),
+            Self::Client => DurationMetric::new(
+                "mcp.client.operation.duration",
+                "The duration of the MCP request or notification as observed on the sender from the time it was sent until \
+                 the response or ack is received.",
+            ),
+        }
+    }
+
+    /// The histogram of the durations of its sessions.
+    pub const fn session_duration(self) -> DurationMetric {
+        match self {
+            Self::Server => DurationMetric::new(
+                "mcp.server.session.duration",
+                "The duration of the MCP session as observed on the MCP server.",
+            ),
+            Self::Client => DurationMetric::new(
+                "mcp.client.session.duration",
+                "The duration of the MCP session as observed on the MCP client.",
+            ),
+        }
+    }
+}
+
+/// A histogram of durations in seconds, with the buckets of [`DURATION_BOUNDARIES`].
+///
+/// [`DURATION_BOUNDARIES`]: super::DURATION_BOUNDARIES
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DurationMetric {
+    /// The name.
+    pub name: &'static str,
+    /// The description.
+    pub description: &'static str,
+}
+
+impl DurationMetric {
+    const fn new(name: &'static str, description: &'static str) -> Self {
+        Self { name, description }
+    }
+}
+
+/// The facts about the way of a request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NetworkFacts {
+    pub(crate) transport: Option<Transport>,
+    /// The version of HTTP.
+    pub(crate) http_version: Option<&'static str>,
+    pub(crate) revision: Option<Revision>,
+    pub(crate) session_id: Option<String>,
+    /// The address of the client, as its server sees it.
+    pub(crate) client_address: Option<String>,
+    /// The address and the port of the server, as its client names it.
+    pub(crate) server: Option<(String, Option<u16>)>,
+}
+
+impl NetworkFacts {
+    /// The attributes that those of sessions are, too.
+    pub(super) fn attributes(self) -> Vec<Attribute> {
+        let (network, protocol) = match self.transport {
+            Some(Transport::Stdio) => (Some("pipe"), None),
+            Some(Transport::Http) => (Some("tcp"), Some("http")),
+            _ => (None, None),
+        };
+        let (address, port) = self.server.map_or((None, None), |(address, port)| (Some(address), port));
+        [
+            self.revision.map(|revision| Attribute::new(key::REVISION, revision.as_str())),
+            network.map(|name| Attribute::new(key::TRANSPORT, name)),
+            protocol.map(|name| Attribute::new(key::PROTOCOL_NAME, name)),
+            self.http_version.map(|version| Attribute::new(key::PROTOCOL_VERSION, version)),
+            self.session_id.map(|id| Attribute::new(key::SESSION_ID, id)),
+            self.client_address.map(|address| Attribute::new(key::CLIENT_ADDRESS, address)),
+            address.map(|address| Attribute::new(key::SERVER_ADDRESS, address)),
+            port.map(|port| Attribute::new(key::SERVER_PORT, port)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+impl OperationStart {
+    pub(crate) fn new(
+        kind: OperationKind,
+        method: impl Into<Cow<'static, str>>,
+        params: Option<&RawJson>,
+        id: Option<&RequestId>,
+        way: NetworkFacts,
+        began: Duration,
+    ) -> Self {
+        let method = method.into();
+        let mut name = method.to_string();
+        let target = target(&method, params);
+        if let Some(Attribute { key: key::TOOL | key::PROMPT, value: super::AttributeValue::Text(target) }) = &target {
+            name = format!("{method} {target}");
+        }
+        let mut attributes = vec![Attribute::new(key::METHOD, method.clone())];
+        attributes.extend(target);
+        if method == method::TOOLS_CALL {
+            attributes.push(Attribute::new(key::OPERATION, "execute_tool"));
+        }
+        attributes.extend(id.map(request_id));
+        attributes.extend(way.attributes());
+        Self { kind, name, attributes, parent: TraceContext::default(), began }
+    }
+
+    pub(crate) fn with_parent(mut self, parent: TraceContext) -> Self {
+        self.parent = parent;
+        self
+    }
+}
+
+/// The id of a request, without the quotes of a text.
+pub(super) fn request_id(id: &RequestId) -> Attribute {
+    let text = match id {
+        RequestId::String(text) => text.to_string(),
+        id => id.to_string(),
+    };
+    Attribute::new(key::REQUEST_ID, text)
+}
+
+/// The tool, prompt or resource that a request is about.
+fn target(method: &str, params: Option<&RawJson>) -> Option<Attribute> {
+    #[derive(Deserialize)]
+    struct Target {
+        name: Option<String>,
+        uri: Option<String>,
+        #[serde(rename = "ref")]
+        reference: Option<Reference>,
+    }
+    #[derive(Deserialize)]
+    struct Reference {
+        name: Option<String>,
+    }
+    let (key, of): (_, fn(Target) -> Option<String>) = match method {
+        method::TOOLS_CALL => (key::TOOL, |target| target.name),
+        method::PROMPTS_GET => (key::PROMPT, |target| target.name),
+        method::COMPLETION_COMPLETE => (key::PROMPT, |target| target.reference?.name),
+        method::RESOURCES_READ | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
+            (key::RESOURCE, |target| target.uri)
+        }
+        _ => return None,
+    };
+    Some(Attribute::new(key, of(params?.parse().ok()?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn spans_have_the_names_of_tools_and_prompts_and_not_those_of_resources() {
+        for (method, params, name, attribute) in [
+            (method::TOOLS_CALL, json!({"name": "add"}), "tools/call add", Some((key::TOOL, "add"))),
+            (method::PROMPTS_GET, json!({"name": "greet"}), "prompts/get greet", Some((key::PROMPT, "greet"))),
+            (
+                method::COMPLETION_COMPLETE,
+                json!({"ref": {"type": "ref/prompt", "name": "greet"}}),
+                "completion/complete greet",
+                Some((key::PROMPT, "greet")),
+            ),
+            (method::RESOURCES_READ, json!({"uri": "a://b"}), "resources/read", Some((key::RESOURCE, "a://b"))),
+            (method::TASKS_GET, json!({"taskId": "7"}), "tasks/get", None),
+            (method::TOOLS_CALL, json!({"name": 7}), "tools/call", None),
+        ] {
+            let params = RawJson::from_value(&params).unwrap();
+            let way = NetworkFacts { transport: Some(Transport::Stdio), ..NetworkFacts::default() };
+            let id = RequestId::from("seven");
+            let made =
+                OperationStart::new(OperationKind::Server, method, Some(&params), Some(&id), way, Duration::ZERO);
+            assert_eq!(made.name, name);
+            let has = |key: &'static str, value: &'static str| made.attributes.contains(&Attribute::new(key, value));
+            assert!(has(key::METHOD, method) && has(key::TRANSPORT, "pipe"), "{made:?}");
+            assert!(has(key::REQUEST_ID, "seven"), "{made:?}");
+            assert!(attribute.is_none_or(|(key, value)| has(key, value)), "{made:?}");
+            assert_eq!(has(key::OPERATION, "execute_tool"), method == method::TOOLS_CALL);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The receiver of operations.
+
+use super::{OperationEnd, OperationStart, SessionEnd};
+use crate::protocol::TraceContext;
+use std::{fmt, sync::Arc};
+
+/// Makes spans and measurements of operations. Called by whatever thread serves or sends a request;
+/// must not block.
+///
+/// With the cargo feature `opentelemetry` there is `OpenTelemetry`, which is used by default.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trunkline::ServerOptions;
+/// use trunkline::telemetry::{OpenOperation, OperationStart, OperationEnd, Telemetry};
+///
+/// struct Printed(String);
+///
+/// impl OpenOperation for Printed {
+///     fn end(&self, end: OperationEnd) {
+///         println!("{} took {:?}", self.0, end.duration);
+///     }
+/// }
+///
+/// struct Printing;
+///
+/// impl Telemetry for Printing {
+///     fn begin(&self, operation: OperationStart) -> Option<Arc<dyn OpenOperation>> {
+///         Some(Arc::new(Printed(operation.name)))
+///     }
+/// }
+///
+/// let options = ServerOptions::default().with_telemetry_receiver(Arc::new(Printing) as Arc<dyn Telemetry>);
+/// ```
+pub trait Telemetry: Send + Sync + 'static {
+    /// A request begins. `None`: it is not observed.
+    fn begin(&self, operation: OperationStart) -> Option<Arc<dyn OpenOperation>>;
+
+    /// A session has ended.
+    fn session_ended(&self, session: SessionEnd) {
+        let _ = session;
+    }
+}
+
+/// A request that is served, or on its way.
+pub trait OpenOperation: Send + Sync + 'static {
+    /// The trace context of the messages that belong to it.
+    fn context(&self) -> TraceContext {
+        TraceContext::default()
+    }
+
+    /// Runs a part of it, such as its handler, so that spans which begin there are within it.
+    fn run(&self, work: &mut dyn FnMut()) {
+        work();
+    }
+
+    /// Ends it. Called once at most: not if the process ends before.
+    fn end(&self, end: OperationEnd);
+
+    /// The number by which a binding knows it; 0: it has none.
+    #[doc(hidden)]
+    fn number(&self) -> u64 {
+        0
+    }
+}
+
+/// Options are equal if they name the same receiver.
+impl PartialEq for dyn Telemetry {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::addr_eq(self, other)
+    }
+}
+
+impl fmt::Debug for dyn Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Telemetry")
+    }
+}
+
+/// The receiver that options name, or else that of the program; `None`: nothing is observed.
+pub(crate) fn or_of_program(wanted: Option<bool>, given: Option<Arc<dyn Telemetry>>) -> Option<Arc<dyn Telemetry>> {
+    if wanted == Some(false) {
+        return None;
+    }
+    let found = given.or_else(of_program);
+    if found.is_none() && wanted == Some(true) {
+        tracing::warn!(
+            target: "trunkline",
+            "telemetry is asked for, and there is no receiver: turn on the cargo feature opentelemetry or give one"
+        );
+    }
+    found
+}
+
+#[cfg(feature = "opentelemetry")]
+fn of_program() -> Option<Arc<dyn Telemetry>> {
+    Some(Arc::new(super::OpenTelemetry::global()))
+}
+
+#[cfg(not(feature = "opentelemetry"))]
+fn of_program() -> Option<Arc<dyn Telemetry>> {
+    None
+}
