@@ -66,6 +66,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     }
     write_if_changed(&sources.join("llms.txt"), llms::index(&pages).as_bytes())?;
     write_if_changed(&sources.join("llms-full.txt"), llms::full(&pages).as_bytes())?;
+    write_if_changed(&sources.join("site.css"), text(workspace, "docs/site.css")?.as_bytes())?;
     write_if_changed(&folder.join("zensical.toml"), text(workspace, navigation::FILE)?.as_bytes())?;
     install(workspace)?;
 
