@@ -175,6 +175,11 @@ typedef enum trunkline_result {
    */
   TRUNKLINE_INPUT_REQUIRED = 13,
   /**
+   * The server demands authorization: a request was refused with 401, or with 403 for a token
+   * that does not suffice, or no credentials were got. The error has its demands.
+   */
+  TRUNKLINE_AUTHORIZATION_REQUIRED = 14,
+  /**
    * A pointer that must not be NULL is NULL.
    */
   TRUNKLINE_NULL = 100,

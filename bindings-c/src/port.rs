@@ -186,7 +186,8 @@ impl Port {
         let (alarm, waiting) = (Arc::new(HostAlarm::new()?), Arc::new(WaitingThreads::new()?));
         let bell = QueueBell { alarm: alarm.clone(), waiting: waiting.clone() };
         let port = Self {
-            core: bridge::Port::with_threads(bell, WakesThreads(waiting.clone())),
+            core: bridge::Port::with_threads(bell, WakesThreads(waiting.clone()))
+                .with_option_names(bridge::OptionNames::Snake),
             telemetry: OnceLock::new(),
             pid: std::process::id(),
             alarm,

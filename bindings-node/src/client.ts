@@ -107,6 +107,11 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     await this.#connection.close(milliseconds(deadline, "deadline"));
   }
 
+  /** False once the client was closed, or has lost a server that it cannot reach again. */
+  get isConnected(): boolean {
+    return this.#connection.isOpen;
+  }
+
   /**
    * Keeps the event loop alive while connected, which is the default; of a server of this process
    * only where there are handlers or listeners for what it sends.

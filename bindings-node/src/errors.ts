@@ -1,6 +1,6 @@
 // The errors of this package, and the conversion of the core's.
 import { errorClasses } from "./generated/error-classes.js";
-import { CancelledError, InputRequiredError, InternalError, InvalidArgumentError, ProtocolError, TransportError, type ErrorKind, type TrunklineError } from "./generated/errors.js";
+import { CancelledError, InternalError, InvalidArgumentError, ProtocolError, type ErrorKind, type TrunklineError } from "./generated/errors.js";
 import { home } from "./native/place.js";
 
 /** Thrown by the handler of a tool, it gives the caller a result with `isError` and its message. */
@@ -33,9 +33,8 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
   }
   const { kind: named = "internal", message = body, code, data } = fields;
   if (named === "protocol") return new ProtocolError(message, { ...(code === undefined ? {} : { code }), data });
-  if (named === "transport") return new TransportError(message, { data });
-  if (named === "inputRequired") return new InputRequiredError(message, { data });
-  return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message);
+  const facts: { cause?: unknown; data?: unknown } = { data };
+  return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message, facts);
 }
 
 /** Converts an error of the native library to an error of this package. */

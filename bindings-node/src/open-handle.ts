@@ -56,6 +56,10 @@ export class OpenHandle implements HandleOwner {
     throw aborted(signal);
   }
 
+  get isOpen(): boolean {
+    return this.#handle !== 0 && !this.#ended;
+  }
+
   get handle(): number {
     return this.#handle;
   }

@@ -1,13 +1,15 @@
 // A client of servers that hurry, or make no sense.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 
-import { Client, Server, TransportError } from "trunkline";
+import { AuthorizationRequiredError, Client, Server, TransportError } from "trunkline";
 
 /**
  * A program that answers each method with a JSON text of `answers`, and says `more` right behind
@@ -118,9 +120,25 @@ test("a configuration leads to a server", async () => {
     [{ mcpServers: { x: { command, args: "x" } } }, /\/mcpServers\/x\/args: must be a list/],
     [{ url: "http://localhost/${NO_SUCH_VARIABLE}" }, /\/url: needs the environment variable NO_SUCH_VARIABLE/],
     [{}, /needs either "command"/],
+    [{ command, arg: args }, /\/arg: is unknown: is it "args"\?/],
     [5, /must be an object, not a number/],
   ])
     await assert.rejects(Client.connect(target), { kind: "invalidArgument", message });
+});
+
+test("demands for authorization are an error of their own", async () => {
+  const challenge = 'Bearer error="invalid_token", error_description="It has expired", scope="a b", resource_metadata="https://x.example/y"';
+  const refusing = createServer((_, response) => response.writeHead(401, { "www-authenticate": challenge }).end());
+  await once(refusing.listen(0, "127.0.0.1"), "listening");
+  for (const revision of ["auto", "2025-06-18"])
+    await assert.rejects(Client.connect(`http://127.0.0.1:${refusing.address().port}/mcp`, { revision }), (error) => {
+      assert.ok(error instanceof AuthorizationRequiredError && /expired/.test(error.message), error.message);
+      const { kind, httpStatus, error: code, errorDescription, scopes, resourceMetadata, challenges } = error;
+      assert.deepEqual([kind, httpStatus, code, errorDescription], ["authorizationRequired", 401, "invalid_token", "It has expired"]);
+      assert.deepEqual([scopes, resourceMetadata, challenges], [["a", "b"], "https://x.example/y", [challenge]]);
+      return true;
+    });
+  refusing.close();
 });
 
 for (const [what, answer] of Object.entries({ "has no list": {}, "has something else as its list": { tools: "x" } })) {

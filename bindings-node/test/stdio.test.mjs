@@ -83,10 +83,14 @@ test("a server that dies is a transport error with its last words", async () => 
 
 test("a server that dies during a call fails it, and the client hears of it", async () => {
   const client = await Client.connect([node, noisy], { reconnect: false });
+  assert.equal(client.isConnected, true);
   const closed = once(client, "close");
   await assert.rejects(client.callTool("die"), { kind: "transport", message: /beans/ });
   const [error] = await closed;
   assert.equal(error.kind, "transport");
+  assert.equal(client.isConnected, false);
+  // The first cause, however late the call.
+  await assert.rejects(client.callTool("echo"), { kind: "closed", message: /beans/ });
   await client.close();
 });
 

@@ -584,3 +584,9 @@ for (const revision of revisions) {
         ),
     ));
 }
+
+test("a misspelt member of a tool is refused", () => {
+  const server = new Server({ name: "t", version: "1" });
+  const refusal = { kind: "invalidArgument", message: /unknown member \/descripton: is it description\?/ };
+  assert.throws(() => server.registerTool("x", { descripton: "?" }, () => ""), refusal);
+});

@@ -304,7 +304,7 @@ def test_a_unix_socket(tmp_path: Path) -> None:
             assert listener.url == f"unix:{path}:/mcp"
             assert path.stat().st_mode & 0o777 == 0o600
             async with Client(listener.url) as client:
-                assert client.server_info["name"] == "unix"
+                assert client.server_info and client.server_info.name == "unix"
 
     run(check())
 

@@ -66,7 +66,7 @@ def test_a_configuration_leads_to_a_server(tmp_path: Path, monkeypatch: pytest.M
     path.write_text(json.dumps({"mcpServers": {"weather": entry}}), encoding="utf-8")
     for target in (entry, {"mcpServers": {"weather": entry}}, path, str(path)):
         with SyncClient(target) as client:
-            assert client.server_info["name"] == "weather-test"
+            assert client.server_info and client.server_info.name == "weather-test"
     with pytest.raises(InvalidArgumentError, match="/mcpServers/x/args: must be a list"):
         SyncClient({"mcpServers": {"x": {"command": "python", "args": "x.py"}}}).connect()
     with pytest.raises(InvalidArgumentError, match="headers: not for a target"):
@@ -88,9 +88,9 @@ def test_disc_02_a_client_of_a_pinned_revision_learns_its_server_later() -> None
     async def check() -> None:
         server = Server("late", version="1", instructions="Ask.")
         async with Client(server, revision="2026-07-28") as client:
-            while not client.server_info:
+            while (info := client.server_info) is None:
                 await asyncio.sleep(0.001)
-            assert (client.server_info["name"], client.instructions) == ("late", "Ask.")
+            assert (info.name, client.instructions) == ("late", "Ask.")
 
     run(check())
 

@@ -73,7 +73,7 @@ def test_one_server_that_fails_does_not_take_the_others_along(tmp_path: Path) ->
             assert repr(group) == f"ClientGroup({str(path)!r})"
             a, b, gone = await group.servers()
             assert (a.name, a.prefix, a.state, a.revision, a.error) == ("a", "a", "connected", "2026-07-28", None)
-            assert b.server_info["name"] == "second"
+            assert b.server_info is not None and b.server_info.name == "second"
             assert gone.state == "disconnected" and isinstance(gone.error, TransportError)
             assert "/no/such/program" in str(gone.error)
             names = [tool.name for tool in await group.list_tools()]

@@ -23,6 +23,7 @@ import pytest
 from support import DEADLINE, REVISIONS, Heard, environment, ignore, run, script, until
 from test_calls import Slow
 from trunkline import (
+    AuthorizationRequiredError,
     Client,
     ClosedError,
     InvalidArgumentError,
@@ -153,6 +154,39 @@ def test_headers_are_sent() -> None:
 
     run(check())
     assert "x-test: value" in seen[0].lower()
+
+
+def test_demands_for_authorization_are_an_error_of_their_own() -> None:
+    challenge = (
+        'Bearer error="invalid_token", error_description="The access token has expired", '
+        'scope="read write", resource_metadata="https://x.example/metadata"'
+    )
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 401 No\r\nwww-authenticate: {challenge}\r\ncontent-length: 0\r\n\r\n"
+        writer.write(head.encode())
+        await writer.drain()
+        writer.close()
+
+    async def check() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        async with server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+            for revision in ("auto", "2025-06-18"):
+                with pytest.raises(AuthorizationRequiredError, match="token has expired") as caught:
+                    async with Client(url, revision=revision):
+                        pass
+                copy: AuthorizationRequiredError = pickle.loads(pickle.dumps(caught.value))
+                assert isinstance(copy, PermissionError)
+                for error in (caught.value, copy):
+                    assert (error.http_status, error.error) == (401, "invalid_token")
+                    assert error.error_description == "The access token has expired"
+                    assert error.scopes == ["read", "write"]
+                    assert error.resource_metadata == "https://x.example/metadata"
+                    assert error.challenges == [challenge]
+
+    run(check())
 
 
 def test_nobody_listens() -> None:

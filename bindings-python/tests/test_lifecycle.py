@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from support import environment, finish, script
+import trunkline
+from support import REVISIONS, environment, finish, script
 from test_stdio import ECHO
+from trunkline import Client, Server
 
 IN_FLIGHT = """
 import asyncio, sys, time
@@ -271,3 +273,20 @@ def test_bodies_of_any_kind_are_contained() -> None:
     with pytest.raises(_native.NativeError) as caught:
         port.register("server", {"info": {"name": "a", "version": "1"}})
     assert caught.value.args[0] == "closed"
+
+
+def test_the_package_tells_what_is_installed() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "trunkline"], env=environment(), capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert shown[0] == f"trunkline {trunkline.__version__}"
+    assert Path(shown[1].removeprefix("library: ")).is_file()
+    assert shown[2].startswith("interpreter: ")
+    assert shown[3].removeprefix("revisions: ").split(", ") == REVISIONS
+
+
+def test_without_a_loop_of_asyncio_the_error_says_what_to_do() -> None:
+    server = Server("test", version="1")
+    for coroutine in (Client(server).connect(), server.serve("http", port=0).start()):
+        with pytest.raises(RuntimeError, match="Under trio, use SyncClient"):
+            coroutine.send(None)

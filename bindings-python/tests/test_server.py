@@ -242,7 +242,7 @@ def test_descriptors_reach_the_client() -> None:
             assert tool.output_schema is not None
             assert tool.output_schema["required"] == ["x", "y"]
             assert client.instructions == "Use it well"
-            assert client.server_info["title"] == "Test"
+            assert client.server_info and client.server_info.title == "Test"
 
     run(check())
 
@@ -514,7 +514,7 @@ def test_every_revision(revision: str) -> None:
     @server.tool
     async def echo(message: str, ctx: Context) -> str:
         assert ctx.name == "echo"
-        assert ctx.client_info is not None and ctx.client_info["name"] == "tester"
+        assert ctx.client_info is not None and ctx.client_info.name == "tester"
         return f"{message} {ctx.revision}"
 
     async def check() -> None:
@@ -522,8 +522,8 @@ def test_every_revision(revision: str) -> None:
             if revision in REVISIONS:
                 assert client.revision == revision
             if revision != "2026-07-28":  # spoken without a probe, so that nothing is known before the first answer
-                assert client.server_info["name"] == "test"
-                assert "tools" in client.capabilities
+                assert client.server_info and client.server_info.name == "test"
+                assert client.capabilities.tools is not None
             await client.ping()
             assert (await client.call_tool("echo", {"message": "hi"})).text == f"hi {client.revision}"
 
@@ -542,7 +542,11 @@ def test_context_knows_the_call() -> None:
     def facts(ctx: SyncContext) -> dict[str, Any]:
         assert not ctx.cancelled
         ctx.raise_if_cancelled()
-        return {"meta": dict(ctx.meta), "progress": ctx.wants_progress, "capabilities": dict(ctx.client_capabilities)}
+        return {
+            "meta": dict(ctx.meta),
+            "progress": ctx.wants_progress,
+            "capabilities": ctx.client_capabilities.to_json(),
+        }
 
     async def check() -> None:
         async with Client(server) as client:
@@ -793,11 +797,11 @@ def test_a_hook_decides_who_sees_what(is_async: bool) -> None:
     server = Server("visible", version="1")
 
     def decides(ctx: SyncContext) -> bool:
-        return (ctx.client_info or {}).get("name") == "admin"
+        return ctx.client_info is not None and ctx.client_info.name == "admin"
 
     async def decides_later(ctx: Context) -> bool:
         await asyncio.sleep(0)
-        return (ctx.client_info or {}).get("name") == "admin"
+        return ctx.client_info is not None and ctx.client_info.name == "admin"
 
     def fails() -> bool:
         raise KeyError("as it should")

@@ -15,7 +15,15 @@ from typing import Any
 import pytest
 
 from support import DEADLINE, REVISIONS, Lifeline, environment, finish, run, script
-from trunkline import Client, ClosedError, SyncClient, TimeoutError, TransportError, TrunklineError
+from trunkline import (
+    Client,
+    ClosedError,
+    InvalidArgumentError,
+    SyncClient,
+    TimeoutError,
+    TransportError,
+    TrunklineError,
+)
 
 ECHO = """
 import os, subprocess, sys
@@ -112,9 +120,40 @@ def test_a_child_that_dies_says_its_last_words(tmp_path: Path) -> None:
             # The next call starts it anew; without `reconnect` the client ends with its server.
             assert (await client.call_tool("echo", {"message": "x"})).text == "x"
         async with Client(script(tmp_path, ECHO), env=environment(), reconnect=False) as client:
-            for tool in ("die", "echo"):
-                with pytest.raises((TransportError, ClosedError)):
-                    await client.call_tool(tool, {"message": "x"} if tool == "echo" else {})
+            assert client.is_connected
+            with pytest.raises(TransportError, match="last words"):
+                await client.call_tool("die")
+            # The first cause, however late the call.
+            with pytest.raises((ClosedError, TransportError), match="last words"):
+                await client.call_tool("echo", {"message": "x"})
+            while client.is_connected:
+                await asyncio.sleep(0)
+            with pytest.raises(ClosedError, match="last words"):
+                await client.call_tool("echo", {"message": "x"})
+            await client.connect()
+            assert (await client.call_tool("echo", {"message": "x"})).text == "x"
+            with pytest.raises(InvalidArgumentError, match="connected already"):
+                await client.connect()
+        assert not client.is_connected
+
+    run(check())
+    with SyncClient(script(tmp_path, ECHO), env=environment(), reconnect=False) as blocking:
+        with pytest.raises(TransportError, match="last words"):
+            blocking.call_tool("die")
+        while blocking.is_connected:
+            time.sleep(0.001)
+        with pytest.raises(ClosedError, match="last words"):
+            blocking.call_tool("echo", {"message": "x"})
+        blocking.connect()
+        assert blocking.call_tool("echo", {"message": "x"}).text == "x"
+
+
+def test_a_stray_line_is_in_the_error_of_a_server_that_is_silent(tmp_path: Path) -> None:
+    async def check() -> None:
+        silent = script(tmp_path, "print('welcome to my server', flush=True); input()\nwhile input(): pass")
+        with pytest.raises(TimeoutError, match=r"not a message.*welcome to my server"):
+            async with Client(silent, connect_timeout=0.5):
+                pass
 
     run(check())
 

@@ -2,7 +2,15 @@
 
 import asyncio
 
-from trunkline import AccessToken, Auth, Client, Context, Identity, Server, TransportError
+from trunkline import (
+    AccessToken,
+    Auth,
+    AuthorizationRequiredError,
+    Client,
+    Context,
+    Identity,
+    Server,
+)
 
 server = Server("files", version="1.0.0")
 
@@ -33,7 +41,7 @@ async def main() -> None:
             print((await client.call_tool("whoami")).text)
         try:
             await Client(listener.url).connect()
-        except TransportError as error:
+        except AuthorizationRequiredError as error:
             print(error.http_status)
 
 

@@ -38,7 +38,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("{}", client.call_tool("whoami", json!({})).await?.joined_text());
     client.close().await;
     if let Err(error) = Client::connect(url.as_str()).await {
-        println!("{}", error.connection().and_then(|facts| facts.http_status).unwrap_or_default());
+        println!("{}", error.authorization().and_then(|demand| demand.http_status).unwrap_or_default());
     }
     Ok(())
 }

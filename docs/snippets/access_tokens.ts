@@ -1,5 +1,5 @@
 // A server over HTTP for callers with an access token only, and a tool that needs a scope.
-import { Client, Server, TransportError, type TokenVerifier } from "trunkline";
+import { AuthorizationRequiredError, Client, Server, type TokenVerifier } from "trunkline";
 
 const server = new Server({ name: "files", version: "1.0.0" });
 
@@ -21,6 +21,6 @@ await client.close();
 try {
   await Client.connect(url);
 } catch (error) {
-  if (error instanceof TransportError) console.log(error.httpStatus);
+  if (error instanceof AuthorizationRequiredError) console.log(error.httpStatus);
 }
 await server.close();

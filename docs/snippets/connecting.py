@@ -11,10 +11,10 @@ ENTRY = {"command": sys.executable, "args": [str(Path(__file__).with_name("tutor
 
 async def main() -> None:
     async with Client(ENTRY, timeout=10.0) as client:
-        server = client.server_info or {}
-        print(server.get("name"), server.get("version"))
+        if (server := client.server_info) is not None:
+            print(server.name, server.version)
         print(client.revision)
-        print(", ".join(sorted(client.capabilities)))
+        print(", ".join(sorted(client.capabilities.to_json())))
         print(client.instructions)
 
 

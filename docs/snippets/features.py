@@ -8,7 +8,8 @@ server = Server("shop", version="1.0.0")
 
 
 def is_staff(ctx: SyncContext) -> bool:
-    return (ctx.client_info or {}).get("name") == "staff"  # with access tokens: ctx.auth
+    # With access tokens: ctx.auth.
+    return ctx.client_info is not None and ctx.client_info.name == "staff"
 
 
 @server.tool(timeout=2.0)

@@ -15,7 +15,8 @@ def show_progress(progress: float, total: float | None, message: str | None) -> 
 
 async def main() -> None:
     async with Client(sys.argv[1] if len(sys.argv) > 1 else SERVER) as client:
-        print(f"connected to {client.server_info.get('name')}, revision {client.revision}")
+        name = client.server_info and client.server_info.name
+        print(f"connected to {name}, revision {client.revision}")
         for tool in await client.list_tools():
             print(f"tool {tool.name}: {tool.description}")
         arguments = {"city": "Oslo", "days": 2}

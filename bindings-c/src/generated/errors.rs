@@ -44,6 +44,9 @@ pub enum trunkline_result {
     /// The server needs input before it has a result, and the options of the call say that the
     /// caller gives it. The error has the requests: the call is made again with the answers.
     TRUNKLINE_INPUT_REQUIRED = 13,
+    /// The server demands authorization: a request was refused with 401, or with 403 for a token
+    /// that does not suffice, or no credentials were got. The error has its demands.
+    TRUNKLINE_AUTHORIZATION_REQUIRED = 14,
     /// A pointer that must not be NULL is NULL.
     TRUNKLINE_NULL = 100,
     /// The library panicked; the panic was contained and the process lives.
@@ -55,7 +58,7 @@ pub enum trunkline_result {
 }
 
 /// Every result with its name; those of the bridge have the names of its kinds.
-pub(crate) const NAMES: [(trunkline_result, &CStr); 18] = [
+pub(crate) const NAMES: [(trunkline_result, &CStr); 19] = [
     (TRUNKLINE_OK, c"ok"),
     (TRUNKLINE_PROTOCOL, c"protocol"),
     (TRUNKLINE_TIMEOUT, c"timeout"),
@@ -70,6 +73,7 @@ pub(crate) const NAMES: [(trunkline_result, &CStr); 18] = [
     (TRUNKLINE_INTERNAL, c"internal"),
     (TRUNKLINE_SUSPENDED, c"suspended"),
     (TRUNKLINE_INPUT_REQUIRED, c"inputRequired"),
+    (TRUNKLINE_AUTHORIZATION_REQUIRED, c"authorizationRequired"),
     (TRUNKLINE_NULL, c"null"),
     (TRUNKLINE_PANIC, c"panic"),
     (TRUNKLINE_DONE, c"done"),

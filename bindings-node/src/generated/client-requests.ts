@@ -2,7 +2,7 @@
 import { conversation, formSchema, type ElicitResult, type ElicitUrlResult, type FormContent } from "../client-requests.js";
 import type { ClientRequestOptions } from "../requests.js";
 import type { Schema } from "../schema/convert.js";
-import type { CreateMessageResult, Identity, Implementation, JsonObject, Root, SampleParams, SamplingMessage } from "./model.js";
+import type { ClientCapabilities, CreateMessageResult, Identity, Implementation, JsonObject, Root, SampleParams, SamplingMessage } from "./model.js";
 import { methods, type InputRequest } from "./operations.js";
 
 /**
@@ -119,7 +119,7 @@ export abstract class ClientRequests {
   }
 
   /** The capabilities of the caller. */
-  get clientCapabilities(): JsonObject {
+  get clientCapabilities(): ClientCapabilities {
     return this.described.clientCapabilities;
   }
 
@@ -224,7 +224,7 @@ export interface CallDescription {
   url?: string;
   remoteAddress?: string;
   clientInfo?: Implementation;
-  clientCapabilities: JsonObject;
+  clientCapabilities: ClientCapabilities;
   meta: JsonObject;
   auth?: Identity;
   progress: boolean;

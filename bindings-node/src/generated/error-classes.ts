@@ -12,6 +12,7 @@ import {
   ForkedError,
   InternalError,
   InputRequiredError,
+  AuthorizationRequiredError,
   type ErrorKind,
 } from "./errors.js";
 
@@ -29,4 +30,5 @@ export const errorClasses = {
   forked: ForkedError,
   internal: InternalError,
   inputRequired: InputRequiredError,
+  authorizationRequired: AuthorizationRequiredError,
 } satisfies Record<ErrorKind, unknown>;

@@ -14,7 +14,8 @@ export type ErrorKind =
   | "blocking"
   | "forked"
   | "internal"
-  | "inputRequired";
+  | "inputRequired"
+  | "authorizationRequired";
 
 interface ErrorOptions {
   cause?: unknown;
@@ -145,6 +146,40 @@ export class InputRequiredError extends ErrorOfKind {
   }
 }
 
+/**
+ * The server demands authorization: a request was refused with 401, or with 403 for a token that
+ * does not suffice, or no credentials were got. The error has its demands.
+ */
+export class AuthorizationRequiredError extends ErrorOfKind {
+  readonly kind = "authorizationRequired";
+  /**
+   * The HTTP status of the refusal: 401, or 403 where the access token does not suffice. Absent if
+   * no credentials were got that could have been sent.
+   */
+  readonly httpStatus: number | undefined;
+  /** The code of the refusal, such as `invalid_token` or `insufficient_scope`. */
+  readonly error: string | undefined;
+  /** The reason in the words of the server. */
+  readonly errorDescription: string | undefined;
+  /** The scopes that the request needs. */
+  readonly scopes: string[] | undefined;
+  /** The URL of the metadata of the endpoint, which names its authorization servers. */
+  readonly resourceMetadata: string | undefined;
+  /** The values of `WWW-Authenticate` in the answer (RFC 9110 section 11.6.1). */
+  readonly challenges: string[] | undefined;
+
+  constructor(message: string, options: ErrorOptions & { data?: unknown } = {}) {
+    super(message, options);
+    const facts = (options.data ?? {}) as Partial<AuthorizationRequiredError>;
+    this.httpStatus = facts.httpStatus;
+    this.error = facts.error;
+    this.errorDescription = facts.errorDescription;
+    this.scopes = facts.scopes;
+    this.resourceMetadata = facts.resourceMetadata;
+    this.challenges = facts.challenges;
+  }
+}
+
 /** An error of this package, except {@link ToolError}. Each `kind` is a class. */
 export type TrunklineError =
   | ProtocolError
@@ -158,7 +193,8 @@ export type TrunklineError =
   | BlockingError
   | ForkedError
   | InternalError
-  | InputRequiredError;
+  | InputRequiredError
+  | AuthorizationRequiredError;
 
 /** The base class of the errors of this package, for `instanceof`. */
 export const TrunklineError = ErrorOfKind as unknown as abstract new (message: string) => TrunklineError;

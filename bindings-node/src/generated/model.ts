@@ -262,6 +262,34 @@ export interface Identity {
   principal?: string | undefined;
 }
 
+/** The capability to offer resources. */
+export interface ResourcesCapability {
+  /** Notifications of changes to the list. */
+  listChanged?: boolean | undefined;
+  /** Subscriptions to updates of one resource. */
+  subscribe?: boolean | undefined;
+}
+
+/** The capabilities of a server. */
+export interface ServerCapabilities {
+  /** Tools. */
+  tools?: ListChangedCapability | undefined;
+  /** Resources. */
+  resources?: ResourcesCapability | undefined;
+  /** Prompts. */
+  prompts?: ListChangedCapability | undefined;
+  /** Completion of arguments. From 2025-03-26 on. */
+  completions?: JsonObject | undefined;
+  /** Log messages. */
+  logging?: JsonObject | undefined;
+  /** Tasks of 2025-11-25. */
+  tasks?: unknown;
+  /** Extensions by identifier, each with its settings. */
+  extensions?: JsonObject | undefined;
+  /** Capabilities outside the specification. */
+  experimental?: JsonObject | undefined;
+}
+
 /** Hints about a tool's behaviour; untrusted unless the server is. */
 export interface ToolAnnotations {
   /** The name for people. */
@@ -1056,13 +1084,12 @@ export type GroupServerState = "connecting" | "connected" | "disconnected";
  * - `tls`: No TLS: a certificate that is not trusted or is for another name, or a server without
  * TLS.
  * - `status`: An HTTP status in place of an answer.
- * - `unauthorized`: The server demands credentials, and there are none.
  * - `exited`: The server process ended.
  * - `broken`: The connection broke off, or a message could not be read.
  * - `sessionLost`: The server does not know the session any more, and did not open another one.
  * - `invalidResponse`: The answer is not a result of the method.
  */
-export type FailureReason = "notStarted" | "refused" | "unreachable" | "tls" | "status" | "unauthorized" | "exited" | "broken" | "sessionLost" | "invalidResponse";
+export type FailureReason = "notStarted" | "refused" | "unreachable" | "tls" | "status" | "exited" | "broken" | "sessionLost" | "invalidResponse";
 
 /** Parameters of `sample`. */
 export interface SampleParams {

@@ -29,6 +29,7 @@ import type {
   ResourceContents,
   ResourceTemplate,
   ResourceUpdated,
+  ServerCapabilities,
   SkillEntry,
   SubscriptionFilter,
   Task,
@@ -129,7 +130,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 
   /** The capabilities of the server. */
-  get capabilities(): JsonObject {
+  get capabilities(): ServerCapabilities {
     return this.described.capabilities;
   }
 
@@ -372,6 +373,6 @@ export interface InputRequest {
 export interface ConnectionDescription {
   revision: string;
   serverInfo?: Implementation;
-  capabilities: JsonObject;
+  capabilities: ServerCapabilities;
   instructions?: string;
 }

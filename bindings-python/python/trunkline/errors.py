@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from . import _native
 from ._generated import errors as generated
 from ._generated.errors import *  # noqa: F403
-from ._generated.errors import CLASSES, InputRequiredError, InternalError, ProtocolError, TransportError, TrunklineError
+from ._generated.errors import CLASSES, FACTS, InternalError, ProtocolError, TrunklineError
 
 __all__ = ["Suspended", "ToolError", "from_object", "reraise"]
 __all__ += generated.__all__
@@ -38,6 +38,6 @@ def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineErro
         return Suspended(message)
     if kind == ProtocolError.kind:
         return ProtocolError(message, data=data) if code is None else ProtocolError(message, code, data)
-    if kind in (TransportError.kind, InputRequiredError.kind):
-        return (TransportError if kind == TransportError.kind else InputRequiredError)(message, data)
+    if kind in FACTS:
+        return FACTS[kind](message, data)
     return CLASSES.get(kind, InternalError)(message)

@@ -8,7 +8,7 @@ from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from .errors import ClosedError, InvalidArgumentError
-from .port.lifecycle import close_deadline
+from .port.lifecycle import close_deadline, current_loop
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -55,12 +55,10 @@ class Listener:
         Raises:
             TransportError: if it cannot, for instance because the port is taken.
         """
-        import asyncio
-
         if self._port is not None:
             raise InvalidArgumentError("this listener was started already: call serve() again for another")
         self._result = {}
-        self._loop = loop = asyncio.get_running_loop()
+        self._loop = loop = current_loop()
         port, server = self._server._acquire(loop)
         self._port, self._handle = port, 0
         try:

@@ -6,7 +6,7 @@ use super::{
     table::HandleKind,
 };
 use http::{HeaderMap, HeaderName, header};
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use trunkline::{
@@ -15,7 +15,7 @@ use trunkline::{
     client::ServerDescription,
     protocol::{
         RawJson,
-        model::{Implementation, JsonObject},
+        model::{ClientCapabilities, Implementation, JsonObject, ServerCapabilities},
     },
     server::{CallInfo, Category, HttpRequest, Server},
 };
@@ -70,7 +70,7 @@ described! {
         /// The name and version of the caller, if it gave them.
         optional client_info: Option<Value> = "clientInfo" as Implementation,
         /// The capabilities of the caller.
-        required client_capabilities: Value = "clientCapabilities" as JsonObject,
+        required client_capabilities: Value = "clientCapabilities" as ClientCapabilities,
         /// The `_meta` of the request, or the one that middleware put in its place.
         required meta: Value = "meta" as JsonObject,
         /// The identity of the caller, if its access token was verified.
@@ -135,7 +135,7 @@ described! {
         /// The name and version of the server, if it gave them.
         optional server_info: Option<Value> = "serverInfo" as Implementation,
         /// The capabilities of the server.
-        required capabilities: Value = "capabilities" as JsonObject,
+        required capabilities: Value = "capabilities" as ServerCapabilities,
         /// The instructions of the server for the model.
         optional instructions: Option<String> = "instructions",
     }
@@ -153,8 +153,8 @@ fn of_call(call: &CallInfo) -> Value {
         headers: call.http().map(|request| headers_of(request.headers())).unwrap_or_default(),
         url: call.http().map(|request| request.uri().to_string()),
         remote_address: call.http().and_then(HttpRequest::remote_address).map(|address| address.to_string()),
-        client_info: scope.client_info.as_ref().map(value),
-        client_capabilities: value(&scope.client_capabilities),
+        client_info: scope.client_info.as_ref().and_then(read::<Implementation>),
+        client_capabilities: read::<ClientCapabilities>(&scope.client_capabilities).unwrap_or_else(|| json!({})),
         meta: scope.meta.as_ref().map_or_else(|| json!({}), value),
         auth: scope.auth.as_ref().map(value),
         wants_progress: scope.progress_token.is_some(),
@@ -208,10 +208,15 @@ fn of_server(server: &Server) -> Value {
 pub(super) fn server_description(server: &ServerDescription) -> Value {
     without_nulls(json!(ConnectionDescription {
         revision: server.revision.as_str(),
-        server_info: server.info.as_ref().map(value),
-        capabilities: value(&server.capabilities),
+        server_info: server.info.as_ref().and_then(read::<Implementation>),
+        capabilities: read::<ServerCapabilities>(&server.capabilities).unwrap_or_else(|| json!({})),
         instructions: server.instructions.clone(),
     }))
+}
+
+/// An object of a peer; `None`: it is not one of that type, and hosts could not read it.
+fn read<T: DeserializeOwned>(raw: &RawJson) -> Option<Value> {
+    raw.parse::<T>().ok().map(|_| value(raw))
 }
 
 fn value(raw: &RawJson) -> Value {

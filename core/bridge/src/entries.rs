@@ -12,6 +12,7 @@ use super::{
     task_progress::TaskProgress,
 };
 use std::{
+    collections::VecDeque,
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
@@ -44,6 +45,27 @@ pub(super) struct Tables {
     pub(super) requests: HandleTable<HostRequest>,
     pub(super) exchanges: HandleTable<Arc<HttpExchange>>,
     pub(super) server_requests: HandleTable<PendingServerRequest>,
+    pub(super) lost: LostConnections,
+}
+
+/// The reasons why connections have ended by themselves, for requests that come later.
+#[derive(Default)]
+pub(super) struct LostConnections(VecDeque<(u64, String)>);
+
+impl LostConnections {
+    /// Most that are remembered.
+    const MOST: usize = 64;
+
+    pub(super) fn note(&mut self, handle: u64, reason: String) {
+        if self.0.len() == Self::MOST {
+            self.0.pop_front();
+        }
+        self.0.push_back((handle, reason));
+    }
+
+    pub(super) fn reason(&self, handle: u64) -> Option<&str> {
+        self.0.iter().find(|(lost, _)| *lost == handle).map(|(_, reason)| reason.as_str())
+    }
 }
 
 impl Default for Tables {
@@ -59,6 +81,7 @@ impl Default for Tables {
             requests: HandleTable::new(HandleKind::Request),
             exchanges: HandleTable::new(HandleKind::Exchange),
             server_requests: HandleTable::new(HandleKind::ServerRequest),
+            lost: LostConnections::default(),
         }
     }
 }

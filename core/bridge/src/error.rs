@@ -7,7 +7,7 @@ use trunkline::{
     protocol::{
         RpcError,
         describe::{Described, FieldDescription, Type},
-        model::{ConnectionFailure, RequiredInput},
+        model::{AuthorizationDemand, ConnectionFailure, RequiredInput},
     },
     server::ClientRequestError,
 };
@@ -118,6 +118,7 @@ impl ErrorKind {
         let facts = match self {
             Self::Transport => &ConnectionFailure::TYPE,
             Self::InputRequired => &RequiredInput::TYPE,
+            Self::AuthorizationRequired => &AuthorizationDemand::TYPE,
             _ => return &[],
         };
         match facts {
@@ -138,7 +139,8 @@ pub struct BridgeError {
     /// The JSON-RPC code, for [`ErrorKind::Protocol`].
     pub code: Option<i64>,
     /// The JSON-RPC data, for [`ErrorKind::Protocol`]; a [`ConnectionFailure`], for
-    /// [`ErrorKind::Transport`]; a [`RequiredInput`], for [`ErrorKind::InputRequired`].
+    /// [`ErrorKind::Transport`]; a [`RequiredInput`], for [`ErrorKind::InputRequired`]; an
+    /// [`AuthorizationDemand`], for [`ErrorKind::AuthorizationRequired`].
     pub data: Option<Value>,
 }
 
@@ -183,8 +185,9 @@ impl From<ClientError> for BridgeError {
                 Self { kind, message: message.clone(), code: Some(*code), data: data.clone() }
             }
             None => {
-                let data = match &error {
-                    ClientError::InputRequired(required) => Some(required_input(required)),
+                let data = match (&error, error.authorization()) {
+                    (ClientError::InputRequired(required), _) => Some(required_input(required)),
+                    (_, Some(demand)) => serde_json::to_value(demand).ok(),
                     _ => error.connection().and_then(|failure| serde_json::to_value(failure).ok()),
                 };
                 Self { kind, message: error.to_string(), code: None, data }

@@ -269,7 +269,11 @@ fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<BridgeError>
         let mut tables = state.tables.lock();
         let table = T::table(&mut tables);
         let is_open = matches!(table.get(handle), Some(Entry::Open { .. }));
-        if is_open { table.remove(handle) } else { None }
+        let open = if is_open { table.remove(handle) } else { None };
+        if let (true, Some(error)) = (is_open, &error) {
+            tables.lost.note(handle, error.message.clone());
+        }
+        open
     };
     if open.is_some() {
         let closed = Event { kind: EventKind::Closed, handle, body: error.into(), ..Event::default() };

@@ -17,11 +17,18 @@ pub enum OptionNames {
 /// The members of messages that hold options; hosts give these as arguments.
 const CONTAINERS: [&str; 4] = ["options", "transport", "client", "info"];
 
+/// The functions of the waist at the start of errors; hosts have others.
+const FUNCTIONS: [&str; 5] = ["register: ", "complete: ", "fail: ", "request: ", "notify: "];
+
 impl OptionNames {
     /// The error in the names of the host.
     pub(super) fn translate(self, error: BridgeError) -> BridgeError {
         if self == Self::Json || error.kind != ErrorKind::InvalidArgument {
             return error;
+        }
+        // Of messages whose members are not options of the host.
+        if let Some(message) = FUNCTIONS.iter().find_map(|start| error.message.strip_prefix(start)) {
+            return BridgeError { message: message.to_owned(), ..error };
         }
         let message = ["open: ", "server: "].iter().find_map(|start| error.message.strip_prefix(start));
         let Some(message) = message else { return error };
@@ -85,6 +92,7 @@ mod tests {
             ),
             ("open: client.options.maxTimeoutMs: no", "max_timeout: no", "maxTimeout: no"),
             ("server: info.name must be a string", "name must be a string", "name must be a string"),
+            ("complete: not JSON: x", "not JSON: x", "not JSON: x"),
             ("Tool a: inputSchema: no", "Tool a: inputSchema: no", "Tool a: inputSchema: no"),
         ] {
             for (names, expected) in

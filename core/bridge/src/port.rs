@@ -165,7 +165,8 @@ impl Port {
         let _scope = self.log_scope();
         // Also while the port is being closed: calls in flight go on until the deadline, and may
         // need it.
-        requests::request(self.state()?, handle, config::read("request", json)?)
+        let asked = config::read("request", json).and_then(|given| requests::request(self.state()?, handle, given));
+        asked.map_err(|error| self.names.translate(error))
     }
 
     /// [`Port::request`] with a typed message.
@@ -174,7 +175,8 @@ impl Port {
     /// As for [`Port::request`].
     pub fn request_message(&self, handle: u64, given: Request) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
-        requests::request(self.state()?, handle, given)
+        let asked = requests::request(self.state()?, handle, given);
+        asked.map_err(|error| self.names.translate(error))
     }
 
     /// Notifies: what a handler says while it runs, what a server tells its clients, or a client
@@ -196,7 +198,7 @@ impl Port {
 
     fn notify_given(&self, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
         let _scope = self.log_scope();
-        notifications::notify(self.state()?, target, given)
+        notifications::notify(self.state()?, target, given).map_err(|error| self.names.translate(error))
     }
 
     /// Cancels a request, or the answering of one that a web framework brought. One that is done
@@ -223,11 +225,12 @@ impl Port {
     pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
         let _scope = self.log_scope();
         let state = self.state()?;
-        match HandleKind::of(ticket) {
+        let completed = match HandleKind::of(ticket) {
             Some(HandleKind::Verification) => verifications::complete(state, ticket, shape, &body),
             Some(HandleKind::ServerRequest) => host_function::complete(state, ticket, shape, body),
             _ => calls::complete(state, ticket, shape, body),
-        }
+        };
+        completed.map_err(|error| self.names.translate(error))
     }
 
     /// Answers a call with a failure. `false`: it was done already.
@@ -236,7 +239,8 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a failure; the call can still be
     /// answered.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
-        self.fail_message(ticket, config::read("fail", json)?)
+        let given = config::read("fail", json).map_err(|error| self.names.translate(error))?;
+        self.fail_message(ticket, given)
     }
 
     /// [`Port::fail`] with a typed message.
@@ -246,11 +250,12 @@ impl Port {
     pub fn fail_message(&self, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
         let _scope = self.log_scope();
         let state = self.state()?;
-        match HandleKind::of(ticket) {
+        let failed = match HandleKind::of(ticket) {
             Some(HandleKind::Verification) => verifications::fail(state, ticket, &given),
             Some(HandleKind::ServerRequest) => host_function::fail(state, ticket, given),
             _ => calls::fail(state, ticket, given),
-        }
+        };
+        failed.map_err(|error| self.names.translate(error))
     }
 
     /// Gives a request of a web framework to a mounted listener; the response comes as `HttpHead`,

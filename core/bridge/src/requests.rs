@@ -49,7 +49,11 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
                 waiting.push(WaitingMessage::Request(ticket, given));
                 return Ok(ticket);
             }
-            Some(OpenState::Failed(_)) | None => return Err(closed()),
+            Some(OpenState::Failed(_)) | None => {
+                let reason = tables.lost.reason(handle);
+                let lost = |reason| BridgeError::new(ErrorKind::Closed, format!("The connection has ended: {reason}"));
+                return Err(reason.map_or_else(closed, lost));
+            }
         },
         Some(HandleKind::Call) => Peer::Client(tables.calls.get(handle).ok_or_else(closed)?.info.clone()),
         Some(HandleKind::Request) => {

@@ -53,4 +53,5 @@ pub use verification::{TokenVerifier, Verification};
 
 pub(crate) use authorization::AuthorizationRefused;
 pub(crate) use claims::LEEWAY;
+pub(crate) use client::demanded;
 pub(crate) use verification::ask;

@@ -72,6 +72,11 @@ impl Client {
         self.inner.description().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerDescription::pinned(Revision::LATEST)))
     }
 
+    /// Returns `false` once the client was closed, or has lost a server that it cannot reach again.
+    pub fn is_connected(&self) -> bool {
+        !self.inner.closed.load(Ordering::Acquire)
+    }
+
     /// Why the connection has ended, if it has, and not by this side.
     #[doc(hidden)]
     pub fn failure(&self) -> Option<ClientError> {

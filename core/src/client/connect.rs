@@ -92,7 +92,8 @@ impl ClientInner {
             Some(link) => (link.peer(), link.diagnostics()),
             None => ("The server".to_owned(), String::new()),
         };
-        format!("{who} did not answer within {:?}, the time for connecting{words}", self.options.connect_timeout)
+        let (within, stray) = (self.options.connect_timeout, self.stray_words());
+        format!("{who} did not answer within {within:?}, the time for connecting{stray}{words}")
     }
 
     /// The end of the time for connecting. It moves while a person is asked.

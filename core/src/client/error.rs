@@ -7,7 +7,7 @@ use crate::{
     protocol::{
         RpcError,
         envelope::NoResult,
-        model::{ConnectionFailure, FailureReason},
+        model::{AuthorizationDemand, ConnectionFailure, FailureReason},
     },
 };
 use std::time::Duration;
@@ -121,6 +121,8 @@ impl ClientError {
             Self::Cancelled | Self::TaskCancelled(_) => ErrorKind::Cancelled,
             Self::Closed | Self::Link(LinkFailure::Closed) => ErrorKind::Closed,
             Self::Busy(_) | Self::Link(LinkFailure::Congested(_)) => ErrorKind::Busy,
+            Self::Link(LinkFailure::Unauthorized { .. })
+            | Self::NotOpened { failure: LinkFailure::Unauthorized { .. }, .. } => ErrorKind::AuthorizationRequired,
             Self::Negotiation(NegotiationError::NoCommonRevision { .. }) => ErrorKind::Version,
             Self::Link(_)
             | Self::NotOpened { .. }
@@ -138,6 +140,15 @@ impl ClientError {
             Self::Protocol(error) | Self::UnknownTask(error) | Self::Negotiation(NegotiationError::Refused(error)) => {
                 Some(error)
             }
+            _ => None,
+        }
+    }
+
+    /// The demands of the server: of errors of the kind [`ErrorKind::AuthorizationRequired`].
+    pub fn authorization(&self) -> Option<&AuthorizationDemand> {
+        match self {
+            Self::Link(LinkFailure::Unauthorized { demand, .. })
+            | Self::NotOpened { failure: LinkFailure::Unauthorized { demand, .. }, .. } => Some(demand),
             _ => None,
         }
     }

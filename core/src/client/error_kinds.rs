@@ -41,6 +41,10 @@ macro_rules! client_error_kinds {
             /// answers.
             InputRequired = "inputRequired", "InputRequiredError", 13,
                 "Make the call again with `input_responses` and `request_state`.";
+            /// The server demands authorization: a request was refused with 401, or with 403 for a
+            /// token that does not suffice, or no credentials were got. The error has its demands.
+            AuthorizationRequired = "authorizationRequired", "AuthorizationRequiredError", 14,
+                "Give the client the option `auth`, or a token with the scopes that the error names.";
         }
     };
 }

@@ -1,6 +1,6 @@
 //! The failures of a connection, told apart.
 
-use crate::protocol::model::{ConnectionFailure, FailureReason};
+use crate::protocol::model::{AuthorizationDemand, ConnectionFailure, FailureReason};
 use std::fmt;
 
 /// Why a transport failed.
@@ -43,9 +43,14 @@ pub enum LinkFailure {
     /// The connection broke, or a message could not be read.
     #[error("{0}")]
     Broken(String),
-    /// The server wants credentials, and there are none: why.
-    #[error("{0}")]
-    Unauthorized(String),
+    /// The server demands authorization.
+    #[error("{text}")]
+    Unauthorized {
+        /// The text.
+        text: String,
+        /// The demands of the server.
+        demand: Box<AuthorizationDemand>,
+    },
     /// The server does not know the session any more.
     #[error("The server does not know the session any more")]
     SessionLost,
@@ -89,7 +94,7 @@ impl fmt::Display for ProcessEnd {
 impl LinkFailure {
     /// The members of the error, as data; the text is that of the error.
     pub fn info(&self) -> ConnectionFailure {
-        let mut info = ConnectionFailure { reason: Some(self.reason()), ..ConnectionFailure::default() };
+        let mut info = ConnectionFailure { reason: self.reason(), ..ConnectionFailure::default() };
         match self {
             Self::Status { status, challenges, .. } => {
                 info.http_status = Some(*status);
@@ -106,17 +111,18 @@ impl LinkFailure {
         info
     }
 
-    fn reason(&self) -> FailureReason {
-        match self {
+    /// `None`: it is not the connection that failed.
+    fn reason(&self) -> Option<FailureReason> {
+        Some(match self {
             Self::Status { .. } | Self::Redirected { .. } => FailureReason::Status,
             Self::NotStarted(_) => FailureReason::NotStarted,
             Self::Exited(end) if !end.lives => FailureReason::Exited,
             Self::Refused(_) => FailureReason::Refused,
             Self::Tls(_) => FailureReason::Tls,
             Self::Unreachable(_) => FailureReason::Unreachable,
-            Self::Unauthorized(_) => FailureReason::Unauthorized,
+            Self::Unauthorized { .. } => return None,
             Self::SessionLost => FailureReason::SessionLost,
             Self::Exited(_) | Self::Broken(_) | Self::Congested(_) | Self::Closed => FailureReason::Broken,
-        }
+        })
     }
 }

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     engine::ClientReceived,
+    printable::printable,
     protocol::{
         RawJson, RequestId, Revision, RevisionFeature,
         envelope::{Beginning, Frame, FrameBounds, Message},
@@ -22,6 +23,9 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Weak, atomic::Ordering},
 };
+
+/// Bytes of a frame that is not a message that errors repeat.
+const STRAY: usize = 200;
 
 /// Takes what one link brings, for as long as it is the current one.
 pub(super) struct ClientInbox {
@@ -115,6 +119,8 @@ impl ClientInner {
             match element {
                 Ok(message) => self.message(message),
                 Err(malformed) => {
+                    let start = String::from_utf8_lossy(&frame[..frame.len().min(STRAY)]);
+                    *self.stray.lock() = Some(printable(&start).trim().to_owned());
                     tracing::warn!(target: "trunkline::client", "the server sent what is not a message: {}", malformed.error);
                 }
             }

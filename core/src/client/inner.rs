@@ -54,6 +54,8 @@ pub(crate) struct ClientInner {
     pub(super) conversation: Mutex<ClientConversation<Arc<dyn ReplyTo>>>,
     pub(super) connector: Arc<dyn Connector>,
     pub(super) link: Mutex<Option<Arc<dyn Link>>>,
+    /// The start of the last frame that was not a message, for errors: a print, say.
+    pub(super) stray: Mutex<Option<String>>,
     /// The link is open: messages may be sent.
     pub(super) ready: AtomicBool,
     pub(super) reconnecting: Mutex<Reconnecting>,
@@ -103,6 +105,7 @@ impl ClientInner {
             conversation: Mutex::new(ClientConversation::new(identity)),
             connector,
             link: Mutex::new(None),
+            stray: Mutex::new(None),
             ready: AtomicBool::new(false),
             reconnecting: Mutex::default(),
             generation: AtomicU64::new(0),
@@ -258,6 +261,12 @@ impl ClientInner {
         }
     }
 
+    /// The last frame that was not a message, as a suffix for error messages.
+    pub(super) fn stray_words(&self) -> String {
+        let stray = self.stray.lock();
+        stray.as_ref().map(|stray| format!("; it sent what is not a message: {stray:?}")).unwrap_or_default()
+    }
+
     pub(super) fn time_passed(self: &Arc<Self>) {
         loop {
             let now = self.runtime.now();
@@ -265,7 +274,10 @@ impl ClientInner {
                 (id, format!("The server did not answer {method} within {time:?} and was told to cancel"))
             });
             match expired {
-                Some((id, text)) => self.end_request(&id, "timed out", ClientError::Timeout(text)),
+                Some((id, text)) => {
+                    let text = text + &self.stray_words();
+                    self.end_request(&id, "timed out", ClientError::Timeout(text));
+                }
                 None => break,
             }
         }

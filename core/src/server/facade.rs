@@ -275,6 +275,7 @@ impl Server {
     /// Notifies clients of a changed list whose features are not registered here: those of a
     /// provider.
     pub fn list_changed(&self, category: Category) {
+        self.snapshot().providers(category).for_each(|provider| provider.listed.clear());
         self.state().listeners().notify(&PendingNotifications::of_list(category));
     }
 

@@ -876,7 +876,8 @@ async fn negotiation_falls_back_only_on_evidence() {
     {
         let server = probe(status, body).await;
         let error = connect(&server, RevisionChoice::Auto).await.err().unwrap();
-        assert_eq!(error.kind(), ErrorKind::Transport, "{status}: {error}");
+        let kind = if status == 401 { ErrorKind::AuthorizationRequired } else { ErrorKind::Transport };
+        assert_eq!(error.kind(), kind, "{status}: {error}");
         assert_eq!(server.seen.lock().unwrap().len(), 1, "{status}");
     }
 }
@@ -919,12 +920,39 @@ async fn failures_carry_their_facts() {
             let page = "\u{1b}[2J<h1>\nno\r\u{7}</h1>";
             let server = Scripted::new(move |_| (0, http(status, challenge, page))).await;
             let error = connect(&server, revision).await.err().unwrap();
-            let facts = error.connection().unwrap();
-            assert_eq!((facts.reason, facts.http_status), (Some(FailureReason::Status), Some(status)));
-            assert_eq!(facts.challenges.unwrap(), ["Bearer realm=\"x\"", "DPoP"]);
             assert!(error.to_string().contains(text), "{error}");
+            let challenges = if status == 503 {
+                assert_eq!(error.authorization(), None);
+                let facts = error.connection().unwrap();
+                assert_eq!((facts.reason, facts.http_status), (Some(FailureReason::Status), Some(status)));
+                facts.challenges
+            } else {
+                assert_eq!((error.kind(), error.connection()), (ErrorKind::AuthorizationRequired, None));
+                let demand = error.authorization().unwrap();
+                assert_eq!((demand.http_status, &demand.error, &demand.scopes), (Some(status), &None, &None));
+                demand.challenges.clone()
+            };
+            assert_eq!(challenges.unwrap(), ["Bearer realm=\"x\"", "DPoP"]);
         }
     }
+    // A host that is not allowed is refused with 403, too.
+    let server = Scripted::new(|_| (0, http(403, "", "no such host"))).await;
+    let error = connect(&server, RevisionChoice::Auto).await.err().unwrap();
+    assert_eq!(error.connection().unwrap().reason, Some(FailureReason::Status));
+    // The demands of a refusal in a conversation that is open.
+    let challenge = "WWW-Authenticate: Bearer error=\"insufficient_scope\", error_description=\"Not for you\", \
+                     scope=\"a b\", resource_metadata=\"https://x/y\"\r\n";
+    let server = Scripted::new(move |_| (0, http(403, challenge, "{}"))).await;
+    let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
+    let error = request(&client, "tools/list").await.unwrap_err();
+    let demand = error.authorization().unwrap();
+    assert_eq!(demand.error.as_deref(), Some("insufficient_scope"));
+    assert_eq!(demand.error_description.as_deref(), Some("Not for you"));
+    assert_eq!(demand.scopes.as_deref(), Some(&["a".to_owned(), "b".to_owned()][..]));
+    assert_eq!(demand.resource_metadata.as_deref(), Some("https://x/y"));
+    let text = "The access token does not suffice (HTTP 403): Not for you; needed scopes: a b";
+    assert_eq!(error.to_string(), text);
+    client.close().await;
     // In a conversation that is open the text has the start of the page, without what a terminal
     // would obey.
     let server = Scripted::new(|_| (0, http(503, "", "\u{1b}[2J<h1>\nno\r\u{7}</h1>"))).await;
@@ -1076,7 +1104,8 @@ async fn refused_credentials_fail_the_connection_once() {
     let server = guarded().await;
     let (options, auth) = with_auth(Duration::ZERO, false);
     let error = Client::connect_with(&*server.url, options, ()).await.err().unwrap();
-    assert_eq!(error.kind(), ErrorKind::Transport);
+    assert_eq!(error.kind(), ErrorKind::AuthorizationRequired);
+    assert_eq!(error.authorization().unwrap().http_status, None);
     assert!(error.to_string().contains("the user does not want to"), "{error}");
     assert_eq!(auth.given.load(Ordering::SeqCst), 1);
 }

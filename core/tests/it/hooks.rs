@@ -12,7 +12,7 @@ use tokio::{sync::Notify, time::timeout};
 use trunkline::{
     Client, ClientOptions, Context, RequestOptions, RevisionChoice, Server, ToolError,
     protocol::{RawJson, Revision, RpcError, model::Tool},
-    server::{CallError, MiddlewareDefinition, Next, Page, Provider, ToolRequest},
+    server::{CallError, Category, MiddlewareDefinition, Next, Page, Provider, ToolRequest},
 };
 
 async fn connect(server: &Server, revision: Revision) -> Client {
@@ -59,6 +59,63 @@ async fn pag_05_a_provider_lists_and_serves_what_is_not_registered() {
         assert_eq!(text(client.call_tool("registered", json!({})).await.unwrap()), "here");
         assert_eq!(text(client.call_tool("row_3", json!({})).await.unwrap()), "row 3");
         assert_eq!(client.call_tool("column_3", json!({})).await.unwrap_err().rpc().unwrap().code, -32602);
+    }
+}
+
+/// Tools of tenants, whose schemas it lists.
+struct Typed {
+    number_is: Arc<AtomicUsize>,
+}
+
+impl Provider for Typed {
+    type Item = Tool;
+    type Output = String;
+    type Error = CallError;
+
+    async fn list(&self, _: Context, _: Option<String>) -> Result<Page<Tool>, CallError> {
+        let ty = ["integer", "string"][self.number_is.load(Ordering::SeqCst)];
+        let schema = json!({"type": "object", "properties": {"number": {"type": ty}}, "required": ["number"]});
+        let broken = json!({"type": "object", "properties": {"a": {"type": "nonsense"}}});
+        Ok(Page::last([Tool::new("typed", "Has a schema.", schema), Tool::new("broken", "Has a wrong one.", broken)]))
+    }
+
+    async fn get(&self, _: Context, request: ToolRequest) -> Result<Option<String>, CallError> {
+        Ok(Some(json!(request.arguments).to_string()))
+    }
+}
+
+#[tokio::test]
+async fn tool_22_arguments_of_provided_tools_fit_the_schema_that_was_listed() {
+    let number_is = Arc::new(AtomicUsize::new(0));
+    let server = Server::builder("typed", "1").provider(Typed { number_is: Arc::clone(&number_is) }).build();
+    for revision in [Revision::V2025_06_18, Revision::LATEST] {
+        number_is.store(0, Ordering::SeqCst);
+        server.list_changed(Category::Tools);
+        let client = connect(&server, revision).await;
+        let call = |arguments: Value| client.call_tool("typed", arguments);
+        let refusal = async |arguments: Value| match call(arguments).await {
+            Ok(result) => {
+                assert!(result.is_error);
+                result.joined_text()
+            }
+            Err(error) => error.to_string(),
+        };
+        // Nobody was told of a schema yet.
+        assert!(!call(json!({"number": "x"})).await.unwrap().is_error);
+        client.list_tools().await.unwrap();
+        assert!(!call(json!({"number": 1})).await.unwrap().is_error);
+        let text = refusal(json!({"number": "x"})).await;
+        assert!(text.contains("tool typed") && text.contains("/number"), "{text}");
+        assert!(refusal(json!({})).await.contains("number"));
+        // A schema that is not one checks nothing.
+        assert!(!client.call_tool("broken", json!({"a": 1})).await.unwrap().is_error);
+        // The latest list counts, and none after a change.
+        number_is.store(1, Ordering::SeqCst);
+        client.list_tools().await.unwrap();
+        assert!(!call(json!({"number": "x"})).await.unwrap().is_error);
+        assert!(refusal(json!({"number": 1})).await.contains("/number"));
+        server.list_changed(Category::Tools);
+        assert!(!call(json!({"number": 1})).await.unwrap().is_error);
     }
 }
 

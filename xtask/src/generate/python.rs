@@ -68,19 +68,7 @@ const WITHOUT_CLASS: [&str; 12] = [
 ];
 
 /// Models of the waist alone, and choices that Python takes as any text: nothing here imports them.
-const NOT_IN_PYTHON: [&str; 11] = [
-    "ClientCapabilities",
-    "ElicitationCapability",
-    "FailKind",
-    "Implementation",
-    "InputRequest",
-    "Lane",
-    "ListChangedCapability",
-    "Once",
-    "RevisionChoice",
-    "SamplingCapability",
-    "SkillFile",
-];
+const NOT_IN_PYTHON: [&str; 6] = ["FailKind", "InputRequest", "Lane", "Once", "RevisionChoice", "SkillFile"];
 
 /// Unions that Python has no alias for.
 const WITHOUT_ALIAS: [&str; 2] = ["ResourceContents", "SamplingBlock"];
@@ -383,6 +371,7 @@ fn errors(surface: &Surface) -> String {
             "TimeoutError" => ", builtins.TimeoutError",
             "ClosedError" | "TransportError" => ", ConnectionError",
             "InvalidArgumentError" => ", ValueError",
+            "AuthorizationRequiredError" => ", PermissionError",
             _ => "",
         };
         let shadow = if error.class == "TimeoutError" { "  # noqa: A001 - the name of the kind" } else { "" };
@@ -399,6 +388,14 @@ fn errors(surface: &Surface) -> String {
         text,
         "\n\nCLASSES: Final[dict[str, type[TrunklineError]]] = {{cls.kind: cls for cls in ({},)}}\n",
         names.join(", ")
+    );
+    let with_facts: Vec<_> = surface.errors.iter().filter(|error| error.public && !error.facts.is_empty()).collect();
+    let classes: String = with_facts.iter().map(|error| format!("{}, ", error.class)).collect();
+    let union: Vec<_> = with_facts.iter().map(|error| error.class.as_str()).collect();
+    let _ = write!(
+        text,
+        "\n# Those that are made with facts.\nFACTS: Final[dict[str, type[{}]]] = {{cls.kind: cls for cls in ({classes})}}\n",
+        union.join(" | ")
     );
     names.push("TrunklineError");
     names.sort_unstable();
@@ -437,7 +434,10 @@ fn waist(surface: &Surface) -> String {
     text += "\n# Functions of the host that return nothing.\n";
     let silent = surface.host.iter().filter(|row| row.result.is_none());
     let silent: String = silent.map(|row| format!("\"{}\", ", row.name)).collect();
-    text + &format!("SILENT: Final = frozenset(({silent}))\n")
+    let revisions: String = surface.revisions.iter().map(|revision| format!("\"{revision}\", ")).collect();
+    text + &format!(
+        "SILENT: Final = frozenset(({silent}))\n\n# The revisions of the protocol.\nREVISIONS: Final = ({revisions})\n"
+    )
 }
 
 /// The attributes of an error, and the constructor that reads them.

@@ -18,7 +18,7 @@ const PACKAGES: [(&str, &str); 3] =
     [("Python", "bindings-python/python/trunkline"), ("Node.js", "bindings-node/src"), ("C", "bindings-c/src")];
 
 /// The files that make a package of a folder.
-const ROOTS: [&str; 5] = ["__init__.py", "py.typed", "index.ts", "index.mts", "lib.rs"];
+const ROOTS: [&str; 6] = ["__init__.py", "__main__.py", "py.typed", "index.ts", "index.mts", "lib.rs"];
 /// The endings of native libraries, which the build puts beside the sources.
 const BUILT: [&str; 3] = [".so", ".pyd", ".dylib"];
 

@@ -154,6 +154,44 @@ class InputRequiredError(TrunklineError):
         self.request_state = facts.get("requestState")
 
 
+class AuthorizationRequiredError(TrunklineError, PermissionError):
+    """The server demands authorization: a request was refused with 401, or with 403 for a token
+    that does not suffice, or no credentials were got. The error has its demands.
+    """
+
+    kind = "authorizationRequired"
+
+    http_status: int | None
+    """The HTTP status of the refusal: 401, or 403 where the access token does not suffice.
+    Absent if no credentials were got that could have been sent.
+    """
+
+    error: str | None
+    """The code of the refusal, such as `invalid_token` or `insufficient_scope`."""
+
+    error_description: str | None
+    """The reason in the words of the server."""
+
+    scopes: Sequence[str] | None
+    """The scopes that the request needs."""
+
+    resource_metadata: str | None
+    """The URL of the metadata of the endpoint, which names its authorization servers."""
+
+    challenges: Sequence[str] | None
+    """The values of `WWW-Authenticate` in the answer (RFC 9110 section 11.6.1)."""
+
+    def __init__(self, message: str, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        facts = data or {}
+        self.http_status = facts.get("httpStatus")
+        self.error = facts.get("error")
+        self.error_description = facts.get("errorDescription")
+        self.scopes = facts.get("scopes")
+        self.resource_metadata = facts.get("resourceMetadata")
+        self.challenges = facts.get("challenges")
+
+
 CLASSES: Final[dict[str, type[TrunklineError]]] = {
     cls.kind: cls
     for cls in (
@@ -169,10 +207,22 @@ CLASSES: Final[dict[str, type[TrunklineError]]] = {
         ForkedError,
         InternalError,
         InputRequiredError,
+        AuthorizationRequiredError,
+    )
+}
+
+# Those that are made with facts.
+FACTS: Final[dict[str, type[TransportError | InputRequiredError | AuthorizationRequiredError]]] = {
+    cls.kind: cls
+    for cls in (
+        TransportError,
+        InputRequiredError,
+        AuthorizationRequiredError,
     )
 }
 
 __all__ = [
+    "AuthorizationRequiredError",
     "BlockingError",
     "BusyError",
     "CancelledError",

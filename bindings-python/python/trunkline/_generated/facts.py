@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .models import Identity
+from .models import ClientCapabilities, Identity, Implementation, ServerCapabilities
 
 
 class CallDescription:
@@ -68,14 +68,16 @@ class CallDescription:
         return self._fact("remoteAddress")
 
     @property
-    def client_info(self) -> Mapping[str, Any] | None:
+    def client_info(self) -> Implementation | None:
         """The name and version of the caller, if it gave them."""
-        return self._fact("clientInfo")
+        found = self._fact("clientInfo")
+        return found and Implementation.from_json(found)
 
     @property
-    def client_capabilities(self) -> Mapping[str, Any]:
+    def client_capabilities(self) -> ClientCapabilities:
         """The capabilities of the caller."""
-        return self._fact("clientCapabilities") or {}
+        found = self._fact("clientCapabilities")
+        return ClientCapabilities.from_json(found or {})
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -122,14 +124,16 @@ class ConnectionDescription:
         return self._fact("revision")
 
     @property
-    def server_info(self) -> Mapping[str, Any]:
+    def server_info(self) -> Implementation | None:
         """The name and version of the server, if it gave them."""
-        return self._fact("serverInfo") or {}
+        found = self._fact("serverInfo")
+        return found and Implementation.from_json(found)
 
     @property
-    def capabilities(self) -> Mapping[str, Any]:
+    def capabilities(self) -> ServerCapabilities:
         """The capabilities of the server."""
-        return self._fact("capabilities") or {}
+        found = self._fact("capabilities")
+        return ServerCapabilities.from_json(found or {})
 
     @property
     def instructions(self) -> str | None:

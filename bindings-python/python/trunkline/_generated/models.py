@@ -46,6 +46,261 @@ class Icon(TypedDict, total=False):
     """The background that the icon is made for."""
 
 
+class Implementation(Model):
+    """The name and version of a client or server."""
+
+    __slots__ = (
+        "description",
+        "icons",
+        "name",
+        "title",
+        "version",
+        "website_url",
+    )
+
+    name: str
+    """The name for programs."""
+
+    title: str | None
+    """The name for people."""
+
+    version: str
+    """Version, in the implementation's own scheme."""
+
+    description: str | None
+    """The purpose of the implementation, for people."""
+
+    website_url: str | None
+    """URL of a page about the implementation."""
+
+    icons: Sequence[Icon] | None
+    """Icons for a user interface."""
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        website_url: str | None = None,
+        icons: Sequence[Icon] | None = None,
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.version = version
+        self.description = description
+        self.website_url = website_url
+        self.icons = icons
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> Implementation:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            string_of(json, "name"),
+            string_of(json, "version"),
+            title=json.get("title"),
+            description=json.get("description"),
+            website_url=json.get("websiteUrl"),
+            icons=json.get("icons"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"name": self.name, "version": self.version}
+        if self.title is not None:
+            json["title"] = self.title
+        if self.description is not None:
+            json["description"] = self.description
+        if self.website_url is not None:
+            json["websiteUrl"] = self.website_url
+        if self.icons is not None:
+            json["icons"] = self.icons
+        return json
+
+
+class ElicitationCapability(Model):
+    """The capability to ask the user."""
+
+    __slots__ = (
+        "form",
+        "url",
+    )
+
+    form: Mapping[str, Any] | None
+    """By a form; an empty capability means this one."""
+
+    url: Mapping[str, Any] | None
+    """By opening a URL."""
+
+    def __init__(self, *, form: Mapping[str, Any] | None = None, url: Mapping[str, Any] | None = None) -> None:
+        self.form = form
+        self.url = url
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ElicitationCapability:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(form=json.get("form"), url=json.get("url"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {}
+        if self.form is not None:
+            json["form"] = self.form
+        if self.url is not None:
+            json["url"] = self.url
+        return json
+
+
+class SamplingCapability(Model):
+    """The capability to run prompts."""
+
+    __slots__ = (
+        "context",
+        "tools",
+    )
+
+    context: Mapping[str, Any] | None
+    """Context of other servers can be included."""
+
+    tools: Mapping[str, Any] | None
+    """The model may use tools."""
+
+    def __init__(self, *, context: Mapping[str, Any] | None = None, tools: Mapping[str, Any] | None = None) -> None:
+        self.context = context
+        self.tools = tools
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> SamplingCapability:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(context=json.get("context"), tools=json.get("tools"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {}
+        if self.context is not None:
+            json["context"] = self.context
+        if self.tools is not None:
+            json["tools"] = self.tools
+        return json
+
+
+class ListChangedCapability(Model):
+    """A capability whose list can change."""
+
+    __slots__ = ("list_changed",)
+
+    list_changed: bool
+    """Notifications of changes."""
+
+    def __init__(self, *, list_changed: bool = False) -> None:
+        self.list_changed = list_changed
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ListChangedCapability:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(list_changed=flag_of(json, "listChanged"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {}
+        if self.list_changed:
+            json["listChanged"] = self.list_changed
+        return json
+
+
+class ClientCapabilities(Model):
+    """The capabilities of a client."""
+
+    __slots__ = (
+        "elicitation",
+        "experimental",
+        "extensions",
+        "roots",
+        "sampling",
+        "tasks",
+    )
+
+    elicitation: ElicitationCapability | None
+    """Elicitation: the client can ask its user."""
+
+    sampling: SamplingCapability | None
+    """It runs prompts on its model."""
+
+    roots: ListChangedCapability | None
+    """Roots: the client can list them."""
+
+    tasks: Any
+    """Tasks of 2025-11-25."""
+
+    extensions: Mapping[str, Any] | None
+    """Extensions by identifier, each with its settings."""
+
+    experimental: Mapping[str, Any] | None
+    """Capabilities outside the specification."""
+
+    def __init__(
+        self,
+        *,
+        elicitation: ElicitationCapability | None = None,
+        sampling: SamplingCapability | None = None,
+        roots: ListChangedCapability | None = None,
+        tasks: Any = None,
+        extensions: Mapping[str, Any] | None = None,
+        experimental: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.elicitation = elicitation
+        self.sampling = sampling
+        self.roots = roots
+        self.tasks = tasks
+        self.extensions = extensions
+        self.experimental = experimental
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ClientCapabilities:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            elicitation=json.get("elicitation"),
+            sampling=json.get("sampling"),
+            roots=json.get("roots"),
+            tasks=json.get("tasks"),
+            extensions=json.get("extensions"),
+            experimental=json.get("experimental"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {}
+        if self.elicitation is not None:
+            json["elicitation"] = self.elicitation.to_json()
+        if self.sampling is not None:
+            json["sampling"] = self.sampling.to_json()
+        if self.roots is not None:
+            json["roots"] = self.roots.to_json()
+        if self.tasks is not None:
+            json["tasks"] = self.tasks
+        if self.extensions is not None:
+            json["extensions"] = self.extensions
+        if self.experimental is not None:
+            json["experimental"] = self.experimental
+        return json
+
+
 class Root(Model):
     """A directory or file that a server may work in."""
 
@@ -298,6 +553,140 @@ class Identity(Model):
             json["claims"] = self.claims
         if self.principal is not None:
             json["principal"] = self.principal
+        return json
+
+
+class ResourcesCapability(Model):
+    """The capability to offer resources."""
+
+    __slots__ = (
+        "list_changed",
+        "subscribe",
+    )
+
+    list_changed: bool
+    """Notifications of changes to the list."""
+
+    subscribe: bool
+    """Subscriptions to updates of one resource."""
+
+    def __init__(self, *, list_changed: bool = False, subscribe: bool = False) -> None:
+        self.list_changed = list_changed
+        self.subscribe = subscribe
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ResourcesCapability:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(list_changed=flag_of(json, "listChanged"), subscribe=flag_of(json, "subscribe"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {}
+        if self.list_changed:
+            json["listChanged"] = self.list_changed
+        if self.subscribe:
+            json["subscribe"] = self.subscribe
+        return json
+
+
+class ServerCapabilities(Model):
+    """The capabilities of a server."""
+
+    __slots__ = (
+        "completions",
+        "experimental",
+        "extensions",
+        "logging",
+        "prompts",
+        "resources",
+        "tasks",
+        "tools",
+    )
+
+    tools: ListChangedCapability | None
+    """Tools."""
+
+    resources: ResourcesCapability | None
+    """Resources."""
+
+    prompts: ListChangedCapability | None
+    """Prompts."""
+
+    completions: Mapping[str, Any] | None
+    """Completion of arguments."""
+
+    logging: Mapping[str, Any] | None
+    """Log messages."""
+
+    tasks: Any
+    """Tasks of 2025-11-25."""
+
+    extensions: Mapping[str, Any] | None
+    """Extensions by identifier, each with its settings."""
+
+    experimental: Mapping[str, Any] | None
+    """Capabilities outside the specification."""
+
+    def __init__(
+        self,
+        *,
+        tools: ListChangedCapability | None = None,
+        resources: ResourcesCapability | None = None,
+        prompts: ListChangedCapability | None = None,
+        completions: Mapping[str, Any] | None = None,
+        logging: Mapping[str, Any] | None = None,
+        tasks: Any = None,
+        extensions: Mapping[str, Any] | None = None,
+        experimental: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.tools = tools
+        self.resources = resources
+        self.prompts = prompts
+        self.completions = completions
+        self.logging = logging
+        self.tasks = tasks
+        self.extensions = extensions
+        self.experimental = experimental
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ServerCapabilities:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            tools=json.get("tools"),
+            resources=json.get("resources"),
+            prompts=json.get("prompts"),
+            completions=json.get("completions"),
+            logging=json.get("logging"),
+            tasks=json.get("tasks"),
+            extensions=json.get("extensions"),
+            experimental=json.get("experimental"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {}
+        if self.tools is not None:
+            json["tools"] = self.tools.to_json()
+        if self.resources is not None:
+            json["resources"] = self.resources.to_json()
+        if self.prompts is not None:
+            json["prompts"] = self.prompts.to_json()
+        if self.completions is not None:
+            json["completions"] = self.completions
+        if self.logging is not None:
+            json["logging"] = self.logging
+        if self.tasks is not None:
+            json["tasks"] = self.tasks
+        if self.extensions is not None:
+            json["extensions"] = self.extensions
+        if self.experimental is not None:
+            json["experimental"] = self.experimental
         return json
 
 
@@ -2418,15 +2807,6 @@ GroupServerState: TypeAlias = Literal["connecting", "connected", "disconnected"]
 """The state of the connection to a server of a group."""
 
 FailureReason: TypeAlias = Literal[
-    "notStarted",
-    "refused",
-    "unreachable",
-    "tls",
-    "status",
-    "unauthorized",
-    "exited",
-    "broken",
-    "sessionLost",
-    "invalidResponse",
+    "notStarted", "refused", "unreachable", "tls", "status", "exited", "broken", "sessionLost", "invalidResponse"
 ]
 """The reason of a failed connection."""

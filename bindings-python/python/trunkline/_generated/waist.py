@@ -35,3 +35,12 @@ SILENT: Final = frozenset(
         "remove_credentials",
     )
 )
+
+# The revisions of the protocol.
+REVISIONS: Final = (
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    "2026-07-28",
+)

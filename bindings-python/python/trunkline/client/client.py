@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ClosedError, InvalidArgumentError, ProtocolError
-from ..port.lifecycle import close_deadline
+from ..port.lifecycle import close_deadline, current_loop
 from ..port.port import Port
 from ..requests import OnProgress
 from ._generated.operations import AsyncOperations
@@ -51,11 +51,11 @@ class Client(AsyncOperations, Connected):
             VersionError: if there is no revision in common.
             TimeoutError: if it takes longer than the connect timeout.
         """
-        import asyncio
-
         if self._port is not None:
-            raise InvalidArgumentError("the client is connected already, or connecting")
-        loop, server_handle = asyncio.get_running_loop(), None
+            if self._connection.info is None or self.is_connected:
+                raise InvalidArgumentError("the client is connected already, or connecting")
+            await self.close(0)
+        loop, server_handle = current_loop(), None
         self._loop = loop
         if (server := self._connection.server) is None:
             port = Port()

@@ -182,6 +182,18 @@ class Connection:
         """Takes what is known about the server now that the connection is open."""
         self.info, self._place = info, (native, handle)
 
+    @property
+    def is_open(self) -> bool:
+        """False before it was opened, and when it was closed or has ended by itself."""
+        if self.info is None:
+            return False
+        native, handle = self._place
+        try:
+            native.describe(handle)
+        except _native.NativeError:
+            return False
+        return True
+
     def describe(self, name: str) -> Any:
         """A fact about the server."""
         if (info := self.info) is None:
@@ -259,6 +271,13 @@ class Connected(HostHandlers, ConnectionDescription):
     """A client with a connection."""
 
     _connection: Connection
+
+    @property
+    def is_connected(self) -> bool:
+        """True from `connect` on until the client is closed, or has lost a server that it cannot
+        reach again; `connect` then makes another connection.
+        """
+        return self._connection.is_open
 
     def _shared(self) -> dict[str, int]:
         return self._connection.shared()

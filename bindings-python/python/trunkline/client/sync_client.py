@@ -79,6 +79,8 @@ class SyncClient(SyncOperations, Connected):
             TimeoutError: if it takes longer than the connect timeout.
         """
         self._refuse_deadlock()
+        if self._connection.info is not None and not self.is_connected:
+            self.close(0)
         with self._state:
             if self._native is not None:
                 raise InvalidArgumentError("the client is connected already, or connecting")

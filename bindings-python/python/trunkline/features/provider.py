@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context as ContextVars
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
 
 from .._generated.waist import VALUE
 from ..context._generated.sync_context import SyncContext
@@ -17,11 +17,55 @@ from .handler import Handler
 from .registry import Registry
 
 if TYPE_CHECKING:
+    from .._generated.models import Prompt, Resource, ResourceTemplate, Tool
     from ..port.port import Port
     from ..port.scope import CallScope
 
 
 Category: TypeAlias = Literal["tools", "resources", "resourceTemplates", "prompts"]
+
+
+D_co = TypeVar("D_co", covariant=True)
+
+# Descriptors, and the cursor of the next page if there is one.
+ProviderPage: TypeAlias = "Sequence[D_co | Mapping[str, Any]] | tuple[Sequence[D_co | Mapping[str, Any]], str | None]"
+
+
+class AsyncProvider(Protocol[D_co]):
+    """Lists and gets features that are not registered, with descriptors of the class `D_co`."""
+
+    async def list(self, cursor: str | None, ctx: Context, /) -> ProviderPage[D_co]:
+        """A page of descriptors; `cursor` is None for the first one.
+
+        Returns:
+            Descriptors, as their classes or as the protocol has them, or a tuple of those and the
+            cursor of the next page.
+        """
+        ...
+
+    async def get(self, params: dict[str, Any], ctx: Context, /) -> object:
+        """The value that a handler of the category returns, or None if there is no such feature.
+
+        Args:
+            params: those of the request, such as `name` and `arguments` of a tool.
+            ctx: the context of the request.
+        """
+        ...
+
+
+class SyncProvider(Protocol[D_co]):
+    """The same with `def`: the methods run on threads of the pool."""
+
+    def list(self, cursor: str | None, ctx: SyncContext, /) -> ProviderPage[D_co]:
+        """See `AsyncProvider.list`."""
+        ...
+
+    def get(self, params: dict[str, Any], ctx: SyncContext, /) -> object:
+        """See `AsyncProvider.get`."""
+        ...
+
+
+Provider: TypeAlias = "AsyncProvider[D_co] | SyncProvider[D_co]"
 
 
 class ProviderHandler(Handler):
@@ -100,25 +144,39 @@ class Providers(Registry):
         """
 
         def decorate(provider: P) -> P:
-            self.add_provider(category, provider() if isinstance(provider, type) else provider)
+            given: Any = provider() if isinstance(provider, type) else provider
+            self._provide(category, given)
             return provider
 
         return decorate
 
-    def add_provider(self, category: Category, provider: Any) -> None:
+    @overload
+    def add_provider(self, category: Literal["tools"], provider: Provider[Tool]) -> None: ...
+
+    @overload
+    def add_provider(self, category: Literal["resources"], provider: Provider[Resource]) -> None: ...
+
+    @overload
+    def add_provider(self, category: Literal["resourceTemplates"], provider: Provider[ResourceTemplate]) -> None: ...
+
+    @overload
+    def add_provider(self, category: Literal["prompts"], provider: Provider[Prompt]) -> None: ...
+
+    def add_provider(self, category: Category, provider: Provider[Any]) -> None:
         """Adds a source of features that are not registered, such as rows of a database.
 
-        The provider has two methods, both `async def` or both `def`. `list(cursor, ctx)` returns
-        descriptors as the protocol has them, or a tuple of those and the cursor of the next page;
-        `cursor` is None on the first page. `get(params, ctx)` is called with the params of a
-        request for a name or URI that is not registered, and returns what a handler of that
-        category returns, or None if there is no such feature. Only registered tools have schemas
-        and scopes that are checked before their handler runs: `get` judges both.
+        The provider has two methods, both `async def` or both `def`: those of `AsyncProvider` and
+        `SyncProvider`. `get` is called for a name or URI that is not registered. Arguments of a
+        tool are checked against the schema that was listed for it, if the caller has listed it;
+        scopes are for `get` to judge.
 
         Args:
             category: `"tools"`, `"resources"`, `"resourceTemplates"` or `"prompts"`.
             provider: the object.
         """
+        self._provide(category, provider)
+
+    def _provide(self, category: Category, provider: Provider[Any]) -> None:
         self._add(ProviderHandler(category, provider), f"this provider of {category}")
 
     def remove_provider(self, category: Category, provider: Any) -> None:

@@ -25,6 +25,23 @@ if TYPE_CHECKING:
 GRACE: Final = 10.0
 
 
+def current_loop() -> AbstractEventLoop:
+    """The running event loop.
+
+    Raises:
+        RuntimeError: if there is none: nothing runs, or a framework that is not asyncio.
+    """
+    from asyncio import get_running_loop
+
+    try:
+        return get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "no event loop of asyncio runs here: trunkline needs one. Under trio, use SyncClient, or "
+            "server.run(), on a thread: trio.to_thread.run_sync(...)"
+        ) from None
+
+
 class Lifecycle(Events):
     """The life of a port: its bell, its threads and its loop, until everything on it has ended."""
 

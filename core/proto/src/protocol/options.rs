@@ -60,16 +60,23 @@ pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T,
 
 /// The error for an option that does not exist.
 pub fn unknown<T: Options, E: Error>(name: &str) -> E {
-    let close = T::fields().iter().map(|field| (distance(field.json, name), field.json)).min();
-    if let Some((_, known)) = close.filter(|(distance, _)| *distance <= MOST_SLIPS) {
+    if let Some(known) = nearest(name, T::fields().iter().map(|field| field.json)) {
         return E::custom(format_args!("unknown option `{name}`: is it `{known}`?"));
     }
     let known: Vec<_> = T::fields().iter().map(|field| format!("`{}`", field.json)).collect();
     E::custom(format_args!("unknown option `{name}`: there are {}", known.join(", ")))
 }
 
-/// Slips of the keyboard in a name that was meant to be another.
-const MOST_SLIPS: usize = 2;
+/// The name that was meant, where one is misspelt.
+#[doc(hidden)]
+pub fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let most_slips = if name.len() < SHORT { 1 } else { 2 };
+    let closest = known.map(|known| (distance(known, name), known)).min();
+    closest.filter(|(distance, _)| *distance <= most_slips).map(|(_, known)| known)
+}
+
+/// Bytes of a name that many others resemble.
+const SHORT: usize = 5;
 
 /// The letters that make one name of the other by being put in, left out or changed (Levenshtein);
 /// capitals are those letters.

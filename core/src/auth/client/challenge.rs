@@ -1,6 +1,8 @@
 //! The header `WWW-Authenticate` as a client reads it (RFC 9110 section 11.6.1, RFC 6750 section 3,
 //! RFC 9728 section 5.1).
 
+use crate::protocol::model::AuthorizationDemand;
+
 /// Longer headers are not read: a challenge is a few hundred bytes.
 const MAX_HEADER: usize = 16 * 1024;
 
@@ -40,6 +42,23 @@ impl Demands {
         }
         demand
     }
+}
+
+/// The demands of a refusal; `None`: it is not about authorization. A host or an origin that is not
+/// allowed is refused with 403, too, without a challenge.
+#[cfg_attr(not(feature = "http-client"), expect(dead_code, reason = "only HTTP clients are refused"))]
+pub(crate) fn demanded(status: u16, challenges: &[String]) -> Option<AuthorizationDemand> {
+    let demands = Demands::read(challenges);
+    let is_demand = status == 401 || (status == 403 && (demands.bearer || demands.dpop));
+    is_demand.then(|| AuthorizationDemand {
+        http_status: Some(status),
+        error: demands.error,
+        error_description: demands.description,
+        scopes: Some(demands.scopes).filter(|scopes| !scopes.is_empty()),
+        resource_metadata: demands.resource_metadata,
+        challenges: Some(challenges.to_vec()).filter(|challenges| !challenges.is_empty()),
+        ..AuthorizationDemand::default()
+    })
 }
 
 type Challenge = (String, Vec<(String, String)>);

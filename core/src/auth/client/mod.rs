@@ -47,3 +47,5 @@ pub use token_requests::{AssertionRequest, IdentityTokenRequest, TokenRequest};
 pub use token_source::TokenSource;
 
 use shown::shown;
+
+pub(crate) use challenge::demanded;

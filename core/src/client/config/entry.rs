@@ -4,6 +4,7 @@ use super::{
     place::{ConfigError, ConfigPlace},
     placeholders,
 };
+use crate::protocol::options::nearest;
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 
@@ -39,6 +40,8 @@ pub enum ServerEntry {
     },
 }
 
+/// The members that are read.
+const MEMBERS: [&str; 8] = ["type", "command", "args", "env", "cwd", "inheritEnv", "url", "headers"];
 /// The transports that `type` may name for a URL.
 const HTTP_TYPES: [&str; 4] = ["http", "streamable-http", "streamableHttp", HTTP_SSE];
 const HTTP_SSE: &str = "sse";
@@ -60,6 +63,12 @@ impl ServerEntry {
         if members.contains_key("envFile") {
             let instead = "write its variables into \"env\", or into the environment of this program";
             return Err(place.member("envFile").error(&format!("is not read: {instead}")));
+        }
+        for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
+            // Other hosts have members of their own.
+            if let Some(known) = nearest(name, MEMBERS.into_iter()) {
+                return Err(place.member(name).error(&format!("is unknown: is it \"{known}\"?")));
+            }
         }
         match (members.contains_key("command"), members.contains_key("url")) {
             (true, true) => Err(place.error("has both \"command\" and \"url\": a server is at one place")),

@@ -73,6 +73,8 @@ fn an_entry_with_an_error_names_the_file_the_place_and_the_problem() {
         (json!({"command": "x", "env": {"A": "${NO}"}}), "/mcpServers/a~1b/env/A: needs the environment variable NO"),
         (json!({"command": "x", "inheritEnv": 1}), "/mcpServers/a~1b/inheritEnv: must be true or false"),
         (json!({"command": "x", "envFile": ".env"}), "/mcpServers/a~1b/envFile: is not read"),
+        (json!({"command": "x", "arg": ["y"]}), "/mcpServers/a~1b/arg: is unknown: is it \"args\"?"),
+        (json!({"url": "x", "Headers": {}}), "/mcpServers/a~1b/Headers: is unknown: is it \"headers\"?"),
         (json!({"command": "x", "type": "http"}), "/mcpServers/a~1b/type: a server with a \"command\""),
         (json!({"url": "x", "type": "stdio"}), "/mcpServers/a~1b/type: a server of the type"),
         (json!({"url": "x", "type": "ws"}), "/mcpServers/a~1b/type: \"ws\" is unknown"),

@@ -163,6 +163,9 @@ impl ResultMapper for ProvidedPage {
             error_of(results, "a list provider", Outcome::Internal(text))
         };
         let mut provided: Provided = raw.parse().map_err(|error| wrong(format!("no list: {error}")))?;
+        if self.category == Category::Tools {
+            self.provider.listed.note(&info.principal(), &provided.items);
+        }
         for item in &mut provided.items {
             if !item.is_object() {
                 return Err(wrong(format!("an item that is not an object: {item}")));

@@ -23,14 +23,22 @@ pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result
     let raw = params.ok_or_else(|| RpcError::invalid_params("tools/call needs the parameter name"))?;
     let params: CallParams<'_> =
         raw.read().map_err(|problem| RpcError::invalid_params(format!("tools/call: {problem}")))?;
+    let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
     let Some(tool) = snapshot.tools.get(&params.name) else {
         if let Some(routed) = mounted::by_name(snapshot, Category::Tools, &params.name, raw) {
             return routed;
         }
         let mapper = ProvidedTool::at(0, &params.name, snapshot).ok_or_else(|| unknown(&params.name))?;
+        let principal = context.info.principal();
+        let listed = snapshot.providers(Category::Tools).find_map(|one| one.listed.schema(&principal, &params.name));
+        if let Some(listed) = listed {
+            let arguments = read_arguments(&params.name, &arguments)?;
+            if let Some(problem) = listed.problem(&params.name, &arguments) {
+                return refuse(context, &invalid_arguments(&params.name, &problem));
+            }
+        }
         return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
     };
-    let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
     if tool.access.visible.is_none() {
         return call_registered(context, tool, raw, arguments);
     }
@@ -48,8 +56,7 @@ fn call_registered(
     arguments: RawJson,
 ) -> Result<Routed, RpcError> {
     let info = &context.info;
-    let value: Value =
-        arguments.read().map_err(|problem| RpcError::invalid_params(invalid_arguments(&tool.name, &problem)))?;
+    let value = read_arguments(&tool.name, &arguments)?;
     access::check_scopes(context, "tool", &tool.name, &tool.access.scopes)?;
     check_capabilities(tool, info)?;
     let problem = match tool.input.validate(&value) {
@@ -66,12 +73,21 @@ fn call_registered(
         let explaining = ExplainedTool { tool: Arc::clone(tool), explainer, problem: problem.to_string() };
         return Ok(Routed::Run(Arc::new(explaining), arguments));
     }
-    let problem = invalid_arguments(&tool.name, &problem);
-    if info.revision.supports(RevisionFeature::InputErrorsAsResults) {
-        Ok(Routed::Answer(tool_error(context.results(), info.revision, &problem)))
+    refuse(context, &invalid_arguments(&tool.name, &problem))
+}
+
+/// Answers a call whose arguments do not fit.
+fn refuse(context: &RequestContext, problem: &str) -> Result<Routed, RpcError> {
+    let revision = context.info.revision;
+    if revision.supports(RevisionFeature::InputErrorsAsResults) {
+        Ok(Routed::Answer(tool_error(context.results(), revision, problem)))
     } else {
         Err(RpcError::invalid_params(problem))
     }
+}
+
+fn read_arguments(tool: &str, arguments: &RawJson) -> Result<Value, RpcError> {
+    arguments.read().map_err(|problem| RpcError::invalid_params(invalid_arguments(tool, &problem)))
 }
 
 /// DISC-15: what the tool needs of the client must be declared.

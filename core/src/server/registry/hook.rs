@@ -1,6 +1,6 @@
 //! Providers and middleware: hooks that see requests which registered features do not answer alone.
 
-use super::{category::Category, error::RegisterError};
+use super::{category::Category, error::RegisterError, listed_tools::ListedTools};
 use crate::{
     protocol::Revision,
     protocol::method::{self, MessageKind, Method, Sender},
@@ -12,7 +12,9 @@ use std::sync::Arc;
 ///
 /// Calls of its handler get `{"list": {"cursor"?}}`, answered with a value
 /// `{"items": [descriptors], "nextCursor"?}`, or `{"get": {the request's params}}`, answered as a
-/// handler of that category answers; the value `null` says that there is no such feature.
+/// handler of that category answers; the value `null` says that there is no such feature. Arguments
+/// of a tool are checked against the input schema that was listed to the caller; of a tool that its
+/// caller has not listed, the handler judges them.
 ///
 /// ```
 /// use trunkline::{
@@ -43,6 +45,14 @@ impl ProviderDefinition {
 pub(crate) struct RegisteredProvider {
     pub(in crate::server) number: u64,
     pub(in crate::server) handler: Arc<dyn Handler>,
+    /// Of tools.
+    pub(in crate::server) listed: ListedTools,
+}
+
+impl RegisteredProvider {
+    pub(in crate::server) fn new(number: u64, handler: Arc<dyn Handler>) -> Self {
+        Self { number, handler, listed: ListedTools::default() }
+    }
 }
 
 /// Wraps requests. Calls of its handler get `{"method", "params"}`;

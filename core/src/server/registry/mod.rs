@@ -8,6 +8,7 @@ mod duplicate;
 mod error;
 mod hook;
 mod list;
+mod listed_tools;
 mod members;
 mod mount;
 mod prompt;

@@ -4,7 +4,7 @@ use super::{
     access::{Access, access_setters},
     error::RegisterError,
     list::{Descriptor, Listed},
-    members::warn_of_unknown,
+    members::check_members,
 };
 use crate::{
     protocol::{
@@ -49,7 +49,7 @@ impl PromptDefinition {
         };
         let prompt = Prompt::deserialize(&descriptor)
             .map_err(|error| RegisterError(format!("Prompt {name}: the descriptor: {error}")))?;
-        warn_of_unknown::<Prompt>("prompt", &name, &descriptor);
+        check_members::<Prompt>("prompt", &name, &descriptor)?;
         let arguments = prompt.arguments.unwrap_or_default();
         for (position, argument) in arguments.iter().enumerate() {
             if arguments[..position].iter().any(|other| other.name == argument.name) {

@@ -5,7 +5,7 @@ use super::{
     app,
     error::RegisterError,
     list::{Descriptor, Listed},
-    members::warn_of_unknown,
+    members::check_members,
 };
 use crate::{
     protocol::{
@@ -73,7 +73,7 @@ impl ResourceDefinition {
         uri::check(&uri_text).map_err(|problem| RegisterError(format!("Resource {uri_text}: uri: {problem}")))?;
         Resource::deserialize(&descriptor)
             .map_err(|error| RegisterError(format!("Resource {uri_text}: the descriptor: {error}")))?;
-        warn_of_unknown::<Resource>("resource", &uri_text, &descriptor);
+        check_members::<Resource>("resource", &uri_text, &descriptor)?;
         check_annotated(&descriptor)
             .map_err(|error| RegisterError(format!("Resource {uri_text}: annotations: {error}")))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
@@ -127,7 +127,7 @@ impl ResourceTemplateDefinition {
         };
         let template = UriTemplate::parse(&text).map_err(|error| wrong("uriTemplate", &error))?;
         ResourceTemplate::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
-        warn_of_unknown::<ResourceTemplate>("resource template", &text, &descriptor);
+        check_members::<ResourceTemplate>("resource template", &text, &descriptor)?;
         check_annotated(&descriptor).map_err(|error| wrong("annotations", &error))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
         app::check_resource(&text, mime_type.as_deref())

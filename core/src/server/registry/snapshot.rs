@@ -119,7 +119,7 @@ impl Snapshot {
             Addition::Provider(entry) => {
                 self.check_provider()?;
                 let mut providers = (*self.providers).clone();
-                providers.push((entry.category, Arc::new(RegisteredProvider { number: id, handler: entry.handler })));
+                providers.push((entry.category, Arc::new(RegisteredProvider::new(id, entry.handler))));
                 next.providers = Arc::new(providers);
                 entry.category.change()
             }

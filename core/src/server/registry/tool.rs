@@ -5,7 +5,7 @@ use super::{
     app,
     error::RegisterError,
     list::{Descriptor, Listed},
-    members::warn_of_unknown,
+    members::check_members,
 };
 use crate::{
     protocol::{
@@ -162,7 +162,7 @@ impl ToolDefinition {
         // A descriptor that peers would refuse to read is refused here; a valid one stays as it was
         // given.
         Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
-        warn_of_unknown::<Tool>("tool", &name, &descriptor);
+        check_members::<Tool>("tool", &name, &descriptor)?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let interface = app::interface_of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let descriptor = Descriptor::new(descriptor, project::project_tool);

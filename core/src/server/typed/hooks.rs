@@ -188,7 +188,7 @@ pub trait IntoResultOf<Item> {
 pub struct ToolRequest {
     /// The name of the tool.
     pub name: String,
-    /// The arguments, which nothing has checked.
+    /// The arguments, which fit the input schema that was listed to the caller, if one was.
     #[serde(default)]
     pub arguments: JsonObject,
 }

@@ -114,8 +114,8 @@ impl LinkContext {
         let place = &self.place;
         match tokio::time::timeout(AUTHORIZED_WITHIN, credentials).await {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(LinkFailure::Unauthorized(format!("No credentials for {place}: {error}"))),
-            Err(_) => Err(LinkFailure::Unauthorized(format!(
+            Ok(Err(error)) => Err(without_credentials(format!("No credentials for {place}: {error}"))),
+            Err(_) => Err(without_credentials(format!(
                 "No credentials for {place}: nobody gave them within {AUTHORIZED_WITHIN:?}"
             ))),
         }
@@ -141,11 +141,16 @@ impl Drop for Pause<'_> {
     }
 }
 
+/// No request was refused: there is nothing to send with one.
+fn without_credentials(text: String) -> LinkFailure {
+    LinkFailure::Unauthorized { text, demand: Box::default() }
+}
+
 fn with_credentials(headers: &HeaderMap, credentials: &[(String, String)]) -> Result<HeaderMap, LinkFailure> {
     let mut all = headers.clone();
     for (name, value) in credentials {
         let malformed =
-            || LinkFailure::Unauthorized(format!("The header {name:?} cannot be sent: its name or value is malformed"));
+            || without_credentials(format!("The header {name:?} cannot be sent: its name or value is malformed"));
         let name = HeaderName::try_from(name).map_err(|_| malformed())?;
         let mut value = HeaderValue::try_from(value).map_err(|_| malformed())?;
         value.set_sensitive(true);

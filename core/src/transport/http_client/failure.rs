@@ -1,6 +1,6 @@
 //! Failures in words.
 
-use crate::{client::LinkFailure, printable::printable};
+use crate::{auth::demanded, client::LinkFailure, printable::printable, protocol::model::AuthorizationDemand};
 use http::{StatusCode, header};
 use reqwest::Response;
 use std::{error::Error, io};
@@ -86,8 +86,28 @@ fn causes(error: &reqwest::Error) -> String {
 /// An answer that is not one: its status and the start of its body.
 pub(super) fn of_answer(answer: AnswerHead, body: &[u8]) -> LinkFailure {
     let text = printable(&String::from_utf8_lossy(body)).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text: String = text.chars().take(EXCERPT).collect();
     let AnswerHead { status, challenges } = answer;
-    LinkFailure::Status { status: status.as_u16(), text: text.chars().take(EXCERPT).collect(), challenges }
+    let status = status.as_u16();
+    match demanded(status, &challenges) {
+        Some(demand) => unauthorized(demand, text),
+        None => LinkFailure::Status { status, text, challenges },
+    }
+}
+
+fn unauthorized(demand: AuthorizationDemand, body: String) -> LinkFailure {
+    let mut text = match demand.http_status {
+        Some(403) => "The access token does not suffice (HTTP 403)".to_owned(),
+        _ => "The server asks for authorization (HTTP 401)".to_owned(),
+    };
+    let reason = demand.error_description.clone().unwrap_or(body);
+    if !reason.is_empty() {
+        text = format!("{text}: {reason}");
+    }
+    if let Some(scopes) = &demand.scopes {
+        text = format!("{text}; needed scopes: {}", scopes.join(" "));
+    }
+    LinkFailure::Unauthorized { text, demand: Box::new(demand) }
 }
 
 /// The head of an answer, as far as failures need it.

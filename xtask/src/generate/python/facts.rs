@@ -1,16 +1,17 @@
 //! Classes of properties: the facts about a call and about a connection.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::{docstring, given, has_class};
 use crate::generate::surface::{Field, Presence, Record, Surface, Type};
 
-/// The facts of which those that the server did not give are empty objects.
-const CONNECTION: &str = "ConnectionDescription";
-
 pub(super) fn render(surface: &Surface) -> String {
-    let mut text =
-        String::from("from collections.abc import Mapping\nfrom typing import Any\n\nfrom .models import Identity\n");
+    let mut text = String::from("from collections.abc import Mapping\nfrom typing import Any\n\n");
+    let fields = surface.facts.iter().flat_map(|facts| &facts.fields);
+    let models: BTreeSet<_> = fields.filter_map(model_of).filter(|name| has_class(name)).collect();
+    let models: Vec<_> = models.into_iter().collect();
+    let _ = writeln!(text, "from .models import {}", models.join(", "));
     text += &surface.facts.iter().map(class).collect::<String>();
     text
 }
@@ -23,7 +24,7 @@ fn class(facts: &Record) -> String {
         docstring("    ", &facts.doc)
     );
     for field in &facts.fields {
-        let (ty, value) = read(field, facts.name == CONNECTION);
+        let (ty, value) = read(field);
         let _ = write!(
             text,
             "\n    @property\n    def {}(self) -> {ty}:\n{}        {value}\n",
@@ -34,8 +35,15 @@ fn class(facts: &Record) -> String {
     text
 }
 
+fn model_of(field: &Field) -> Option<&str> {
+    match &field.ty {
+        Type::Model(name) => Some(name),
+        _ => None,
+    }
+}
+
 /// The type of a fact, and the statements that give it.
-fn read(field: &Field, of_connection: bool) -> (String, String) {
+fn read(field: &Field) -> (String, String) {
     let fact = format!("self._fact(\"{}\")", field.json);
     let optional = if field.presence == Presence::Optional { " | None" } else { "" };
     match &field.ty {
@@ -43,9 +51,12 @@ fn read(field: &Field, of_connection: bool) -> (String, String) {
         Type::Boolean => ("bool".into(), format!("return bool({fact})")),
         Type::Object => ("Mapping[str, Any]".into(), format!("return {fact} or {{}}")),
         Type::Model(name) if has_class(name) => {
-            (format!("{name}{optional}"), format!("found = {fact}\n        return found and {name}.from_json(found)"))
+            let given = match field.presence {
+                Presence::Optional => format!("return found and {name}.from_json(found)"),
+                _ => format!("return {name}.from_json(found or {{}})"),
+            };
+            (format!("{name}{optional}"), format!("found = {fact}\n        {given}"))
         }
-        Type::Model(_) if of_connection => ("Mapping[str, Any]".into(), format!("return {fact} or {{}}")),
         Type::Model(_) => (format!("Mapping[str, Any]{optional}"), format!("return {fact}")),
         other => (format!("{}{optional}", given(other)), format!("return {fact}")),
     }

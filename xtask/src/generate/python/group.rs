@@ -14,7 +14,7 @@ pub(super) fn servers(surface: &Surface) -> String {
     let Some(server) = surface.object(SERVER) else { return String::new() };
     let mut text = String::from(
         "import os\nfrom collections.abc import Callable, Mapping, Sequence\nfrom typing import Any, NamedTuple, Protocol, TypeAlias, cast\n\nfrom \
-         ..._generated.models import GroupServerState\nfrom ...errors import TrunklineError, from_object\nfrom \
+         ..._generated.models import GroupServerState, Implementation\nfrom ...errors import TrunklineError, from_object\nfrom \
          ...schema.jsonable import jsonable\n\n\nclass ShareableClient(Protocol):\n    \"\"\"A connected client of any kind.\"\"\"\n\n    def _shared(self) -> dict[str, int]: ...\n\n\n# A URL, the command of a server to start, an entry of \
          `mcpServers`, or a connected client,\n# which the group shares.\nServerTarget: TypeAlias = \"str | Sequence[str | \
          os.PathLike[str]] | Mapping[str, Any] | ShareableClient\"\n# A configuration with \
@@ -52,7 +52,8 @@ fn member(field: &Field) -> (String, String) {
     match (&field.ty, field.presence) {
         (Type::Json, _) => ("TrunklineError | None".into(), format!("_error(json.get(\"{json}\"))")),
         (Type::Model(name), Presence::Optional) if name == "Implementation" => {
-            ("Mapping[str, Any]".into(), format!("json.get(\"{json}\") or {{}}"))
+            let given = format!("json.get(\"{json}\")");
+            (format!("{name} | None"), format!("{given} and {name}.from_json({given})"))
         }
         (ty, Presence::Optional) => (format!("{} | None", given(ty)), format!("json.get(\"{json}\")")),
         (ty, _) => (given(ty), format!("json[\"{json}\"]")),

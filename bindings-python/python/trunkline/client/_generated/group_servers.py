@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
-from ..._generated.models import GroupServerState
+from ..._generated.models import GroupServerState, Implementation
 from ...errors import TrunklineError, from_object
 from ...schema.jsonable import jsonable
 
@@ -68,7 +68,7 @@ class GroupServer(NamedTuple):
     revision: str | None
     """The protocol revision that is spoken, while there is a connection."""
 
-    server_info: Mapping[str, Any]
+    server_info: Implementation | None
     """The name and version of the server, if it gave them."""
 
     error: TrunklineError | None
@@ -87,6 +87,6 @@ def server_from_json(json: Any) -> GroupServer:
         prefix=json["prefix"],
         state=json["state"],
         revision=json.get("revision"),
-        server_info=json.get("serverInfo") or {},
+        server_info=json.get("serverInfo") and Implementation.from_json(json.get("serverInfo")),
         error=_error(json.get("error")),
     )

@@ -60,7 +60,7 @@ fn errors_of_every_function_name_what_is_wrong() {
         (json!({"client": {}, "transport": {"type": "channel", "url": "x"}}), "transport.url"),
         (json!({"client": {}, "transport": memory, "handlers": {"transport_send": "queue"}}), "transport_send is for"),
         (json!({"client": {}, "transport": {"type": "config"}}), "server"),
-        (json!({"client": {}, "transport": {"type": "config", "server": {"comand": "x"}}}), "needs either"),
+        (json!({"client": {}, "transport": {"type": "config", "server": {"comand": "x"}}}), "is it \"command\""),
         (
             json!({"client": {}, "transport": {"type": "config", "server": "no/such.json"}}),
             "no/such.json: cannot be read",

@@ -15,8 +15,6 @@ json_names! {
         Tls = "tls",
         /// An HTTP status in place of an answer.
         Status = "status",
-        /// The server demands credentials, and there are none.
-        Unauthorized = "unauthorized",
         /// The server process ended.
         Exited = "exited",
         /// The connection broke off, or a message could not be read.

@@ -6,6 +6,7 @@
 
 #[macro_use]
 mod object;
+mod authorization_demand;
 mod capabilities;
 mod completion;
 mod connection_failure;
@@ -25,6 +26,7 @@ mod subscription;
 mod task;
 mod tool;
 
+pub use authorization_demand::AuthorizationDemand;
 pub use capabilities::{
     ClientCapabilities, ElicitationCapability, ListChangedCapability, ResourcesCapability, SamplingCapability,
     ServerCapabilities,

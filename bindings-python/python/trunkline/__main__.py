@@ -1,0 +1,21 @@
+"""The installed package in words: `python -m trunkline`."""
+
+import platform
+import sys
+
+from . import __version__, _native
+from ._generated.waist import REVISIONS
+
+
+def main() -> None:
+    """Prints the version, the place of the library, the interpreter, and the revisions."""
+    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    print(f"trunkline {__version__}")
+    print(f"library: {_native.__file__}")
+    interpreter = f"{platform.python_implementation()} {platform.python_version()}"
+    print(f"interpreter: {interpreter}{'' if has_gil else ', free-threaded'}, {platform.platform()}")
+    print(f"revisions: {', '.join(REVISIONS)}")
+
+
+if __name__ == "__main__":
+    main()
