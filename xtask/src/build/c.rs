@@ -1,5 +1,6 @@
 //! C programs, against the shared library that cargo built.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -71,6 +72,7 @@ impl Workshop {
         } else {
             let mut command = workspace.command(compiler.path());
             self.gcc(&mut command, &sources, &include, &output);
+            command.args(libraries_of(source)?);
             command
         };
         let place = self.programs.file_name().unwrap_or_default().to_string_lossy();
@@ -100,6 +102,15 @@ impl Workshop {
         command.arg("/I").arg(include).args(sources).arg(format!("/Fe:{}", output.display()));
         command.arg(format!("/Fo:{}\\", self.programs.display())).arg(self.library.join("trunkline.dll.lib"));
     }
+}
+
+/// The flags for the libraries that a program needs beside ours: its comment names them, as in
+/// `$(pkg-config --cflags --libs trunkline glib-2.0)`.
+fn libraries_of(source: &Path) -> Result<Vec<String>> {
+    let text = fs::read_to_string(source)?;
+    let named = text.split_once("$(pkg-config --cflags --libs trunkline").and_then(|(_, rest)| rest.split_once(')'));
+    let named = named.map_or("", |(named, _)| named);
+    named.split_whitespace().map(system::library_flags).collect::<Result<Vec<_>>>().map(|flags| flags.concat())
 }
 
 fn with_parts(source: &Path) -> Result<Vec<PathBuf>> {

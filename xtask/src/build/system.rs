@@ -97,6 +97,22 @@ fn host() -> Result<String> {
         .context("rustc does not name its host")
 }
 
+/// The flags to compile and link with a library of the system, by its name for pkg-config.
+pub(crate) fn library_flags(name: &str) -> Result<Vec<String>> {
+    const PACKAGES: [(&str, &str); 2] = [("glib-2.0", "libglib2.0-dev"), ("libuv", "libuv1-dev")];
+    let find = || says("pkg-config", &["--cflags", "--libs", name]);
+    let flags = match find() {
+        Some(flags) => flags,
+        None => {
+            let package = PACKAGES.iter().find(|(known, _)| *known == name).map(|(_, package)| *package);
+            let package = package.with_context(|| format!("no Debian package is known for the library {name}"))?;
+            install(&["pkg-config", package]).with_context(|| format!("the library {name} was not found"))?;
+            find().with_context(|| format!("the library {name} was not found, even after {package} was installed"))?
+        }
+    };
+    Ok(flags.split_whitespace().map(str::to_owned).collect())
+}
+
 /// The browser of the tests.
 pub(crate) fn chromium() -> Result<PathBuf> {
     const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];

@@ -1,0 +1,240 @@
+/* A web server of the program's own, in one loop of poll, with an MCP server mounted in it. It
+ * prints its URL and serves until SIGTERM. `trunkline_http_request` takes the requests that
+ * another web server brings in the same way.
+ *
+ * cc -std=c99 -o web_server web_server.c $(pkg-config --cflags --libs trunkline) */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <trunkline.h>
+
+#define MOST_CONNECTIONS 32
+#define MOST_HEADERS 64
+
+/* One connection, which brings one request. */
+typedef struct {
+  int socket;
+  char address[INET_ADDRSTRLEN];
+  char head[8192];
+  size_t length;
+  size_t body_left;
+  bool is_over;
+  /* The loop, and the exchange with its calls. */
+  int holders;
+  trunkline_http_exchange *exchange;
+} connection;
+
+static connection *connections[MOST_CONNECTIONS];
+static size_t connection_count;
+static trunkline_listener *mounted;
+static trunkline_server *server;
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int number) {
+  (void)number;
+  is_stopped = 1;
+  trunkline_port_wake(trunkline_server_port(server));
+}
+
+/* The call knows the connection that brought it. */
+static void whoami(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  const connection *from = (const connection *)trunkline_call_exchange_data(call);
+  (void)arguments, (void)user_data;
+  trunkline_call_return_text(call, trunkline_str_of(from ? from->address : "somebody"));
+}
+
+/* The socket blocks; a server with many clients keeps what it cannot write yet, and grants no credit until then. */
+static void write_all(connection *self, const void *data, size_t length) {
+  const char *next = (const char *)data;
+  while (length > 0 && !self->is_over) {
+    ssize_t written = write(self->socket, next, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      self->is_over = true;
+      return;
+    }
+    next += written;
+    length -= (size_t)written;
+  }
+}
+
+static void send_head(uint16_t status, const trunkline_http_header *headers, size_t count, void *user_data) {
+  connection *self = (connection *)user_data;
+  char line[64];
+  size_t index;
+  write_all(self, line, (size_t)snprintf(line, sizeof line, "HTTP/1.1 %u -\r\nConnection: close\r\n", (unsigned)status));
+  for (index = 0; index < count; ++index) {
+    write_all(self, headers[index].name.data, headers[index].name.len);
+    write_all(self, ": ", 2);
+    write_all(self, headers[index].value.data, headers[index].value.len);
+    write_all(self, "\r\n", 2);
+  }
+  write_all(self, "\r\n", 2);
+}
+
+static void send_chunk(const void *data, size_t length, void *user_data) {
+  connection *self = (connection *)user_data;
+  write_all(self, data, length);
+  trunkline_http_credit(self->exchange, length);
+}
+
+static void end_response(trunkline_result result, const trunkline_error *error, void *user_data) {
+  (void)result, (void)error;
+  ((connection *)user_data)->is_over = true;
+}
+
+/* Also the destructor of the exchange, which fires when the function fails that was given it. */
+static void let_go(void *user_data) {
+  connection *self = (connection *)user_data;
+  if (--self->holders == 0) free(self);
+}
+
+/* Gives a request to the MCP server: its head, and what has come of its body. */
+static bool begin_request(connection *self, char *body) {
+  trunkline_http_header headers[MOST_HEADERS];
+  size_t count = 0, length = (size_t)(self->head + self->length - body);
+  char *line = strstr(self->head, "\r\n"), *method = self->head, *target = strchr(method, ' '), *end;
+  if (!line || !target || target > line) return false;
+  *line = '\0';
+  *target++ = '\0';
+  if (!(end = strchr(target, ' '))) return false;
+  *end = '\0';
+  for (line += 2; line + 2 < body; line = end + 2) {
+    char *colon = strchr(line, ':');
+    end = strstr(line, "\r\n");
+    if (!end || !colon || colon > end || count == MOST_HEADERS) return false;
+    *end = *colon = '\0';
+    for (++colon; *colon == ' '; ++colon)
+      ;
+    headers[count].name = trunkline_str_of(line);
+    headers[count++].value = trunkline_str_of(colon);
+    if (strcasecmp(line, "Content-Length") == 0) self->body_left = strtoul(colon, NULL, 10);
+  }
+  ++self->holders;
+  if (trunkline_http_request(mounted, trunkline_str_of(method), trunkline_str_of(target), headers, count,
+                             trunkline_str_of(self->address), self->body_left == 0, send_head, send_chunk, end_response,
+                             self, let_go, &self->exchange, NULL))
+    return false;
+  if (length > self->body_left) length = self->body_left;
+  if (self->body_left > 0) {
+    self->body_left -= length;
+    trunkline_http_body(self->exchange, body, length, self->body_left == 0, NULL, NULL);
+  }
+  return true;
+}
+
+/* Reads what has come. `false`: the connection is over. */
+static bool read_some(connection *self) {
+  char *body;
+  char piece[4096];
+  ssize_t got;
+  if (self->exchange) {
+    got = read(self->socket, piece, sizeof piece);
+    /* A client that goes away does not want the answer any more. */
+    if (got <= 0) return false;
+    if ((size_t)got > self->body_left) got = (ssize_t)self->body_left;
+    if (got == 0) return true;
+    self->body_left -= (size_t)got;
+    trunkline_http_body(self->exchange, piece, (size_t)got, self->body_left == 0, NULL, NULL);
+    return true;
+  }
+  got = read(self->socket, self->head + self->length, sizeof self->head - 1 - self->length);
+  if (got <= 0) return false;
+  self->length += (size_t)got;
+  self->head[self->length] = '\0';
+  body = strstr(self->head, "\r\n\r\n");
+  return body ? begin_request(self, body + 4) : self->length < sizeof self->head - 1;
+}
+
+static void end_connection(size_t index) {
+  connection *self = connections[index];
+  connections[index] = connections[--connection_count];
+  close(self->socket);
+  self->is_over = true;
+  trunkline_http_exchange_free(self->exchange);
+  let_go(self);
+}
+
+static void accept_connection(int listening) {
+  struct sockaddr_in peer;
+  socklen_t size = sizeof peer;
+  int accepted = accept(listening, (struct sockaddr *)&peer, &size);
+  connection *self;
+  if (accepted < 0) return;
+  self = connection_count < MOST_CONNECTIONS ? (connection *)calloc(1, sizeof *self) : NULL;
+  if (!self) {
+    close(accepted);
+    return;
+  }
+  self->socket = accepted;
+  self->holders = 1;
+  inet_ntop(AF_INET, &peer.sin_addr, self->address, sizeof self->address);
+  connections[connection_count++] = self;
+}
+
+static int listen_somewhere(void) {
+  struct sockaddr_in address;
+  socklen_t size = sizeof address;
+  int listening = socket(AF_INET, SOCK_STREAM, 0);
+  memset(&address, 0, sizeof address);
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (listening < 0 || bind(listening, (struct sockaddr *)&address, size) || listen(listening, 16) ||
+      getsockname(listening, (struct sockaddr *)&address, &size))
+    return -1;
+  printf("http://127.0.0.1:%u/mcp\n", (unsigned)ntohs(address.sin_port));
+  fflush(stdout);
+  return listening;
+}
+
+static void serve(int listening) {
+  trunkline_port *port = trunkline_server_port(server);
+  while (!is_stopped) {
+    struct pollfd watched[MOST_CONNECTIONS + 2];
+    size_t index, count = connection_count;
+    watched[0].fd = (int)trunkline_port_descriptor(port), watched[0].events = POLLIN;
+    watched[1].fd = listening, watched[1].events = POLLIN;
+    for (index = 0; index < count; ++index)
+      watched[index + 2].fd = connections[index]->socket, watched[index + 2].events = POLLIN;
+    if (poll(watched, (nfds_t)count + 2, -1) < 0 && errno != EINTR) break;
+    /* From the last on: one that ends gives its place to the last. */
+    for (index = count; index-- > 0;)
+      if (watched[index + 2].revents && !read_some(connections[index])) end_connection(index);
+    if (watched[1].revents) accept_connection(listening);
+    if (watched[0].revents) trunkline_dispatch(port, 0, NULL, NULL);
+    for (index = connection_count; index-- > 0;)
+      if (connections[index]->is_over) end_connection(index);
+  }
+}
+
+int main(void) {
+  trunkline_error *error = NULL;
+  int listening = -1;
+  trunkline_result result = trunkline_server_new(TRUNKLINE_STR("web"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!result)
+    result = trunkline_server_add_tool(server, TRUNKLINE_JSON_STR({"name": "whoami", "description": "Tell who calls."}),
+                                       whoami, NULL, NULL, &error);
+  if (!result) result = trunkline_server_mount_http(server, NULL, &mounted, &error);
+  if (result) {
+    fprintf(stderr, "%s\n", trunkline_error_message(error));
+  } else if ((listening = listen_somewhere()) >= 0) {
+    signal(SIGTERM, stop);
+    serve(listening);
+    close(listening);
+  }
+  while (connection_count > 0) end_connection(0);
+  trunkline_listener_free(mounted);
+  trunkline_server_free(server);
+  trunkline_error_free(error);
+  return result != TRUNKLINE_OK || listening < 0;
+}
