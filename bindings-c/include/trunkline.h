@@ -394,6 +394,13 @@ typedef struct trunkline_http_exchange trunkline_http_exchange;
 typedef struct trunkline_http_options trunkline_http_options;
 
 /**
+ * Writes JSON: values, and objects and arrays around them. It keeps the first failure, with which
+ * `trunkline_json_writer_finish` fails: the functions before need no check one by one. Freed with
+ * `trunkline_json_writer_free`. Not to be used on two threads at the same time.
+ */
+typedef struct trunkline_json_writer trunkline_json_writer;
+
+/**
  * An open listener of a server. Freed with `trunkline_listener_free`, which also closes it.
  */
 typedef struct trunkline_listener trunkline_listener;
@@ -749,6 +756,76 @@ enum trunkline_result trunkline_json_base64(const void *data,
                                             struct trunkline_error **error);
 
 /**
+ * Makes a JSON writer. `writer` is yours: `trunkline_json_writer_free`.
+ */
+enum trunkline_result trunkline_json_writer_new(struct trunkline_json_writer **writer, struct trunkline_error **error);
+
+/**
+ * Begins an object: keys and values follow, then `trunkline_json_writer_end`.
+ */
+enum trunkline_result trunkline_json_writer_begin_object(struct trunkline_json_writer *writer);
+
+/**
+ * Begins an array: values follow, then `trunkline_json_writer_end`.
+ */
+enum trunkline_result trunkline_json_writer_begin_array(struct trunkline_json_writer *writer);
+
+/**
+ * Ends the innermost object or array.
+ */
+enum trunkline_result trunkline_json_writer_end(struct trunkline_json_writer *writer);
+
+/**
+ * Writes the key of the next value of an object.
+ */
+enum trunkline_result trunkline_json_writer_key(struct trunkline_json_writer *writer, struct trunkline_str key);
+
+/**
+ * Writes a string; quotes and escapes are added.
+ */
+enum trunkline_result trunkline_json_writer_text(struct trunkline_json_writer *writer, struct trunkline_str text);
+
+/**
+ * Writes a number, with as many digits as it takes to read the same one. Infinite numbers and NaN
+ * are `TRUNKLINE_INVALID_ARGUMENT`: JSON has none.
+ */
+enum trunkline_result trunkline_json_writer_number(struct trunkline_json_writer *writer, double number);
+
+/**
+ * Writes a whole number.
+ */
+enum trunkline_result trunkline_json_writer_int64(struct trunkline_json_writer *writer, int64_t number);
+
+/**
+ * Writes `true` or `false`.
+ */
+enum trunkline_result trunkline_json_writer_bool(struct trunkline_json_writer *writer, bool value);
+
+/**
+ * Writes `null`.
+ */
+enum trunkline_result trunkline_json_writer_null(struct trunkline_json_writer *writer);
+
+/**
+ * Writes a value that is JSON already, such as one that `trunkline_json_get` has found.
+ */
+enum trunkline_result trunkline_json_writer_json(struct trunkline_json_writer *writer, struct trunkline_str json);
+
+/**
+ * Gives the text, and empties the writer for the next one. `json` is yours: `trunkline_text_free`.
+ * Fails with the first failure of a function before, or with `TRUNKLINE_INVALID_ARGUMENT` if
+ * something was not ended or nothing was written.
+ */
+enum trunkline_result trunkline_json_writer_finish(struct trunkline_json_writer *writer,
+                                                   struct trunkline_text **json,
+                                                   struct trunkline_error **error);
+
+/**
+ * Frees a writer. NULL is allowed.
+ */
+void trunkline_json_writer_free(struct trunkline_json_writer *writer);
+
+/**
  * Makes a port to share. `port` is yours: `trunkline_port_free`. Starts nothing.
  */
 enum trunkline_result trunkline_port_new(struct trunkline_port **port, struct trunkline_error **error);
@@ -876,6 +953,20 @@ enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server
 enum trunkline_result trunkline_server_listen_stdio(struct trunkline_server *server,
                                                     struct trunkline_listener **listener,
                                                     struct trunkline_error **error);
+
+/**
+ * Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a
+ * socket (the same descriptor twice), two pipes, a serial line. They stay yours: the library uses
+ * duplicates, which it makes blocking, and with them the descriptors themselves. Ends when the
+ * input ends: `trunkline_listener_closed`. `listener` is yours: `trunkline_listener_free`.
+ * `TRUNKLINE_INVALID_ARGUMENT` if a descriptor is not open, and on Windows, which has no such
+ * descriptors. A client has `trunkline_client_connect_channel`.
+ */
+enum trunkline_result trunkline_server_listen_fd(struct trunkline_server *server,
+                                                 int input,
+                                                 int output,
+                                                 struct trunkline_listener **listener,
+                                                 struct trunkline_error **error);
 
 /**
  * Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside

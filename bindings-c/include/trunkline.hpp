@@ -210,6 +210,39 @@ inline std::string quoted(std::string_view text) {
   return std::string(view(trunkline_text_str(json)));
 }
 
+/// Writes JSON. finish() throws the first failure of what was written before.
+class JsonWriter : public detail::Handle<trunkline_json_writer, trunkline_json_writer_free> {
+ public:
+  JsonWriter() : Handle(made()) {}
+
+  JsonWriter &begin_object() { return trunkline_json_writer_begin_object(get()), *this; }
+  JsonWriter &begin_array() { return trunkline_json_writer_begin_array(get()), *this; }
+  JsonWriter &end() { return trunkline_json_writer_end(get()), *this; }
+  JsonWriter &key(std::string_view key) { return trunkline_json_writer_key(get(), str(key)), *this; }
+  JsonWriter &text(std::string_view text) { return trunkline_json_writer_text(get(), str(text)), *this; }
+  JsonWriter &number(double number) { return trunkline_json_writer_number(get(), number), *this; }
+  JsonWriter &int64(std::int64_t number) { return trunkline_json_writer_int64(get(), number), *this; }
+  JsonWriter &boolean(bool value) { return trunkline_json_writer_bool(get(), value), *this; }
+  JsonWriter &null() { return trunkline_json_writer_null(get()), *this; }
+  /// Writes a value that is JSON already.
+  JsonWriter &json(std::string_view json) { return trunkline_json_writer_json(get(), str(json)), *this; }
+
+  std::string finish() {
+    trunkline_text *text = nullptr;
+    detail::check(trunkline_json_writer_finish, get(), &text);
+    std::string json(view(trunkline_text_str(text)));
+    trunkline_text_free(text);
+    return json;
+  }
+
+ private:
+  static trunkline_json_writer *made() {
+    trunkline_json_writer *writer = nullptr;
+    detail::check(trunkline_json_writer_new, &writer);
+    return writer;
+  }
+};
+
 /// A call that waits for its answer. It may be moved out of its handler, to another thread say, and
 /// answered later; without an answer it fails when it is destroyed.
 class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
@@ -346,6 +379,8 @@ class Listener : public detail::Handle<trunkline_listener, trunkline_listener_fr
   void close(std::uint64_t deadline_ms = 5000) const { detail::check(trunkline_listener_close, get(), deadline_ms); }
 };
 
+class Client;
+
 /// A server. Not while it is destroyed may other threads use it.
 class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
  public:
@@ -379,6 +414,15 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   std::uint64_t prompt(std::string_view descriptor, Handler handler) const {
     return described("prompt", descriptor, std::move(handler));
   }
+  /// Shows the features of another server under a prefix; both need one port, or two loops.
+  std::uint64_t mount(std::string_view prefix, const Server &other) const {
+    std::uint64_t registration = 0;
+    detail::check(trunkline_server_mount, get(), str(prefix), other.get(), &registration);
+    return registration;
+  }
+  /// Shows the features of the server behind a client under a prefix, with at most so many
+  /// connections (0: 64).
+  std::uint64_t proxy(std::string_view prefix, const Client &client, std::uint32_t max_connections = 0) const;
   void remove(std::uint64_t registration) const { detail::check(trunkline_server_remove, get(), registration); }
 
   /// Serves stdin and stdout until stdin ends or stop() is called.
@@ -483,6 +527,12 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
     return Client(client);
   }
 };
+
+inline std::uint64_t Server::proxy(std::string_view prefix, const Client &client, std::uint32_t max_connections) const {
+  std::uint64_t registration = 0;
+  detail::check(trunkline_server_proxy, get(), client.get(), str(prefix), max_connections, &registration);
+  return registration;
+}
 
 /// Runs the callbacks of a port that are due, waiting for the first at most so long; gives their
 /// number.

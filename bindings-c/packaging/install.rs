@@ -100,6 +100,8 @@ fn install(places: &Places) -> Result<(), Box<dyn Error>> {
     ] {
         write(&path, &platform.fill(text, places))?;
     }
+    let shared = places.written(&places.prefix).join("share/trunkline");
+    write(&shared.join("valgrind.supp"), include_str!("valgrind.supp"))?;
     let licences = places.written(&places.prefix).join("share/licenses/trunkline");
     write(&licences.join("LICENSE-MIT"), include_str!("../../LICENSE-MIT"))?;
     write(&licences.join("LICENSE-APACHE"), include_str!("../../LICENSE-APACHE"))

@@ -28,6 +28,7 @@ mod features;
 mod generated;
 mod http_mount;
 mod json;
+mod json_writer;
 mod lifespan;
 mod listener;
 mod log;

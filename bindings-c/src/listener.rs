@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use trunkline_bridge::BridgeError;
 
 use crate::edge::failure::Failure;
 use crate::edge::text::Text;
 use crate::lifespan::HostLifespan;
 use crate::open_handle::{self, OpenHandle};
-use crate::options::SetMembers;
 use crate::port::Port;
 use crate::server_requests::ServerRequestHandlers;
 
@@ -29,18 +29,22 @@ impl Listener {
     pub(crate) fn open(
         port: &Arc<Port>,
         lifespan: &Arc<HostLifespan>,
-        given: SetMembers,
+        begin: impl FnOnce(&trunkline_bridge::Port) -> Result<u64, BridgeError>,
     ) -> Result<Arc<Self>, Failure> {
         port.check_may_wait()?;
         let open = OpenHandle::new(None, ServerRequestHandlers::default());
         open.hold(lifespan.enter(port)?);
-        Self::begin(port, open.clone(), given).inspect_err(|_| {
+        Self::begin(port, open.clone(), begin).inspect_err(|_| {
             let _ = port.run_as_callback(None, || open.let_go());
         })
     }
 
-    fn begin(port: &Arc<Port>, open: Arc<OpenHandle>, given: SetMembers) -> Result<Arc<Self>, Failure> {
-        let handle = port.make(open.clone(), |core| core.open(given.0), |_| ())?;
+    fn begin(
+        port: &Arc<Port>,
+        open: Arc<OpenHandle>,
+        begin: impl FnOnce(&trunkline_bridge::Port) -> Result<u64, BridgeError>,
+    ) -> Result<Arc<Self>, Failure> {
+        let handle = port.make(open.clone(), begin, |_| ())?;
         let info = port.wait_for(handle, None).inspect_err(|_| port.detach(handle))?;
         let info: Value = serde_json::from_slice(&info).unwrap_or_default();
         let url = Text::copy(info["url"].as_str().unwrap_or_default().as_bytes());

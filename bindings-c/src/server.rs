@@ -1,10 +1,13 @@
 //! The server: its life, its listeners, the blocking run.
 
 use std::collections::HashMap;
+#[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use trunkline::bridge_support::Mutex;
+use trunkline_bridge::BridgeError;
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
@@ -70,9 +73,26 @@ impl trunkline_server {
 
 impl Server {
     pub(crate) fn listen(&self, transport: SetMembers) -> Result<Arc<Listener>, Failure> {
-        let listener =
-            SetMembers::default().with("server", self.handle).with("transport", transport.0).with("wait", true);
-        let listener = Listener::open(&self.port, &self.lifespan, listener)?;
+        let given = SetMembers::default().with("server", self.handle).with("transport", transport.0).with("wait", true);
+        self.listen_by(|core| core.open(given.0))
+    }
+
+    /// Serves duplicates of two descriptors of the host's.
+    #[cfg(unix)]
+    pub(crate) fn listen_fd(&self, input: &impl AsFd, output: &impl AsFd) -> Result<Arc<Listener>, Failure> {
+        let own = |file: BorrowedFd<'_>| {
+            file.try_clone_to_owned()
+                .map_err(|reason| Failure::invalid(format!("the descriptor is not open: {reason}")))
+        };
+        let (input, output) = (own(input.as_fd())?, own(output.as_fd())?);
+        self.listen_by(|core| core.open_pipe(self.handle, input, output))
+    }
+
+    fn listen_by(
+        &self,
+        begin: impl FnOnce(&trunkline_bridge::Port) -> Result<u64, BridgeError>,
+    ) -> Result<Arc<Listener>, Failure> {
+        let listener = Listener::open(&self.port, &self.lifespan, begin)?;
         let mut listeners = self.listeners.lock();
         listeners.retain(|listener| !listener.open.is_closed());
         listeners.push(listener.clone());

@@ -63,7 +63,7 @@ scenarios! {
     freed_while_requesting skill access_tokens unix_socket stdio http mounted many_threads options event_loop notifications waking forked
     stop_in_signal_handler stop_leaves_errno freed_inside_callbacks one_at_a_time dispatching_and_blocking outputs_come_first listeners_close_together
     client_operations host_requests channel subscriptions client_tasks manual_input tasks_by_hand group composition telemetry
-    world_of_a_call lifespan
+    world_of_a_call lifespan own_descriptors json_writer
 }
 
 #[test]
@@ -196,6 +196,7 @@ fn packages_are_staged() {
         (libdir.join("pkgconfig"), 0o755),
         (libdir.join("cmake/trunkline/trunklineConfig.cmake"), 0o644),
         (stage.join("usr/share/licenses/trunkline/LICENSE-MIT"), 0o644),
+        (stage.join("usr/share/trunkline/valgrind.supp"), 0o644),
     ] {
         let found = fs::metadata(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         assert_eq!(found.permissions().mode() & 0o777, mode, "{}", file.display());

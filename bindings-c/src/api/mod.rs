@@ -7,6 +7,8 @@ pub mod errors;
 
 pub mod json;
 
+pub mod json_writer;
+
 pub mod port;
 
 pub mod options;

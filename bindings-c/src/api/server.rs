@@ -1,6 +1,8 @@
 //! Servers.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
+#[cfg(unix)]
+use std::os::fd::BorrowedFd;
 
 use crate::edge::prelude::*;
 use crate::lifespan::{LifespanCallbacks, trunkline_lifespan_close_callback, trunkline_lifespan_open_callback};
@@ -64,6 +66,40 @@ pub unsafe extern "C" fn trunkline_server_listen_stdio(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || handle!(server).inner.clone().open(SetMembers::default().with("type", "stdio"), out!(listener)))
+}
+
+/// Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a
+/// socket (the same descriptor twice), two pipes, a serial line. They stay yours: the library uses
+/// duplicates, which it makes blocking, and with them the descriptors themselves. Ends when the
+/// input ends: `trunkline_listener_closed`. `listener` is yours: `trunkline_listener_free`.
+/// `TRUNKLINE_INVALID_ARGUMENT` if a descriptor is not open, and on Windows, which has no such
+/// descriptors. A client has `trunkline_client_connect_channel`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_listen_fd(
+    server: *mut trunkline_server,
+    input: c_int,
+    output: c_int,
+    listener: *mut *mut trunkline_listener,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (server, listener) = (handle!(server).inner.clone(), out!(listener));
+        #[cfg(unix)]
+        {
+            if input < 0 || output < 0 {
+                return Err(Failure::invalid(format!("the descriptors {input} and {output} are not open")));
+            }
+            // SAFETY: the numbers are not negative, and only duplicated during this function: one
+            // that is not open is refused by the system.
+            let (input, output) = unsafe { (BorrowedFd::borrow_raw(input), BorrowedFd::borrow_raw(output)) };
+            listener.finish(give(trunkline_listener { inner: server.listen_fd(&input, &output)? }))
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = (server, listener, input, output);
+            Err(Failure::invalid("only Unix has descriptors: use trunkline_server_listen_http here"))
+        }
+    })
 }
 
 /// Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside

@@ -1591,6 +1591,8 @@ static const struct {
     {"telemetry", telemetry},
     {"world_of_a_call", world_of_a_call},
     {"lifespan", lifespan},
+    {"own_descriptors", own_descriptors},
+    {"json_writer", json_writer},
 };
 
 int main(int count, char **arguments) {

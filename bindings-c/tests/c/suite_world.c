@@ -1,3 +1,9 @@
+#include <math.h>
+#ifndef _WIN32
+#include <fcntl.h>
+#include <sys/socket.h>
+#endif
+
 /* The world of a call: data of its exchange, values of its request, lifespan of its server. A part
    of suite.c. */
 
@@ -133,6 +139,88 @@ static void world_of_a_call(void) {
   CHECK(trunkline_call_set_var(NULL, S("x"), &freed, count_up) == TRUNKLINE_NULL && freed == 2);
   trunkline_listener_free(listener);
   trunkline_server_free(server);
+}
+
+/* A server on a socket of the program's own. */
+static void own_descriptors(void) {
+#ifndef _WIN32
+  static const char ping[] = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n";
+  trunkline_server *server = new_server();
+  trunkline_listener *listener = NULL;
+  int ends[2], pipes[2];
+  char answer[200];
+  ssize_t got;
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && pipe(pipes) == 0);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "-1", trunkline_server_listen_fd(server, -1, ends[0], &listener, &error));
+  close(pipes[0]);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "not open", trunkline_server_listen_fd(server, pipes[0], ends[0], &listener, &error));
+  close(pipes[1]);
+  /* Non-blocking, as an event loop leaves it. */
+  CHECK(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0);
+  OK(trunkline_server_listen_fd(server, ends[0], ends[0], &listener, &error));
+  close(ends[0]);
+  CHECK(write(ends[1], ping, sizeof ping - 1) == (ssize_t)sizeof ping - 1);
+  got = read(ends[1], answer, sizeof answer - 1);
+  CHECK(got > 0);
+  answer[got] = '\0';
+  CHECK(strstr(answer, "\"id\":7") && strchr(answer, '\n'));
+  CHECK(shutdown(ends[1], SHUT_WR) == 0);
+  while (!trunkline_listener_closed(listener)) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  /* The library lets go of its duplicates. */
+  CHECK(read(ends[1], answer, sizeof answer) == 0);
+  close(ends[1]);
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+#endif
+}
+
+static void json_writer(void) {
+  trunkline_json_writer *writer = NULL;
+  trunkline_text *json = NULL;
+  int depth;
+  OK(trunkline_json_writer_new(&writer, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "nothing was written", trunkline_json_writer_finish(writer, &json, &error));
+  trunkline_json_writer_begin_object(writer);
+  trunkline_json_writer_key(writer, S("a \"key\""));
+  trunkline_json_writer_text(writer, S("line\n"));
+  trunkline_json_writer_key(writer, S("numbers"));
+  trunkline_json_writer_begin_array(writer);
+  trunkline_json_writer_number(writer, 0.1);
+  trunkline_json_writer_int64(writer, INT64_C(9007199254740993));
+  trunkline_json_writer_begin_array(writer);
+  trunkline_json_writer_end(writer);
+  trunkline_json_writer_end(writer);
+  trunkline_json_writer_key(writer, S("rest"));
+  trunkline_json_writer_json(writer, S("[true,null]"));
+  CHECK(trunkline_json_writer_end(writer) == TRUNKLINE_OK);
+  OK(trunkline_json_writer_finish(writer, &json, &error));
+  CHECK(same(trunkline_text_str(json),
+             "{\"a \\\"key\\\"\":\"line\\n\",\"numbers\":[0.1,9007199254740993,[]],\"rest\":[true,null]}"));
+  trunkline_text_free(json), json = NULL;
+  /* The first failure stays until the end, and then the writer is good again. */
+  trunkline_json_writer_begin_object(writer);
+  CHECK(trunkline_json_writer_bool(writer, true) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_json_writer_end(writer) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "needs a key", trunkline_json_writer_finish(writer, &json, &error));
+  CHECK(trunkline_json_writer_null(writer) == TRUNKLINE_OK);
+  CHECK(trunkline_json_writer_null(writer) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "one value already", trunkline_json_writer_finish(writer, &json, &error));
+  CHECK(trunkline_json_writer_number(writer, HUGE_VAL) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "no number", trunkline_json_writer_finish(writer, &json, &error));
+  CHECK(trunkline_json_writer_json(writer, S("{oops")) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "json", trunkline_json_writer_finish(writer, &json, &error));
+  CHECK(trunkline_json_writer_end(writer) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "nothing to end", trunkline_json_writer_finish(writer, &json, &error));
+  trunkline_json_writer_begin_object(writer);
+  trunkline_json_writer_key(writer, S("a"));
+  CHECK(trunkline_json_writer_key(writer, S("b")) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "the key \"b\"", trunkline_json_writer_finish(writer, &json, &error));
+  for (depth = 0; depth < 128; ++depth) CHECK(trunkline_json_writer_begin_array(writer) == TRUNKLINE_OK);
+  CHECK(trunkline_json_writer_begin_array(writer) == TRUNKLINE_INVALID_ARGUMENT);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "128", trunkline_json_writer_finish(writer, &json, &error));
+  trunkline_json_writer_free(writer);
+  trunkline_json_writer_free(NULL);
+  CHECK(json == NULL && trunkline_json_writer_null(NULL) == TRUNKLINE_NULL);
 }
 
 typedef struct {

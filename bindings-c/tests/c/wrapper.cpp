@@ -143,6 +143,26 @@ void json() {
   CHECK(value.text("/a/1") == "x" && !value.text("/a/0") && value.number("/a/0") == 1 && !value.at("/c"));
   CHECK(thrown([] { Json("3").begin(); }).kind() == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(quoted("a \"b\"") == R"("a \"b\"")");
+  JsonWriter writer;
+  writer.begin_object().key("sum").number(1.5).key("all").begin_array().int64(1).boolean(true).null().text("\"").json("{}").end();
+  CHECK(thrown([&] { writer.finish(); }).kind() == TRUNKLINE_INVALID_ARGUMENT);
+  writer.begin_object().key("sum").number(1.5).key("all").begin_array().int64(1).boolean(true).null().text("\"").json("{}").end();
+  CHECK(writer.end().finish() == R"({"sum":1.5,"all":[1,true,null,"\"",{}]})");
+}
+
+void composition() {
+  const Server inner("inner", "1.0.0");
+  inner.tool(named("greet"), [](Call &call) { call.return_text("from inside"); });
+  const Server outer("outer", "1.0.0", ServerOptions().set(trunkline_server_options_set_port, inner.port()));
+  const std::uint64_t mounted = outer.mount("in", inner);
+  const Client client = Client::memory(outer);
+  CHECK(client.call_tool("in__greet").text("/content/0/text") == "from inside");
+  outer.remove(mounted);
+  const Listener listener = inner.listen_http();
+  const Client far = Client::http(listener.url(), ClientOptions().set(trunkline_client_options_set_port, inner.port()));
+  outer.proxy("far", far);
+  CHECK(client.call_tool("far__greet").text("/content/0/text") == "from inside");
+  CHECK(thrown([&] { outer.proxy("far", far); }).kind() == TRUNKLINE_INVALID_ARGUMENT);
 }
 
 }  // namespace
@@ -152,4 +172,5 @@ int main() {
   input_of_the_client();
   over_http();
   json();
+  composition();
 }

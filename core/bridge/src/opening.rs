@@ -20,6 +20,8 @@ use super::{
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::{
     collections::BTreeSet,
     marker::PhantomData,
@@ -115,6 +117,20 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     if let Some(Entry::Opening { task, .. }) = state.tables.lock().connections.get_mut(handle) {
         *task = Some(connecting.abort_handle());
     }
+    Ok(handle)
+}
+
+/// Serves descriptors of the host's, whose reply is fetched with `wait`.
+#[cfg(unix)]
+pub(super) fn open_pipe(
+    state: &Arc<PortState>,
+    server: u64,
+    (reader, writer): (OwnedFd, OwnedFd),
+) -> Result<u64, BridgeError> {
+    let (process, server) = (state.process()?, state.server(server)?);
+    let opening = PendingOpen::<Arc<Listener>>::enter(state, Some(Arc::default()))?;
+    let handle = opening.handle;
+    state.spawn(&process, listen(Arc::clone(state), opening, server, How::Pipe(reader, writer), None));
     Ok(handle)
 }
 
@@ -359,6 +375,8 @@ impl<T: Openable> Drop for PendingOpen<T> {
 /// Way of a server to listen by itself.
 enum How {
     Stdio,
+    #[cfg(unix)]
+    Pipe(OwnedFd, OwnedFd),
     Http(Box<HttpOptions>),
 }
 
@@ -371,6 +389,8 @@ async fn listener(
     let failed = |error: std::io::Error| BridgeError::new(ErrorKind::Transport, error.to_string());
     match how {
         How::Stdio => Ok((Listener::stdio(server, runtime, handoff).map_err(failed)?, json!({}))),
+        #[cfg(unix)]
+        How::Pipe(reader, writer) => Ok((Listener::pipe(server, runtime, reader, writer).map_err(failed)?, json!({}))),
         How::Http(options) => {
             let listener = Listener::http(server, runtime, *options).await.map_err(failed)?;
             let described = json!(listener.address());

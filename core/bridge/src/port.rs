@@ -22,6 +22,8 @@ use super::{
     telemetry, verifications,
 };
 use bytes::Bytes;
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::{fs::File, sync::Arc, time::Duration};
 
 /// A port. Cheap to clone; clones are the same port. Dropping the last one closes it with deadline
@@ -132,6 +134,16 @@ impl Port {
         let state = self.open_state()?;
         let judged = given::open(given).and_then(|given| opening::check(state, given));
         judged.map_err(|error| self.names.translate(error))
+    }
+
+    /// Opens a listener of a server on descriptors of the host's; its reply is fetched with
+    /// [`Port::wait`].
+    ///
+    /// # Errors
+    /// As for [`Port::open`].
+    #[cfg(unix)]
+    pub fn open_pipe(&self, server: u64, reader: OwnedFd, writer: OwnedFd) -> Result<u64, BridgeError> {
+        opening::open_pipe(self.open_state()?, server, (reader, writer))
     }
 
     /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest

@@ -16,6 +16,8 @@ use crate::server::LifespanUse;
 use crate::server::Server;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 use std::io;
+#[cfg(all(unix, feature = "stdio"))]
+use std::os::fd::OwnedFd;
 #[cfg(feature = "http-server")]
 use std::path::PathBuf;
 #[cfg(feature = "client")]
@@ -60,6 +62,36 @@ impl Server {
     #[cfg(feature = "stdio")]
     pub fn listen_stdio(&self) -> io::Result<Listener> {
         Listener::stdio(self, TokioRuntime::current(), None)
+    }
+
+    /// Serves descriptors of the program's own, one JSON message a line as on standard input and
+    /// output: a socket that a supervisor has passed on, two pipes, a serial line. They may be the
+    /// two ends of one socket, and are made blocking. Ends when the input ends or the listener is
+    /// closed. A client has [`Target::channel`](crate::transport::Target::channel) for the same.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// use std::{io::{BufRead, BufReader, Write}, os::unix::net::UnixStream};
+    ///
+    /// let (ours, mut theirs) = UnixStream::pair()?;
+    /// let server = trunkline::Server::builder("paired", "1.0.0").build();
+    /// let listener = server.listen_fd(ours.try_clone()?, ours)?;
+    ///
+    /// theirs.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")?;
+    /// let mut answer = String::new();
+    /// BufReader::new(theirs).read_line(&mut answer)?;
+    /// assert!(answer.contains("\"id\":1"));
+    /// listener.ended().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If a descriptor is not open, or no threads can be started.
+    #[cfg(all(unix, feature = "stdio"))]
+    pub fn listen_fd(&self, reader: impl Into<OwnedFd>, writer: impl Into<OwnedFd>) -> io::Result<Listener> {
+        Listener::pipe(self, TokioRuntime::current(), reader.into(), writer.into())
     }
 
     /// Listens for HTTP at an address such as `"127.0.0.1:8000"`, `("localhost", 8000)` or a

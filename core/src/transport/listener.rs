@@ -11,6 +11,8 @@ use super::{
 use crate::{runtime::Runtime, server::Server};
 #[cfg(feature = "stdio")]
 use std::fs::File;
+#[cfg(all(unix, feature = "stdio"))]
+use std::os::fd::OwnedFd;
 use std::{io, sync::Arc, time::Duration};
 use tokio::runtime::Handle;
 
@@ -64,6 +66,21 @@ impl Listener {
         // writer.
         let handoff = handoff.filter(|_| !is_same(&reader, &writer));
         Ok(Self::of(ListenerKind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, handoff)?)))
+    }
+
+    /// Serves two descriptors, which may be one: a socket, pipes, a serial line.
+    #[cfg(all(unix, feature = "stdio"))]
+    #[doc(hidden)]
+    pub fn pipe(server: &Server, runtime: Arc<dyn Runtime>, reader: OwnedFd, writer: OwnedFd) -> io::Result<Self> {
+        // The threads wait in reads and writes; an event loop may have made them non-blocking.
+        let blocking = |file: OwnedFd| {
+            let flags = rustix::fs::fcntl_getfl(&file)?;
+            rustix::fs::fcntl_setfl(&file, flags - rustix::fs::OFlags::NONBLOCK)?;
+            io::Result::Ok(File::from(file))
+        };
+        let (reader, writer) = (blocking(reader)?, blocking(writer)?);
+        let direct = Direct::of(&writer);
+        Ok(Self::of(ListenerKind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, None)?)))
     }
 
     #[cfg(feature = "http-server")]

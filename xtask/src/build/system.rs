@@ -113,6 +113,15 @@ pub(crate) fn library_flags(name: &str) -> Result<Vec<String>> {
     Ok(flags.split_whitespace().map(str::to_owned).collect())
 }
 
+/// The program that finds lost memory.
+pub(crate) fn valgrind() -> Result<&'static str> {
+    const NAME: &str = "valgrind";
+    if says(NAME, &["--version"]).is_none() {
+        install(&[NAME]).context("no valgrind found")?;
+    }
+    Ok(NAME)
+}
+
 /// The browser of the tests.
 pub(crate) fn chromium() -> Result<PathBuf> {
     const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];

@@ -141,13 +141,14 @@ const STEPS: [Step; 32] = {
 };
 
 /// The steps of the long form.
-const LONG_STEPS: [Step; 2] = [
+const LONG_STEPS: [Step; 3] = [
     Step {
         name: "authorization server in a browser",
         turn: Turn::Beside,
         languages: &[Language::Node],
         work: suites::authorization_in_browser,
     },
+    Step { name: "c under valgrind", turn: Turn::Last, languages: &[Language::C], work: suites::c_under_valgrind },
     Step { name: "npm package", turn: Turn::Beside, languages: &[Language::Node], work: suites::npm },
 ];
 

@@ -95,6 +95,27 @@ pub(crate) fn authorization_in_browser(workspace: &Workspace, selection: &Select
     authorize(workspace, selection, Some(system::chromium()?))
 }
 
+/// A program in C under valgrind, with the suppressions that are installed for its users: nothing is
+/// lost, and nothing else is reported.
+pub(crate) fn c_under_valgrind(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let program = examples::start(workspace, Language::C, &examples::source(workspace, Language::C, "hello_client"))?;
+    let mut valgrind = workspace.command(system::valgrind()?);
+    valgrind.args(["--leak-check=full", "--error-exitcode=9"]);
+    let suppressions = workspace.path("bindings-c/packaging/valgrind.supp");
+    valgrind.arg(format!("--suppressions={}", suppressions.display())).arg(program.get_program());
+    if let Some(folder) = program.get_current_dir() {
+        valgrind.current_dir(folder);
+    }
+    let output = run(valgrind, DEADLINE)?;
+    let failed = usize::from(!output.success());
+    Ok(Count {
+        passed: 1 - failed,
+        failed,
+        said: format!("{}\n[{}]\n", output.text, output.ending()),
+        note: String::new(),
+    })
+}
+
 fn authorize(workspace: &Workspace, selection: &Selection, browser: Option<PathBuf>) -> Result<Count> {
     let mut node = workspace.command("node");
     node.arg(workspace.path("tests/peers/node/authorization.mjs"));

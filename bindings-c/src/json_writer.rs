@@ -1,0 +1,102 @@
+//! JSON written value by value.
+
+use serde_json::Value;
+
+use crate::edge::failure::Failure;
+
+/// Writes JSON: values, and objects and arrays around them. It keeps the first failure, with which
+/// `trunkline_json_writer_finish` fails: the functions before need no check one by one. Freed with
+/// `trunkline_json_writer_free`. Not to be used on two threads at the same time.
+#[derive(Default)]
+pub struct trunkline_json_writer {
+    text: Vec<u8>,
+    /// The objects and arrays that are open, the innermost last.
+    open: Vec<Container>,
+    wrong: Option<Failure>,
+}
+
+struct Container {
+    is_object: bool,
+    is_empty: bool,
+    /// A key was written, whose value follows.
+    has_key: bool,
+}
+
+/// The deepest nesting, which is that of messages.
+const MAX_NESTING: usize = 128;
+
+impl trunkline_json_writer {
+    /// Does one step. The first failure stays, and ends all that follow.
+    pub(crate) fn step(&mut self, step: impl FnOnce(&mut Self) -> Result<(), Failure>) -> Result<(), Failure> {
+        if let Some(wrong) = &self.wrong {
+            return Err(wrong.clone());
+        }
+        step(self).inspect_err(|failure| self.wrong = Some(failure.clone()))
+    }
+
+    pub(crate) fn begin(&mut self, is_object: bool) -> Result<(), Failure> {
+        if self.open.len() == MAX_NESTING {
+            return Err(Failure::invalid(format!("JSON writer: more than {MAX_NESTING} objects and arrays are open")));
+        }
+        self.value(if is_object { b"{" } else { b"[" })?;
+        self.open.push(Container { is_object, is_empty: true, has_key: false });
+        Ok(())
+    }
+
+    pub(crate) fn end(&mut self) -> Result<(), Failure> {
+        let ended = self.open.pop().ok_or_else(|| Failure::invalid("JSON writer: there is nothing to end"))?;
+        if ended.has_key {
+            return Err(Failure::invalid("JSON writer: the last key of the object has no value"));
+        }
+        self.text.push(if ended.is_object { b'}' } else { b']' });
+        Ok(())
+    }
+
+    pub(crate) fn key(&mut self, key: &str) -> Result<(), Failure> {
+        let Some(object) = self.open.last_mut().filter(|container| container.is_object && !container.has_key) else {
+            return Err(Failure::invalid(format!("JSON writer: there is no place for the key {key:?}")));
+        };
+        if !object.is_empty {
+            self.text.push(b',');
+        }
+        (object.is_empty, object.has_key) = (false, true);
+        self.text.extend_from_slice(Value::from(key).to_string().as_bytes());
+        self.text.push(b':');
+        Ok(())
+    }
+
+    /// Writes a value that is JSON already.
+    pub(crate) fn value(&mut self, json: &[u8]) -> Result<(), Failure> {
+        match self.open.last_mut() {
+            Some(object) if object.is_object && !object.has_key => {
+                return Err(Failure::invalid("JSON writer: a value in an object needs a key"));
+            }
+            Some(object) if object.is_object => object.has_key = false,
+            Some(array) => {
+                if !array.is_empty {
+                    self.text.push(b',');
+                }
+                array.is_empty = false;
+            }
+            None if !self.text.is_empty() => {
+                return Err(Failure::invalid("JSON writer: there is one value already; begin an array"));
+            }
+            None => {}
+        }
+        self.text.extend_from_slice(json);
+        Ok(())
+    }
+
+    /// Takes the text out; the writer is empty again.
+    pub(crate) fn finish(&mut self) -> Result<Vec<u8>, Failure> {
+        let Self { text, open, wrong } = std::mem::take(self);
+        match wrong {
+            Some(wrong) => Err(wrong),
+            None if !open.is_empty() => {
+                Err(Failure::invalid(format!("JSON writer: {} objects or arrays were not ended", open.len())))
+            }
+            None if text.is_empty() => Err(Failure::invalid("JSON writer: nothing was written")),
+            None => Ok(text),
+        }
+    }
+}
