@@ -899,7 +899,7 @@ enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_opti
 
 /**
  * Authorizes the client over HTTP by OAuth 2.1: `auth` is a JSON object of OAuthOptions, `{}` to
- * ask the server and open the browser, or `{"token": …}` for a token that you have. Functions
+ * ask the server and open the browser, or `{"token": ...}` for a token that you have. Functions
  * belong to it: `trunkline_client_options_on_authorize` and the like.
  */
 enum trunkline_result trunkline_client_options_set_auth(struct trunkline_client_options *options,
@@ -1061,7 +1061,7 @@ void trunkline_server_free(struct trunkline_server *server);
  *   `true` or `false`. Remove it after the features that have it.
  * - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
  *   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
- *   `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is
+ *   `{"subject", "clientId", "scopes", "expiresAt", "claims", ...}`, or `null` for a token that is
  *   not known.
  * - "mount" and "proxy": see `trunkline_server_mount` and `trunkline_server_proxy`; they take no
  *   calls, `callback` is NULL.
@@ -2251,7 +2251,7 @@ enum trunkline_result trunkline_call_list_roots(struct trunkline_call *call,
 
 /**
  * Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
- * `{"name": …, "description": …, "inputSchema": …}`.
+ * `{"name": ..., "description": ..., "inputSchema": ...}`.
  */
 enum trunkline_result trunkline_server_add_tool(struct trunkline_server *server,
                                                 struct trunkline_str descriptor,
@@ -2269,7 +2269,7 @@ enum trunkline_result trunkline_server_remove_tool(struct trunkline_server *serv
 
 /**
  * Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource
- * as JSON: `{"uri": …, "name": …, "mimeType": …}`.
+ * as JSON: `{"uri": ..., "name": ..., "mimeType": ...}`.
  */
 enum trunkline_result trunkline_server_add_resource(struct trunkline_server *server,
                                                     struct trunkline_str descriptor,
@@ -2287,7 +2287,7 @@ enum trunkline_result trunkline_server_remove_resource(struct trunkline_server *
 
 /**
  * Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's
- * ResourceTemplate as JSON: `{"uriTemplate": …, "name": …, "mimeType": …}`.
+ * ResourceTemplate as JSON: `{"uriTemplate": ..., "name": ..., "mimeType": ...}`.
  */
 enum trunkline_result trunkline_server_add_resource_template(struct trunkline_server *server,
                                                              struct trunkline_str descriptor,
@@ -2305,7 +2305,7 @@ enum trunkline_result trunkline_server_remove_resource_template(struct trunkline
 
 /**
  * Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as
- * JSON: `{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}`.
+ * JSON: `{"name": ..., "description": ..., "arguments": [{"name": ..., "required": true}]}`.
  */
 enum trunkline_result trunkline_server_add_prompt(struct trunkline_server *server,
                                                   struct trunkline_str descriptor,

@@ -1,4 +1,4 @@
-/* The server of the loop examples: its tool is answered by the next tick of the loop's own timer. */
+/* The server of the loop examples: its tool is answered by the next tick of the loop's timer. */
 #ifndef TICK_H
 #define TICK_H
 

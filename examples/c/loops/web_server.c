@@ -53,7 +53,8 @@ static void whoami(trunkline_call *call, trunkline_str arguments, void *user_dat
   trunkline_call_return_text(call, trunkline_str_of(from ? from->address : "somebody"));
 }
 
-/* The socket blocks; a server with many clients keeps what it cannot write yet, and grants no credit until then. */
+/* The socket blocks; a server with many clients keeps what it cannot write yet, and grants no
+ * credit until then. */
 static void write_all(connection *self, const void *data, size_t length) {
   const char *next = (const char *)data;
   while (length > 0 && !self->is_over) {

@@ -95,8 +95,8 @@ pub(crate) fn authorization_in_browser(workspace: &Workspace, selection: &Select
     authorize(workspace, selection, Some(system::chromium()?))
 }
 
-/// A program in C under valgrind, with the suppressions that are installed for its users: nothing is
-/// lost, and nothing else is reported.
+/// A program in C under valgrind, with the suppressions that are installed for its users: nothing
+/// is lost, and nothing else is reported.
 pub(crate) fn c_under_valgrind(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let program = examples::start(workspace, Language::C, &examples::source(workspace, Language::C, "hello_client"))?;
     let mut valgrind = workspace.command(system::valgrind()?);

@@ -4,16 +4,36 @@ use super::surrogates;
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+use std::fmt;
 
 /// The text of one JSON value: a slice of the buffer it arrived in, parsed where someone reads it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RawJson(Bytes);
+
+/// The text.
+impl fmt::Display for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RawJson({self})")
+    }
+}
 
 impl RawJson {
     /// Text that is already known to be one JSON value in UTF-8.
     #[doc(hidden)]
     pub fn trusted(text: Bytes) -> Self {
         Self(text)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        // It was UTF-8 when it was made.
+        str::from_utf8(&self.0).unwrap_or_default()
     }
 
     /// The part of `buffer` that `raw` borrows from it.
@@ -128,6 +148,13 @@ impl Serialize for RawJson {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn it_is_shown_as_its_text() {
+        let raw = RawJson::from_value(&json!({"name": "ä"})).unwrap();
+        assert_eq!((raw.as_str(), &*raw.to_string()), (r#"{"name":"ä"}"#, r#"{"name":"ä"}"#));
+        assert_eq!(format!("{raw:?}"), r#"RawJson({"name":"ä"})"#);
+    }
 
     #[test]
     fn what_does_not_fit_is_said_with_its_place_and_without_its_length() {

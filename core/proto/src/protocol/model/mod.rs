@@ -56,7 +56,9 @@ pub use sampling::{
 pub use skill::{GetSkillResult, ListSkillsResult, SkillEntry};
 pub use subscription::{Change, ChangeKind, SubscriptionFilter};
 pub use task::{ListTasksResult, Task, TaskStatus};
-pub use tool::{CallToolResult, ListToolsResult, Tool, ToolAnnotations, ToolExecution, write_text_result};
+pub use tool::{
+    CallToolResult, FailedToolCall, ListToolsResult, Tool, ToolAnnotations, ToolExecution, write_text_result,
+};
 
 /// A JSON object.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

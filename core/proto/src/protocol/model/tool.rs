@@ -1,8 +1,9 @@
 //! Tools, and what calling one gives.
 
 use super::{ContentBlock, Icon, JsonObject};
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use std::fmt;
 
 json_object! {
     /// A tool that a client can call.
@@ -137,11 +138,55 @@ impl CallToolResult {
         Self { structured_content: Some(value.clone()), ..Self::text(value.to_string()) }
     }
 
+    /// The structured content as a type.
+    ///
+    /// ```
+    /// use serde::Deserialize;
+    /// use serde_json::json;
+    /// use trunkline_proto::protocol::model::CallToolResult;
+    ///
+    /// #[derive(Deserialize)]
+    /// struct Weather {
+    ///     temperature: f64,
+    /// }
+    ///
+    /// let result = CallToolResult::structured(json!({"temperature": 21.5}));
+    /// let weather: Weather = result.into_result()?.structured_as()?;
+    /// assert_eq!(weather.temperature, 21.5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is none, or it is no such value.
+    pub fn structured_as<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        T::deserialize(self.structured_content.as_ref().unwrap_or(&Value::Null))
+    }
+
+    /// The result of a tool that succeeded, for `?`.
+    ///
+    /// # Errors
+    /// The result of one that failed; its text is that of the error.
+    pub fn into_result(self) -> Result<Self, FailedToolCall> {
+        if self.is_error { Err(FailedToolCall(Box::new(self))) } else { Ok(self) }
+    }
+
     /// The text of all text blocks, each on lines of its own.
     pub fn joined_text(&self) -> String {
         self.content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
     }
 }
+
+/// The result of a tool that failed, as an error ([`CallToolResult::into_result`]).
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedToolCall(pub Box<CallToolResult>);
+
+impl fmt::Display for FailedToolCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the tool failed: {}", self.0.joined_text())
+    }
+}
+
+impl std::error::Error for FailedToolCall {}
 
 impl<T: Into<ContentBlock>> From<T> for CallToolResult {
     fn from(block: T) -> Self {
@@ -163,6 +208,18 @@ pub fn write_text_result(out: &mut Vec<u8>, text: &str, is_error: bool) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_result_is_read_as_a_type_or_fails_with_its_text() {
+        let result = CallToolResult::structured(json!({"result": [1, 2]}));
+        let read: std::collections::BTreeMap<String, Vec<u8>> =
+            result.clone().into_result().unwrap().structured_as().unwrap();
+        assert_eq!(read["result"], [1, 2]);
+        assert!(result.structured_as::<Vec<u8>>().is_err());
+        assert!(CallToolResult::text("none").structured_as::<Vec<u8>>().is_err());
+        let failed = CallToolResult::error("no such city").into_result().unwrap_err();
+        assert_eq!(failed.to_string(), "the tool failed: no such city");
+    }
 
     #[test]
     fn tool_24_text_is_written_straight_into_bytes_like_the_model_writes_it() {
