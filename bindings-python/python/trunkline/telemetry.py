@@ -11,6 +11,7 @@ from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from .schema.jsonable import jsonable
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
@@ -53,7 +54,10 @@ class Telemetry:
         """The span of a request that is about to be sent to a server, or to the client of a call.
         None: it is not observed.
         """
-        record = native.telemetry(target, json)
+        try:
+            record = native.telemetry(target, json)
+        except TypeError:  # values that JSON does not have: they are sent as results are
+            record = native.telemetry(target, jsonable(json))
         if record is None:
             return None
         span = self._begin(record, None)
