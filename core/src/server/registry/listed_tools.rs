@@ -13,10 +13,10 @@ use std::{
 /// The input schemas of the tools that a provider has listed, by the caller that was given them:
 /// what one principal may see is nobody else's.
 #[derive(Default)]
-pub(crate) struct ListedTools(Mutex<KnownSchemas>);
+pub(crate) struct ListedTools(Mutex<SchemasByCaller>);
 
 #[derive(Default)]
-struct KnownSchemas {
+struct SchemasByCaller {
     schemas: HashMap<ToolKey, Arc<ListedSchema>>,
     /// The oldest first.
     order: VecDeque<ToolKey>,
@@ -63,7 +63,7 @@ impl ListedTools {
 
     /// Forgets all of them: the lists are not as they were.
     pub(in crate::server) fn clear(&self) {
-        *self.0.lock() = KnownSchemas::default();
+        *self.0.lock() = SchemasByCaller::default();
     }
 }
 
