@@ -258,7 +258,7 @@ typedef enum trunkline_limit {
    */
   TRUNKLINE_LIMIT_PAGE_SIZE = 1,
   /**
-   * Calls that run at once in one session. Default 64.
+   * Calls that run at once in one session. Default 128.
    */
   TRUNKLINE_LIMIT_MAX_RUNNING = 2,
   /**
@@ -580,9 +580,9 @@ typedef void (*trunkline_span_scope_callback)(void *span, bool entered, void *us
 /**
  * Ends a span, and measures it. `record` has all attributes, `startUs`, `endUs`, `error` (if it
  * failed: the text, which may be empty) and `metric`: `name`, `description`, `value` in seconds,
- * `attributes` and `boundaries`. `span` is NULL where none was begun: of a request that the library
- * answered itself, whose span is begun and ended here, and of a session, which has no `name` and is
- * only measured. `record` is borrowed until the callback returns.
+ * `attributes` and `boundaries`. `span` is NULL where none was begun: of a request that the
+ * library answered itself, whose span is begun and ended here, and of a session, which has no
+ * `name` and is only measured. `record` is borrowed until the callback returns.
  */
 typedef void (*trunkline_span_end_callback)(void *span, struct trunkline_str record, void *user_data);
 
@@ -942,7 +942,10 @@ enum trunkline_result trunkline_server_new_with(struct trunkline_str name,
  * A process can do this once: on Unix, descriptor 1 points at stderr and descriptor 0 at the null
  * device from now on, so that stray prints cannot touch the protocol; on Windows they stay as they
  * are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
- * deadline after `trunkline_server_stop`.
+ * deadline after `trunkline_server_stop`. A callback that still blocks two seconds after the end
+ * cannot keep the process alive: it exits with status 1. On Unix, SIGINT and SIGTERM act as
+ * `trunkline_server_stop` where the program has left them to the system, and a second one ends the
+ * process at once.
  */
 enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server, struct trunkline_error **error);
 
@@ -991,8 +994,9 @@ enum trunkline_result trunkline_server_mount_http(struct trunkline_server *serve
 
 /**
  * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
- * calls in flight getting the drain deadline. `TRUNKLINE_BLOCKING` inside a callback of the same
- * port.
+ * calls in flight getting the drain deadline. On Unix, SIGINT and SIGTERM act as
+ * `trunkline_server_stop` where the program has left them to the system, and a second one ends the
+ * process at once. `TRUNKLINE_BLOCKING` inside a callback of the same port.
  */
 enum trunkline_result trunkline_server_run(struct trunkline_server *server, struct trunkline_error **error);
 

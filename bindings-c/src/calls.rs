@@ -82,7 +82,7 @@ impl EventReceiver for Registered {
             let serve = || unsafe { function(call.as_raw(), call.arguments.lend(), data.pointer()) };
             match port.telemetry() {
                 None => serve(),
-                Some(telemetry) => telemetry.around(port, call.ticket, serve),
+                Some(telemetry) => telemetry.around(&port.core, call.ticket, serve),
             }
         }
         true

@@ -25,6 +25,7 @@ mod client;
 mod context;
 mod edge;
 mod features;
+mod foreground;
 mod generated;
 mod http_mount;
 mod json;

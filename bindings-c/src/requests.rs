@@ -100,7 +100,7 @@ impl PreparedRequest<'_> {
             Err(_) => Ok(Bytes::new()),
         };
         if let Some((telemetry, span)) = port.telemetry().zip(span) {
-            telemetry.sent(port, *sent.as_ref().unwrap_or(&0), span);
+            telemetry.sent(&port.core, *sent.as_ref().unwrap_or(&0), span);
         }
         Ok((sent?, outcome?))
     }
@@ -140,7 +140,7 @@ impl PreparedRequest<'_> {
 fn observed(port: &Port, target: u64, message: message::Request) -> (message::Request, Option<Span>) {
     match port.telemetry() {
         None => (message, None),
-        Some(telemetry) => telemetry.sending(port, target, message),
+        Some(telemetry) => telemetry.sending(&port.core, target, message),
     }
 }
 
@@ -220,7 +220,7 @@ impl EventReceiver for StartedRequest {
 
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
         if let (EventKind::Reply, Some((telemetry, span))) = (event.kind, port.telemetry().zip(self.span)) {
-            telemetry.sent(port, event.ticket, span);
+            telemetry.sent(&port.core, event.ticket, span);
         }
         match (event.kind, &self.progress) {
             (EventKind::Reply, _) => self.complete(event.body.into_outcome().map_err(Failure::from)),

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use trunkline::bridge_support::Mutex;
@@ -11,6 +10,7 @@ use trunkline_bridge::BridgeError;
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
+use crate::foreground::{SignalHandlers, Stop};
 use crate::lifespan::HostLifespan;
 use crate::listener::{Listener, trunkline_listener};
 use crate::open_handle::{self, OpenHandle};
@@ -31,7 +31,7 @@ pub(crate) struct Server {
     port: Arc<Port>,
     pub(crate) handle: u64,
     drain_deadline_ms: u64,
-    stop: AtomicBool,
+    stop: Stop,
     listeners: Mutex<Vec<Arc<Listener>>>,
     pub(crate) lifespan: Arc<HostLifespan>,
     /// Clients in memory, which end with the server.
@@ -48,7 +48,7 @@ impl trunkline_server {
             port: port.clone(),
             handle,
             drain_deadline_ms: u64::try_from(port.core.close_deadline(handle)?.as_millis()).unwrap_or(u64::MAX),
-            stop: AtomicBool::new(false),
+            stop: Stop::new(port.clone()),
             listeners: Mutex::default(),
             lifespan: Arc::default(),
             clients: Mutex::default(),
@@ -75,6 +75,15 @@ impl Server {
     pub(crate) fn listen(&self, transport: SetMembers) -> Result<Arc<Listener>, Failure> {
         let given = SetMembers::default().with("server", self.handle).with("transport", transport.0).with("wait", true);
         self.listen_by(|core| core.open(given.0))
+    }
+
+    /// Serves standard input and output; the program ends with them.
+    pub(crate) fn run_stdio(&self) -> Result<(), Failure> {
+        let transport = SetMembers::default().with("type", "stdio");
+        let given = SetMembers::default().with("server", self.handle).with("transport", transport.0);
+        let given = given.with("wait", true).with("foreground", true);
+        let listener = self.listen_by(|core| core.open(given.0))?;
+        self.run(Some(&listener))
     }
 
     /// Serves duplicates of two descriptors of the host's.
@@ -108,17 +117,18 @@ impl Server {
     /// Runs callbacks until `stop`, or until `listener` ends; then closes what is still open.
     pub(crate) fn run(&self, listener: Option<&Listener>) -> Result<(), Failure> {
         let has_ended = || listener.is_some_and(|listener| listener.open.is_closed());
-        self.port.run_until(None, |_| (self.stop.load(Ordering::SeqCst) || has_ended()).then_some(()))?;
-        self.stop.store(false, Ordering::SeqCst);
+        let signals = SignalHandlers::install(&self.stop);
+        self.port.run_until(None, |_| (self.stop.is_wanted() || has_ended()).then_some(()))?;
+        self.stop.clear();
         let open = std::mem::take(&mut *self.listeners.lock());
         let handles = open.iter().map(|listener| (listener.handle, &listener.open));
         let closed = open_handle::close(&self.port, handles, self.drain_deadline_ms);
+        drop(signals);
         listener.map_or(Ok(()), |listener| listener.open.outcome()).and(closed)
     }
 
     pub(crate) fn stop(&self) {
-        self.stop.store(true, Ordering::SeqCst);
-        self.port.wake();
+        self.stop.request();
     }
 }
 

@@ -9,7 +9,6 @@ use trunkline_bridge::message::Request;
 
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::UserData;
-use crate::port::Port;
 
 /// Begins the span of a request, and gives it, for the other callbacks; NULL if there is none.
 /// `record` is a `TelemetryRecord` as JSON: `kind` ("server" or "client"), `name`, `attributes`,
@@ -32,9 +31,9 @@ pub type trunkline_span_scope_callback =
 
 /// Ends a span, and measures it. `record` has all attributes, `startUs`, `endUs`, `error` (if it
 /// failed: the text, which may be empty) and `metric`: `name`, `description`, `value` in seconds,
-/// `attributes` and `boundaries`. `span` is NULL where none was begun: of a request that the library
-/// answered itself, whose span is begun and ended here, and of a session, which has no `name` and is
-/// only measured. `record` is borrowed until the callback returns.
+/// `attributes` and `boundaries`. `span` is NULL where none was begun: of a request that the
+/// library answered itself, whose span is begun and ended here, and of a session, which has no
+/// `name` and is only measured. `record` is borrowed until the callback returns.
 pub type trunkline_span_end_callback =
     Option<unsafe extern "C" fn(span: *mut c_void, record: trunkline_str, user_data: *mut c_void)>;
 
@@ -65,8 +64,8 @@ unsafe impl Sync for Span {}
 
 impl PortTelemetry {
     /// Runs a callback that serves a call, within the span of its request.
-    pub(crate) fn around<T>(&self, port: &Port, ticket: u64, serve: impl FnOnce() -> T) -> T {
-        let Some((span, scope)) = self.served(port, ticket).zip(self.scope) else { return serve() };
+    pub(crate) fn around<T>(&self, core: &trunkline_bridge::Port, ticket: u64, serve: impl FnOnce() -> T) -> T {
+        let Some((span, scope)) = self.served(core, ticket).zip(self.scope) else { return serve() };
         // SAFETY: the host's function with the host's data.
         unsafe { scope(span.0, true, self.data.pointer()) }
         let served = serve();
@@ -76,8 +75,8 @@ impl PortTelemetry {
     }
 
     /// The span of the request that a call belongs to.
-    fn served(&self, port: &Port, ticket: u64) -> Option<Span> {
-        let record = port.core.telemetry(ticket, &[]).ok()??;
+    fn served(&self, core: &trunkline_bridge::Port, ticket: u64) -> Option<Span> {
+        let record = core.telemetry(ticket, &[]).ok()??;
         let number = number_of(&record);
         let known = self.spans.lock().get(&number).copied();
         let span = known.unwrap_or_else(|| self.begin(&record, std::ptr::null_mut()));
@@ -86,8 +85,13 @@ impl PortTelemetry {
     }
 
     /// Begins the span of a request, which is given its trace context.
-    pub(crate) fn sending(&self, port: &Port, target: u64, request: Request) -> (Request, Option<Span>) {
-        let Ok(Some(record)) = port.core.telemetry_message(target, Some(&request)) else { return (request, None) };
+    pub(crate) fn sending(
+        &self,
+        core: &trunkline_bridge::Port,
+        target: u64,
+        request: Request,
+    ) -> (Request, Option<Span>) {
+        let Ok(Some(record)) = core.telemetry_message(target, Some(&request)) else { return (request, None) };
         let mut context = trunkline_trace_context::default();
         let span = self.begin(&record, &raw mut context);
         let trace = serde_json::to_value(&*context.context.lock()).unwrap_or_default();
@@ -95,9 +99,9 @@ impl PortTelemetry {
     }
 
     /// Ends the span of a request that was sent.
-    pub(crate) fn sent(&self, port: &Port, ticket: u64, span: Span) {
+    pub(crate) fn sent(&self, core: &trunkline_bridge::Port, ticket: u64, span: Span) {
         // Without a record it was not sent.
-        let record = port.core.telemetry(ticket, &[]).ok().flatten().unwrap_or_else(|| b"{}".to_vec());
+        let record = core.telemetry(ticket, &[]).ok().flatten().unwrap_or_else(|| b"{}".to_vec());
         self.end(Some(span), &record);
     }
 

@@ -15,6 +15,10 @@ import type { Schema } from "./schema/convert.js";
 import { InvalidArguments, validated } from "./schema/validate.js";
 import { CallScope, type Owner } from "./scope.js";
 
+/** Reports of progress after which other things of the event loop get to run. */
+const REPORTS_IN_A_ROW = 64;
+let reports = 0;
+
 /** The facts about a call, and what the handler keeps for its later runs. */
 interface CallInfo extends CallDescription {
   once: JsonObject;
@@ -131,10 +135,9 @@ export class Context extends ClientRequests {
   }
 
   /** Reports progress if the caller requested it. A value that does not rise is dropped. */
-  // Async, so that it is awaited like every other message to the caller.
-  // eslint-disable-next-line @typescript-eslint/require-await
   async progress(progress: number, total?: number, message?: string): Promise<void> {
     this.#notify({ progress, total, message });
+    if (++reports % REPORTS_IN_A_ROW === 0) await new Promise(setImmediate);
   }
 
   /**

@@ -1,5 +1,6 @@
 // Listeners for HTTP.
 import type { OpenHandle } from "./open-handle.js";
+import { endedBySignals } from "./foreground.js";
 import { milliseconds } from "./times.js";
 
 /** The result of opening a listener. */
@@ -35,6 +36,15 @@ export class Listener {
    */
   async close({ deadline = this.#deadlineMs }: { deadline?: number | undefined } = {}): Promise<void> {
     await this.#handle.close(milliseconds(deadline, "deadline"));
+  }
+
+  /**
+   * Serves in the foreground: fulfilled once the listener has closed. SIGINT and SIGTERM close it,
+   * where the program does not handle them itself; calls in flight get `drainDeadline`. A second
+   * signal ends the process at once.
+   */
+  async run(): Promise<void> {
+    await endedBySignals(this.#handle.end, () => this.close());
   }
 
   /** Keeps the event loop alive while listening, which is the default. */

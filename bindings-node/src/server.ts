@@ -11,6 +11,7 @@ import { resourceFeature, type ResourceOptions, type ResourceHandler } from "./f
 import { directoryFeature, skillFeature, type DirectoryOptions, type SkillFiles, type SkillOptions } from "./features/skill.js";
 import { toolFeature, type Handler, type ToolOptions } from "./features/tool.js";
 import { verifierFeature } from "./features/verifier.js";
+import { endedBySignals } from "./foreground.js";
 import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
 import { Mount } from "./http-mount/mount.js";
 import { nodeHandler, type NodeHandler } from "./http-mount/node-handler.js";
@@ -177,10 +178,18 @@ export class Server {
     this.#port.notify(this.#known(), { elicitationComplete: elicitationId });
   }
 
-  /** Serves over stdin and stdout until stdin ends. The stdout of the program goes to stderr. */
+  /**
+   * Serves over stdin and stdout in the foreground, until stdin ends, or SIGINT or SIGTERM comes:
+   * then calls in flight get `drainDeadline`. A signal that the program handles itself is left to
+   * it, and a second one ends the process at once. The stdout of the program goes to stderr.
+   *
+   * A handler that blocks the event loop would keep the process alive: where one still does two
+   * seconds after the end, the process exits with status 1.
+   */
   async serveStdio(): Promise<void> {
-    const { opened } = await this.#listen({ type: "stdio" });
-    const error = await opened.end;
+    const { opened } = await this.#listen({ type: "stdio" }, { foreground: true });
+    const deadlineMs = this.#port.closeDeadlineMs(this.#known());
+    const error = await endedBySignals(opened.end, () => opened.close(deadlineMs));
     await this.#lifespan?.closed();
     if (error) throw error;
   }
@@ -305,7 +314,7 @@ export class Server {
     }
   }
 
-  async #listen(transport: object): Promise<Opened> {
+  async #listen(transport: object, how: { foreground?: true } = {}): Promise<Opened> {
     const server = this.#handleToOpen();
     const opened = new OpenHandle();
     this.#open.add(opened);
@@ -316,7 +325,7 @@ export class Server {
       opened.closed();
       throw error;
     }
-    return { opened, result: await opened.open({ server, transport }) };
+    return { opened, result: await opened.open({ server, transport, ...how }) };
   }
 }
 

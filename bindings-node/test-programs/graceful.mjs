@@ -10,6 +10,6 @@ server.registerTool("copy", { description: "Copy files, which takes a moment." }
   return "All files are copied.";
 });
 
-const { url } = await server.listen({ port: Number(process.env.PORT ?? 8000) });
-console.log(url);
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void server.close());
+const listener = await server.listen({ port: Number(process.env.PORT ?? 8000) });
+console.log(listener.url);
+await listener.run();

@@ -101,7 +101,7 @@ class _Trace:
         return [span for span in _EXPORTER.get_finished_spans() if _id(span).trace_id == self.id.trace_id]
 
     def one(self, name: str, kind: SpanKind = SpanKind.INTERNAL) -> ReadableSpan:
-        """The only span of a name and a kind. What is served may be reported after its reply."""
+        """The only span of a name and a kind. Served requests may be reported after their reply."""
         deadline = time.monotonic() + 5
         while True:
             found = [span for span in self.all() if span.name == name and span.kind == kind]

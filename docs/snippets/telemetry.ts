@@ -6,7 +6,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { Client, Server } from "trunkline";
 import { z } from "zod";
 
-// What `NodeSDK` of @opentelemetry/sdk-node does, with the exporter of your choice.
+// As `NodeSDK` of @opentelemetry/sdk-node does it, with the exporter of your choice.
 const spans = new InMemorySpanExporter();
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 propagation.setGlobalPropagator(new W3CTraceContextPropagator());

@@ -1,5 +1,4 @@
 /* Notes that a model can write and read. Over stdio; with a port as its argument, over HTTP. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,11 +68,6 @@ static void plan(trunkline_call *call, trunkline_str arguments, void *user_data)
                               trunkline_call_text(call, TRUNKLINE_STR("/day"), TRUNKLINE_STR("")).data);
 }
 
-static void interrupted(int number) {
-  (void)number;
-  trunkline_server_stop(server);
-}
-
 static trunkline_result run_http(unsigned short port, trunkline_error **error) {
   trunkline_http_options *options = NULL;
   trunkline_listener *listener = NULL;
@@ -83,11 +77,7 @@ static trunkline_result run_http(unsigned short port, trunkline_error **error) {
   if (!result) {
     printf("%s\n", trunkline_listener_url(listener).data);
     fflush(stdout);
-    signal(SIGINT, interrupted);
-    signal(SIGTERM, interrupted);
     result = trunkline_server_run(server, error);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
   }
   trunkline_http_options_free(options);
   trunkline_listener_free(listener);

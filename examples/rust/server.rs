@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some(port) => {
             let listener = server.listen(&format!("127.0.0.1:{port}")).await?;
             println!("listening at {}", listener.url().unwrap_or_default());
-            listener.ended().await;
+            listener.run().await?;
         }
     }
     Ok(())

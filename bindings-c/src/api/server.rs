@@ -44,17 +44,16 @@ pub unsafe extern "C" fn trunkline_server_new_with(
 /// A process can do this once: on Unix, descriptor 1 points at stderr and descriptor 0 at the null
 /// device from now on, so that stray prints cannot touch the protocol; on Windows they stay as they
 /// are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
-/// deadline after `trunkline_server_stop`.
+/// deadline after `trunkline_server_stop`. A callback that still blocks two seconds after the end
+/// cannot keep the process alive: it exits with status 1. On Unix, SIGINT and SIGTERM act as
+/// `trunkline_server_stop` where the program has left them to the system, and a second one ends the
+/// process at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_run_stdio(
     server: *mut trunkline_server,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        let server = handle!(server).inner.clone();
-        let listener = server.listen(SetMembers::default().with("type", "stdio"))?;
-        server.run(Some(&listener))
-    })
+    guard(error, || handle!(server).inner.clone().run_stdio())
 }
 
 /// Opens stdin and stdout without running: for programs with a loop of their own. `listener` is
@@ -136,8 +135,9 @@ pub unsafe extern "C" fn trunkline_server_mount_http(
 }
 
 /// Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
-/// calls in flight getting the drain deadline. `TRUNKLINE_BLOCKING` inside a callback of the same
-/// port.
+/// calls in flight getting the drain deadline. On Unix, SIGINT and SIGTERM act as
+/// `trunkline_server_stop` where the program has left them to the system, and a second one ends the
+/// process at once. `TRUNKLINE_BLOCKING` inside a callback of the same port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_run(
     server: *mut trunkline_server,

@@ -26,7 +26,7 @@ use crate::requests::{ProgressCallback, trunkline_progress_callback, trunkline_r
 pub enum trunkline_limit {
     /// Items on one page of a list. Default 1000.
     TRUNKLINE_LIMIT_PAGE_SIZE = 1,
-    /// Calls that run at once in one session. Default 64.
+    /// Calls that run at once in one session. Default 128.
     TRUNKLINE_LIMIT_MAX_RUNNING = 2,
     /// Calls that wait for their turn in one session. Further ones are refused as busy. Default
     /// 1024.

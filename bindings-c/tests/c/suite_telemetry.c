@@ -50,7 +50,7 @@ static void end_span(void *pointer, trunkline_str record, void *user_data) {
   (void)user_data;
   text_at(record, "/metric/name", metric, sizeof metric);
   if (!span) {
-    /* What the library answers itself, and sessions. */
+    /* Requests that the library answers itself, and sessions. */
     CHECK(strstr(metric, ".duration") != NULL);
     return;
   }
@@ -85,7 +85,8 @@ static test_span *span_named(const char *name, const char *kind) {
   exit(1);
 }
 
-/* RPC-38: the context of the sender's span is the parent of the receiver's, and the handler runs within it. */
+/* RPC-38: the context of the sender's span is the parent of the receiver's, and the handler runs
+   within it. */
 static void telemetry(void) {
   static const char *const revisions[] = {"2025-11-25", "2026-07-28"};
   static char data[] = "data";

@@ -111,7 +111,7 @@ export interface ServerOptions {
    * and those of one principal as many: a further one is refused as busy. Default: 500,000.
    */
   maxValues?: number | undefined;
-  /** Calls that run at once in one session. Default: 64. */
+  /** Calls that run at once in one session. Default: 128. */
   maxRunning?: number | undefined;
   /**
    * Calls that wait for their turn in one session. Further ones are refused as busy. Default: 1024.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 # Every request has a timeout in the core: this is only how long one look lasts.
 _WAIT_MS: Final = 60_000
+# Reports of progress after which other things of the event loop get to run.
+_REPORTS_IN_A_ROW: Final = 64
+_reports = count(1)
 
 
 class Call(CallDescription):
@@ -106,6 +110,13 @@ class AsyncCall(Call):
 
     __slots__ = ()
 
+    async def _report(self, progress: float, total: float | None, message: str | None) -> None:
+        self._progress(progress, total, message)
+        if next(_reports) % _REPORTS_IN_A_ROW == 0:
+            import asyncio
+
+            await asyncio.sleep(0)
+
     async def _request(self, json: dict[str, Any]) -> Any:
         port = self._port
         with port.span(self._ticket, json) as span:
@@ -130,6 +141,9 @@ class SyncCall(Call):
         """
         if self.cancelled:
             raise CancelledError("the caller cancelled the request")
+
+    def _report(self, progress: float, total: float | None, message: str | None) -> None:
+        self._progress(progress, total, message)
 
     def _request(self, json: dict[str, Any]) -> Any:
         native, json = self._port.native, {**json, "wait": True}

@@ -25,8 +25,10 @@ class Listener:
     inside the block.
     """
 
-    def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
+    def __init__(self, server: Registry, transport: dict[str, Any], *, foreground: bool = False) -> None:
         self._server = server
+        # The program ends with it.
+        self._foreground = foreground
         self._transport = transport
         self._port: Port | None = None
         self._loop: AbstractEventLoop
@@ -70,7 +72,7 @@ class Listener:
             with redirect_stdout(sys.stderr) if self._transport["type"] == "stdio" else nullcontext():
                 await self._server._ready(port)
             transport, self._verifier = self._server._transport(port, self._transport)
-            self._handle = port.open({"server": server, "transport": transport})
+            self._handle = port.open({"server": server, "transport": transport, "foreground": self._foreground})
             result = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the listener was closed while it was starting")

@@ -2,6 +2,7 @@
 
 use super::{
     error::{BridgeError, ErrorKind},
+    nulls::without_nulls,
     state::PortState,
     table::HandleKind,
 };
@@ -221,12 +222,4 @@ fn read<T: DeserializeOwned>(raw: &RawJson) -> Option<Value> {
 
 fn value(raw: &RawJson) -> Value {
     raw.parse().unwrap_or_default()
-}
-
-/// A value without members that are null.
-pub(super) fn without_nulls(mut value: Value) -> Value {
-    if let Some(members) = value.as_object_mut() {
-        members.retain(|_, member| !member.is_null());
-    }
-    value
 }

@@ -2,10 +2,10 @@
 
 use super::{
     connectors::of_entry,
-    description::without_nulls,
     error::BridgeError,
     log_scope::Scoped,
     message::{Request, SharedConnection},
+    nulls::without_nulls,
     ports,
     replies::answer_by_task,
     state::PortState,

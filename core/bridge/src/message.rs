@@ -461,6 +461,9 @@ message! {
         wait: bool = "wait",
         /// The host may read the pipe itself while messages come one by one.
         host_driven_reads: bool = "hostDrivenReads",
+        /// The program ends with the listener: where the host has not taken its `Closed` event two
+        /// seconds after it, a handler blocks the host, and the process exits with status 1.
+        foreground: bool = "foreground",
     }
 }
 
@@ -475,6 +478,8 @@ pub struct OpenListener {
     pub wait: bool,
     /// The host may read the pipe itself while messages come one by one.
     pub host_driven_reads: bool,
+    /// The program ends with the listener.
+    pub foreground: bool,
 }
 
 /// Where a server listens.

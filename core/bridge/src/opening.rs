@@ -9,7 +9,7 @@ use super::{
     entries::{OpenState as Entry, Openable, WaitingMessage},
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
-    functions, groups,
+    foreground, functions, groups,
     host_function::HostFunction,
     host_reads,
     log_scope::Scoped,
@@ -73,7 +73,7 @@ fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, Bri
     if let Some(handoff) = &handoff {
         host_reads::enable(&state.handoffs, &state.queue, handle, handoff);
     }
-    state.spawn(&process, listen(Arc::clone(state), opening, server, how, handoff));
+    state.spawn(&process, listen(Arc::clone(state), opening, server, how, handoff, given.foreground));
     Ok(handle)
 }
 
@@ -130,7 +130,7 @@ pub(super) fn open_pipe(
     let (process, server) = (state.process()?, state.server(server)?);
     let opening = PendingOpen::<Arc<Listener>>::enter(state, Some(Arc::default()))?;
     let handle = opening.handle;
-    state.spawn(&process, listen(Arc::clone(state), opening, server, How::Pipe(reader, writer), None));
+    state.spawn(&process, listen(Arc::clone(state), opening, server, How::Pipe(reader, writer), None, false));
     Ok(handle)
 }
 
@@ -233,6 +233,7 @@ async fn listen(
     server: Server,
     how: How,
     handoff: Option<Arc<ReadHandoff>>,
+    foreground: bool,
 ) {
     let (handle, slot) = (opening.handle, opening.slot.clone());
     let listening = match state.runtime() {
@@ -249,6 +250,9 @@ async fn listen(
     opened(&state, handle, slot.as_deref(), Ok(described));
     listener.ended().await;
     ended::<Arc<Listener>>(&state, handle, None);
+    if foreground {
+        foreground::exit_if_blocked(&state, handle);
+    }
 }
 
 /// Opens a listener without a socket. Nothing has to be waited for: requests may come at once.

@@ -13,13 +13,13 @@ use super::{
     log_scope::LogScope,
     message::{Fail, HttpHead, Notification, Request},
     notifications::{self, GivenNotification},
-    opening,
+    observed, opening,
     option_names::OptionNames,
     ports, register, requests,
     slot::{Fetched, ReplySlot},
     state::PortState,
     table::HandleKind,
-    telemetry, verifications,
+    verifications,
 };
 use bytes::Bytes;
 #[cfg(unix)]
@@ -397,8 +397,8 @@ impl Port {
     }
 
     /// Telemetry of a request, as a `TelemetryRecord`: with a request, its begin, before it is sent
-    /// to the target; without one, the begin of what the call `target` belongs to, or the end of the
-    /// request `target`, once. `None`: it is not observed, or is over.
+    /// to the target; without one, the begin of what the call `target` belongs to, or the end of
+    /// the request `target`, once. `None`: it is not observed, or is over.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a request.
@@ -412,7 +412,7 @@ impl Port {
     /// # Errors
     /// Only if the port is another process's.
     pub fn telemetry_message(&self, target: u64, request: Option<&Request>) -> Result<Option<Vec<u8>>, BridgeError> {
-        telemetry::telemetry(self.state()?, target, request)
+        observed::record(self.state()?, target, request)
     }
 
     /// The deadline of [`Port::close`] that the options name: for listeners of a server

@@ -128,6 +128,12 @@ impl EventQueue {
         found.and_then(|place| items.remove(place)).is_some()
     }
 
+    /// Returns whether the end of a listener or connection waits to be taken.
+    pub(super) fn holds_end_of(&self, handle: u64) -> bool {
+        let is_end = |item: &QueuedEvent| matches!(item, QueuedEvent::Event(event) if event.kind == EventKind::Closed && event.handle == handle);
+        self.lanes[Lane::Queue as usize].items.lock().iter().any(is_end)
+    }
+
     /// Adds a notification of a peer, unless too many wait already.
     pub(super) fn push_notification(&self, event: Event) {
         if self.notifications.admit(size(&event)) {

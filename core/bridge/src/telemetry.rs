@@ -4,13 +4,7 @@
 //! it serves before its functions run. The core makes the names, the attributes and the times, and
 //! reports each end: of what is served by the event `Telemetry`, of what is sent when it is asked.
 
-use super::{
-    error::BridgeError,
-    message::{NEXT, Request},
-    queue::EventQueue,
-    state::PortState,
-    table::HandleKind,
-};
+use super::{error::BridgeError, message::Request, nulls::without_nulls, queue::EventQueue};
 use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -24,11 +18,11 @@ use std::{
 use trunkline::{
     bridge_support::{Mutex, described, end_of},
     client::{ClientError, ClientOptions},
-    protocol::{RawJson, SentTrace, TraceContext, method::Method, model::JsonObject},
+    protocol::{RawJson, SentTrace, TraceContext, model::JsonObject},
     server::{ClientRequestError, Server, ServerOptions},
     telemetry::{
-        Attribute, DURATION_BOUNDARIES, DurationMetric, OpenOperation, OperationEnd, OperationKind, OperationStart,
-        SessionEnd, Telemetry,
+        Attribute, DURATION_BOUNDARIES, DurationMetric, ObservedSession, OpenOperation, OperationEnd, OperationKind,
+        OperationStart, Telemetry,
     },
 };
 
@@ -63,7 +57,7 @@ described! {
 }
 
 impl TelemetryRecord {
-    fn begun(number: u64, start: &OperationStart) -> Self {
+    pub(super) fn begun(number: u64, start: &OperationStart) -> Self {
         Self {
             number,
             kind: start.kind.name(),
@@ -88,7 +82,7 @@ impl TelemetryRecord {
         }
     }
 
-    fn of_session(session: &SessionEnd) -> Self {
+    fn of_session(session: &ObservedSession) -> Self {
         Self {
             number: 0,
             kind: session.kind.name(),
@@ -102,8 +96,8 @@ impl TelemetryRecord {
         }
     }
 
-    fn into_value(self) -> Value {
-        super::description::without_nulls(json!(self))
+    pub(super) fn into_value(self) -> Value {
+        without_nulls(json!(self))
     }
 }
 
@@ -131,9 +125,9 @@ pub(super) struct HostTelemetry {
     /// The host has OpenTelemetry.
     is_on: AtomicBool,
     next: AtomicU64,
-    /// What is served, by its number.
+    /// The served operations, by their numbers.
     served: Mutex<IndexMap<u64, Arc<OperationStart>>>,
-    /// What the host has sent, by the ticket.
+    /// The operations that the host has sent, by their tickets.
     sent: Mutex<IndexMap<u64, SentOperation>>,
 }
 
@@ -177,7 +171,8 @@ impl HostTelemetry {
         is_on.then(|| Arc::new(Receiver(Arc::clone(self))) as Arc<dyn Telemetry>)
     }
 
-    /// Notes a request that the host has begun a span for. Gives the trace context for its messages.
+    /// Notes a request that the host has begun a span for. Gives the trace context for its
+    /// messages.
     pub(super) fn sending(
         &self,
         ticket: u64,
@@ -219,7 +214,7 @@ impl HostTelemetry {
     }
 
     /// The record of a request that was sent, once. One without an outcome was given up.
-    fn take_sent(&self, ticket: u64) -> Option<TelemetryRecord> {
+    pub(super) fn take_sent(&self, ticket: u64) -> Option<TelemetryRecord> {
         let SentOperation { start, trace, end, .. } = self.sent.lock().swap_remove(&ticket)?;
         let cancelled = || {
             let mut end = end_of("", &Err(ClientError::Cancelled), trace.id.get());
@@ -229,7 +224,7 @@ impl HostTelemetry {
         Some(TelemetryRecord::ended(0, &start, &end.unwrap_or_else(cancelled)))
     }
 
-    fn served(&self, number: u64) -> Option<TelemetryRecord> {
+    pub(super) fn served(&self, number: u64) -> Option<TelemetryRecord> {
         self.served.lock().get(&number).map(|start| TelemetryRecord::begun(number, start))
     }
 }
@@ -252,7 +247,7 @@ impl Telemetry for Receiver {
         Some(Arc::new(Served { number, start, telemetry: Arc::clone(&self.0) }))
     }
 
-    fn session_ended(&self, session: SessionEnd) {
+    fn session_ended(&self, session: ObservedSession) {
         if let Some(queue) = self.0.queue.upgrade() {
             queue.push_telemetry(TelemetryRecord::of_session(&session).into_value());
         }
@@ -277,49 +272,5 @@ impl OpenOperation for Served {
 
     fn number(&self) -> u64 {
         self.number
-    }
-}
-
-/// See [`Port::telemetry`](super::Port::telemetry).
-pub(super) fn telemetry(
-    state: &PortState,
-    target: u64,
-    given: Option<&Request>,
-) -> Result<Option<Vec<u8>>, BridgeError> {
-    let record = match (given, HandleKind::of(target)) {
-        (Some(given), _) => start_of(state, target, given).map(|start| TelemetryRecord::begun(0, &start)),
-        (None, Some(HandleKind::Request)) => state.telemetry.take_sent(target),
-        (None, Some(HandleKind::Call)) => {
-            let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
-            info.and_then(|info| state.telemetry.served(info.operation()?.number()))
-        }
-        (None, Some(HandleKind::ServerRequest)) => {
-            let number = state.tables.lock().server_requests.get(target).map(|request| request.operation);
-            number.and_then(|number| state.telemetry.served(number))
-        }
-        (None, _) => None,
-    };
-    let bytes = record.map(|record| serde_json::to_vec(&record.into_value()));
-    bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
-}
-
-/// The begin of a request of the host. `None`: nothing is sent by itself for it.
-fn start_of(state: &PortState, target: u64, given: &Request) -> Option<OperationStart> {
-    if given.method == NEXT || !Method::is_of_protocol(&given.method) {
-        return None;
-    }
-    let tables = state.tables.lock();
-    match HandleKind::of(target) {
-        Some(HandleKind::Connection) => {
-            let connection = tables.connections.get(target)?.get()?.clone();
-            drop(tables);
-            connection.client.operation(&given.method, given.params.as_ref())
-        }
-        Some(HandleKind::Call) => {
-            let info = tables.calls.get(target)?.info.clone();
-            drop(tables);
-            info.client_request(&given.method, given.params.as_ref())
-        }
-        _ => None,
     }
 }

@@ -8,7 +8,9 @@ use crate::{
         envelope::Notification,
         method::{MessageKind, Method, Sender},
     },
-    telemetry::{NetworkFacts, OperationEnd, OperationKind, OperationStart, RunningOperation, SessionEnd, Telemetry},
+    telemetry::{
+        NetworkFacts, ObservedSession, OperationEnd, OperationKind, OperationStart, RunningOperation, Telemetry,
+    },
     wire_log::Transport,
 };
 use std::sync::Arc;
@@ -69,7 +71,7 @@ impl ClientInner {
             let way = NetworkFacts { server: self.connector.server_address(), ..self.way() };
             let duration = self.runtime.now().saturating_duration_since(self.began);
             let failure = error.map(|error| error.kind().as_str());
-            telemetry.session_ended(SessionEnd::new(OperationKind::Client, way, failure, duration));
+            telemetry.session_ended(ObservedSession::new(OperationKind::Client, way, failure, duration));
         }
     }
 

@@ -1,8 +1,8 @@
 //! Operations as spans and measurements of OpenTelemetry.
 
 use super::{
-    Attribute, AttributeValue, DURATION_BOUNDARIES, DurationMetric, OpenOperation, OperationEnd, OperationKind,
-    OperationStart, SCOPE, SessionEnd, Telemetry,
+    Attribute, AttributeValue, DURATION_BOUNDARIES, DurationMetric, ObservedSession, OpenOperation, OperationEnd,
+    OperationKind, OperationStart, SCOPE, Telemetry,
 };
 use crate::protocol::TraceContext;
 use opentelemetry::{
@@ -95,7 +95,7 @@ impl Telemetry for OpenTelemetry {
         }))
     }
 
-    fn session_ended(&self, session: SessionEnd) {
+    fn session_ended(&self, session: ObservedSession) {
         let attributes: Vec<_> = session.attributes.iter().map(key_value).collect();
         self.sessions[session.kind as usize].record(session.duration.as_secs_f64(), &attributes);
     }

@@ -16,7 +16,7 @@ pub struct OperationStart {
     pub kind: OperationKind,
     /// The name of its span: the method, and the name of the tool or prompt.
     pub name: String,
-    /// What is known of it at its begin.
+    /// The facts that are known at its begin.
     pub attributes: Vec<Attribute>,
     /// The trace context that it came with; empty for those of the sender, which begin within what
     /// the program does.

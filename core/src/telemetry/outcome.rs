@@ -17,7 +17,8 @@ const CANCELLED: &str = "cancelled";
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct OperationEnd {
-    /// What is known at its end: `error.type` if it failed, and the code of a JSON-RPC error.
+    /// The facts that are known at its end: `error.type` if it failed, and the code of a JSON-RPC
+    /// error.
     pub attributes: Vec<Attribute>,
     /// The text of its failure, if there is one.
     pub error: Option<String>,
@@ -77,7 +78,7 @@ fn is_tool_error(result: &RawJson) -> bool {
 /// A session that has ended: what `initialize` opened, up to the revision 2025-11-25.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct SessionEnd {
+pub struct ObservedSession {
     /// The side that it is seen from.
     pub kind: OperationKind,
     /// Its attributes.
@@ -86,7 +87,7 @@ pub struct SessionEnd {
     pub duration: Duration,
 }
 
-impl SessionEnd {
+impl ObservedSession {
     pub(crate) fn new(
         kind: OperationKind,
         way: NetworkFacts,

@@ -1,6 +1,6 @@
 //! The receiver of operations.
 
-use super::{OperationEnd, OperationStart, SessionEnd};
+use super::{ObservedSession, OperationEnd, OperationStart};
 use crate::protocol::TraceContext;
 use std::{fmt, sync::Arc};
 
@@ -37,7 +37,7 @@ pub trait Telemetry: Send + Sync + 'static {
     fn begin(&self, operation: OperationStart) -> Option<Arc<dyn OpenOperation>>;
 
     /// A session has ended.
-    fn session_ended(&self, session: SessionEnd) {
+    fn session_ended(&self, session: ObservedSession) {
         let _ = session;
     }
 }
@@ -75,29 +75,4 @@ impl fmt::Debug for dyn Telemetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Telemetry")
     }
-}
-
-/// The receiver that options name, or else that of the program; `None`: nothing is observed.
-pub(crate) fn or_of_program(wanted: Option<bool>, given: Option<Arc<dyn Telemetry>>) -> Option<Arc<dyn Telemetry>> {
-    if wanted == Some(false) {
-        return None;
-    }
-    let found = given.or_else(of_program);
-    if found.is_none() && wanted == Some(true) {
-        tracing::warn!(
-            target: "trunkline",
-            "telemetry is asked for, and there is no receiver: turn on the cargo feature opentelemetry or give one"
-        );
-    }
-    found
-}
-
-#[cfg(feature = "opentelemetry")]
-fn of_program() -> Option<Arc<dyn Telemetry>> {
-    Some(Arc::new(super::OpenTelemetry::global()))
-}
-
-#[cfg(not(feature = "opentelemetry"))]
-fn of_program() -> Option<Arc<dyn Telemetry>> {
-    None
 }

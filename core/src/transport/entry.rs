@@ -25,25 +25,24 @@ use std::sync::Arc;
 
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 impl Server {
-    /// Serves standard input and output until the input ends.
+    /// Serves standard input and output in the foreground, until the input ends or a signal comes:
+    /// see [`Listener::run`].
     ///
-    /// For a program that ends in order when it gets a signal there is [`Server::listen_stdio`].
-    ///
-    /// Needs a tokio runtime. From now on what the program prints goes to standard error.
+    /// From now on what the program prints goes to standard error.
     ///
     /// # Errors
-    /// If they are served already, or closed, or the lifespan of the server cannot be opened.
+    /// If they are served already, or closed, or the lifespan of the server cannot be opened; and
+    /// as for [`Listener::run`].
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> io::Result<()> {
         let opened = self.opened().await?;
         let listener = self.listen_stdio()?;
         drop(opened);
-        listener.ended().await;
-        Ok(())
+        listener.run().await
     }
 
     /// Serves standard input and output, until the input ends or the listener is closed: for a
-    /// program that lets its calls end when it gets a signal.
+    /// program that does more than that, or decides itself what signals do.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -51,14 +50,14 @@ impl Server {
     /// let listener = server.listen_stdio()?;
     /// tokio::select! {
     ///     () = listener.ended() => {}
-    ///     _ = tokio::signal::ctrl_c() => listener.close(Duration::from_secs(5)).await,
+    ///     _ = tokio::signal::ctrl_c() => listener.close(Duration::from_secs(1)).await,
     /// }
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// As for [`Server::serve_stdio`].
+    /// If they are served already, or closed.
     #[cfg(feature = "stdio")]
     pub fn listen_stdio(&self) -> io::Result<Listener> {
         Listener::stdio(self, TokioRuntime::current(), None)

@@ -30,6 +30,7 @@ use tokio::runtime::Handle;
 pub struct Listener {
     kind: Arc<ListenerKind>,
     closing: Closing,
+    drain_deadline: Duration,
 }
 
 enum ListenerKind {
@@ -65,7 +66,8 @@ impl Listener {
         // An event loop makes the file that it watches non-blocking, which must not affect the
         // writer.
         let handoff = handoff.filter(|_| !is_same(&reader, &writer));
-        Ok(Self::of(ListenerKind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, handoff)?)))
+        let pipe = PipeServer::start(server, runtime, reader, writer, direct, handoff)?;
+        Ok(Self::of(server, ListenerKind::Pipe(pipe)))
     }
 
     /// Serves two descriptors, which may be one: a socket, pipes, a serial line.
@@ -80,13 +82,14 @@ impl Listener {
         };
         let (reader, writer) = (blocking(reader)?, blocking(writer)?);
         let direct = Direct::of(&writer);
-        Ok(Self::of(ListenerKind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, None)?)))
+        Ok(Self::of(server, ListenerKind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, None)?)))
     }
 
     #[cfg(feature = "http-server")]
     #[doc(hidden)]
     pub async fn http(server: &Server, runtime: Arc<dyn Runtime>, options: HttpOptions) -> io::Result<Self> {
-        Ok(Self::of(ListenerKind::Http(HttpListener::bind(server.clone(), &options, runtime).await?)))
+        let http = HttpListener::bind(server.clone(), &options, runtime).await?;
+        Ok(Self::of(server, ListenerKind::Http(http)))
     }
 
     /// An endpoint inside a web framework; `path`: the only one that is served, if the framework
@@ -94,7 +97,8 @@ impl Listener {
     #[cfg(feature = "http-server")]
     #[doc(hidden)]
     pub fn mounted(server: &Server, runtime: Arc<dyn Runtime>, options: &HttpOptions, path: Option<&str>) -> Self {
-        Self::of(ListenerKind::Mounted(Arc::new(MountedListener::new(server.clone(), options, path, runtime))))
+        let mounted = MountedListener::new(server.clone(), options, path, runtime);
+        Self::of(server, ListenerKind::Mounted(Arc::new(mounted)))
     }
 
     /// The endpoint, if it is inside a web framework.
@@ -107,8 +111,24 @@ impl Listener {
         }
     }
 
-    fn of(kind: ListenerKind) -> Self {
-        Self { kind: Arc::new(kind), closing: Closing::default() }
+    fn of(server: &Server, kind: ListenerKind) -> Self {
+        let drain_deadline = server.options().drain_deadline;
+        Self { kind: Arc::new(kind), closing: Closing::default(), drain_deadline }
+    }
+
+    /// The program ends with this listener.
+    pub(super) fn move_to_foreground(&self) {
+        match &*self.kind {
+            #[cfg(feature = "stdio")]
+            ListenerKind::Pipe(pipe) => pipe.move_to_foreground(),
+            #[cfg(feature = "http-server")]
+            ListenerKind::Http(_) | ListenerKind::Mounted(_) => {}
+        }
+    }
+
+    /// Longest time that the server's calls may go on after a signal.
+    pub(super) fn drain_deadline(&self) -> Duration {
+        self.drain_deadline
     }
 
     /// The URL of the endpoint, if it listens on HTTP.

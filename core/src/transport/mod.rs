@@ -3,6 +3,8 @@
 #![allow(clippy::disallowed_types)]
 
 #[cfg(any(feature = "stdio", feature = "http-server"))]
+mod blocked;
+#[cfg(any(feature = "stdio", feature = "http-server"))]
 pub(crate) mod bound_address;
 #[cfg(any(feature = "terminal", all(feature = "auth", feature = "http-client")))]
 mod browser;
@@ -20,6 +22,8 @@ pub(crate) mod closing;
 mod config_file;
 #[cfg(any(feature = "server", feature = "client"))]
 mod entry;
+#[cfg(any(feature = "stdio", feature = "http-server"))]
+mod foreground;
 #[cfg(feature = "http-client")]
 mod http_client;
 #[cfg(feature = "auth")]

@@ -7,6 +7,8 @@ mod apps;
 mod client;
 mod composition;
 mod features;
+#[cfg(unix)]
+mod foreground;
 mod hooks;
 mod lifespan;
 mod log;
@@ -31,6 +33,8 @@ fn plays_a_role() {
         Some(script) => script::play(script, &file),
         None if role == composition::ROLE => composition::serve(),
         None if role == features::ROLE => features::serve(file),
+        #[cfg(unix)]
+        None if foreground::ROLES.contains(&role) => foreground::serve(role, file),
         None if rounds::ROLES.contains(&role) => rounds::serve(role),
         None if skills::ROLES.contains(&role) => skills::serve(role),
         None if role == apps::ROLE => apps::serve(),

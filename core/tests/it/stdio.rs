@@ -8,6 +8,9 @@ use crate::{
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Instant};
 
+/// The default of the option.
+const MAX_RUNNING: usize = 128;
+
 fn call(id: impl Into<Value>, tool: &str, arguments: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id.into(), "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
 }
@@ -453,11 +456,11 @@ fn std_12_calls_in_flight_when_the_input_ends_are_answered_if_they_end_soon() {
 fn std_12_calls_that_go_on_when_the_input_ends_are_cancelled() {
     let mut wire = Wire::start("server", &File::new());
     wire.open("2025-06-18");
-    (0..100).for_each(|id| wire.send(call(id, "gate", json!({}))));
+    (0..200).for_each(|id| wire.send(call(id, "gate", json!({}))));
     assert_eq!(wire.rest(), [] as [Value; 0]);
     let (last, status, stderr) = wire.close();
     assert!(status.success() && last.is_empty());
-    assert_eq!(stderr.matches("a call was cancelled").count(), 64, "those that ran heard of it");
+    assert_eq!(stderr.matches("a call was cancelled").count(), MAX_RUNNING, "those that ran heard of it");
 }
 
 #[test]
@@ -533,7 +536,7 @@ fn a_flood_is_served_up_to_the_bounds_refused_above_and_answered_in_full() {
     }
     wire.try_send(flood.as_bytes()).unwrap();
     let mut refused = 0;
-    for _ in 0..CALLS - 64 - 1024 {
+    for _ in 0..CALLS - MAX_RUNNING - 1024 {
         let answer = wire.receive();
         assert_eq!(answer["error"]["data"]["reason"], "busy", "{answer}");
         refused += 1;
@@ -543,7 +546,7 @@ fn a_flood_is_served_up_to_the_bounds_refused_above_and_answered_in_full() {
     let mut answered: Vec<_> = (0..CALLS - refused).map(|_| wire.receive()["id"].as_u64().unwrap()).collect();
     answered.sort_unstable();
     answered.dedup();
-    assert_eq!(answered.len(), 64 + 1024, "each once");
+    assert_eq!(answered.len(), MAX_RUNNING + 1024, "each once");
     assert_eq!(wire.call("after", "echo", json!({"message": "as ever"})), "as ever");
 }
 

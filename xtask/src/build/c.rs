@@ -35,6 +35,13 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
+/// Builds one more program beside the fixtures.
+pub(crate) fn build_program(workspace: &Workspace, name: &str, source: &Path) -> Result<()> {
+    let workshop = Workshop::for_tests(workspace);
+    workshop.place_library(workspace)?;
+    workshop.compile(workspace, name, source)
+}
+
 impl Workshop {
     fn for_tests(workspace: &Workspace) -> Self {
         Self { programs: workspace.target.join("c"), library: workspace.target.join("debug"), optimise: false }

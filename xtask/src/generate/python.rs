@@ -744,7 +744,10 @@ impl<'a> Member<'a> {
             },
             _ if self.name == "next_cursor" => "cursor_of(json)".into(),
             _ if self.is_time => format!("None if (ms := json.get(\"{json}\")) is None else ms / 1000"),
-            _ => format!("json.get(\"{json}\")"),
+            (ty, _) => match each(ty) {
+                Some(read) => format!("None if (found := json.get(\"{json}\")) is None else {read}(found)"),
+                None => format!("json.get(\"{json}\")"),
+            },
         }
     }
 

@@ -15,8 +15,15 @@ use crate::workspace::Workspace;
 const DEADLINE: Duration = Duration::from_secs(1200);
 
 /// Python that is not part of the package, but keeps its rules of form.
-const OTHER_PYTHON: [&str; 6] =
-    ["tests/fixtures/python", "tests/peers/python", "tests/snippets", "examples/python", "docs/snippets", "benches"];
+const OTHER_PYTHON: [&str; 7] = [
+    "tests/fixtures/python",
+    "tests/peers/python",
+    "tests/scars",
+    "tests/snippets",
+    "examples/python",
+    "docs/snippets",
+    "benches",
+];
 
 /// Rust with dependencies of its own.
 const OUTSIDE_OF_WORKSPACE: [&str; 2] = ["benches/load", "benches/peers/rmcp"];

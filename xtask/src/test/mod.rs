@@ -75,7 +75,7 @@ pub(crate) struct Selection {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 32] = {
+const STEPS: [Step; 33] = {
     use Language::{C, Node, Python, Rust};
     use Turn::{Beside, Cargo, Last};
     [
@@ -136,6 +136,8 @@ const STEPS: [Step; 32] = {
             languages: &Language::ALL,
             work: |workspace, selection| crate::conformance::passed_clients(workspace, &selection.languages, true),
         },
+        // Figures of time: nothing runs beside them.
+        Step { name: "scars", turn: Last, languages: &Language::ALL, work: crate::scars::check },
         Step { name: WIRE, turn: Last, languages: &Language::ALL, work: wire::check },
     ]
 };

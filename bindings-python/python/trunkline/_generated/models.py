@@ -276,9 +276,9 @@ class ClientCapabilities(Model):
             TypeError, LookupError: if it is invalid.
         """
         return cls(
-            elicitation=json.get("elicitation"),
-            sampling=json.get("sampling"),
-            roots=json.get("roots"),
+            elicitation=None if (found := json.get("elicitation")) is None else ElicitationCapability.from_json(found),
+            sampling=None if (found := json.get("sampling")) is None else SamplingCapability.from_json(found),
+            roots=None if (found := json.get("roots")) is None else ListChangedCapability.from_json(found),
             tasks=json.get("tasks"),
             extensions=json.get("extensions"),
             experimental=json.get("experimental"),
@@ -659,9 +659,9 @@ class ServerCapabilities(Model):
             TypeError, LookupError: if it is invalid.
         """
         return cls(
-            tools=json.get("tools"),
-            resources=json.get("resources"),
-            prompts=json.get("prompts"),
+            tools=None if (found := json.get("tools")) is None else ListChangedCapability.from_json(found),
+            resources=None if (found := json.get("resources")) is None else ResourcesCapability.from_json(found),
+            prompts=None if (found := json.get("prompts")) is None else ListChangedCapability.from_json(found),
             completions=json.get("completions"),
             logging=json.get("logging"),
             tasks=json.get("tasks"),
@@ -2669,7 +2669,11 @@ class Change(Model):
         Raises:
             TypeError, LookupError: if it is invalid.
         """
-        return cls(json["kind"], uri=json.get("uri"), task=json.get("task"))
+        return cls(
+            json["kind"],
+            uri=json.get("uri"),
+            task=None if (found := json.get("task")) is None else Task.from_json(found),
+        )
 
     def to_json(self) -> dict[str, Any]:
         json: dict[str, Any] = {"kind": self.kind}

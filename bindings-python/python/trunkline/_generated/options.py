@@ -702,7 +702,7 @@ class ServerOptions(TypedDict, total=False):
     """
 
     max_running: int | None
-    """Calls that run at once in one session. Default: 64."""
+    """Calls that run at once in one session. Default: 128."""
 
     max_waiting: int | None
     """Calls that wait for their turn in one session. Further ones are refused as busy. Default:

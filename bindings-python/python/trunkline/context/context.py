@@ -23,7 +23,7 @@ class Context(AsyncClientRequests):
         """Reports progress to the caller. Values must rise; nothing is sent if the caller did not
         ask.
         """
-        self._progress(progress, total, message)
+        await self._report(progress, total, message)
 
     async def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:
         """Sends a log message to the client, if it wants messages of that level.

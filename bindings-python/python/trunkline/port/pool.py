@@ -44,18 +44,25 @@ if TYPE_CHECKING:
 
 # A thread that had nothing to do for so long ends, unless it is the last one.
 _IDLE_MS: Final = 10_000
+# Handlers that wait may be many; handlers that compute share the processors, whatever their number.
+_LIMIT: Final = 128
+# Time in which no handler returned: then they wait for something, and more threads help.
+_STALL: Final = 0.001
 
 
 class Pool:
     """Grows while all of its threads are busy, up to `limit`; one thread always waits for the next
-    call.
+    call. Beyond what the processors can use it grows only while no handler returns.
     """
 
     def __init__(self, port: Calls, limit: int | None) -> None:
         # A port that nobody else has must not live on for the sake of threads without work.
         self._port = weakref.ref(port)
         self._native = port.native
-        self.limit = limit or min(32, (os.cpu_count() or 1) + 4)
+        self.limit = limit or _LIMIT
+        self._enough = min(self.limit, 32, (os.cpu_count() or 1) + 4)
+        self._taken = 0
+        self._has_reserve = False
         self._lock = threading.Lock()
         self._threads: set[threading.Thread] = set()
         self._waiting: set[threading.Thread] = set()
@@ -95,6 +102,30 @@ class Pool:
         for thread in waiting:
             thread.join(max(0, end - time.monotonic()))
 
+    def _grow(self) -> None:
+        if len(self._threads) < self._enough:
+            self._spawn()
+        elif len(self._threads) < self.limit and not self._has_reserve:
+            threading.Thread(target=self._reserve, name="trunkline-reserve", daemon=True).start()
+            self._has_reserve = True
+
+    def _reserve(self) -> None:
+        """Becomes one more thread of the pool if the others are all stuck in their handlers."""
+        this = threading.current_thread()
+        while True:
+            taken = self._taken
+            time.sleep(_STALL)
+            with self._lock:
+                stuck = self._taken == taken
+                if stuck or self._waiting or self._stopping:
+                    self._has_reserve = False
+                    if self._waiting or self._stopping:
+                        return
+                    self._threads.add(this)
+                    self._waiting.add(this)
+                    break
+        self._work()
+
     def _spawn(self) -> None:
         # Daemons, because a handler that never returns must not keep the process; idle ones end
         # with their port.
@@ -130,10 +161,11 @@ class Pool:
                 self._leave(this)
                 return False
             if is_busy:
+                self._taken += 1
                 self._waiting.discard(this)
-                if not self._waiting and len(self._threads) < self.limit and not self._stopping:
+                if not self._waiting and not self._stopping:
                     try:
-                        self._spawn()
+                        self._grow()
                     except RuntimeError:
                         pass  # the system has no more threads: this one comes back for the next call
             return True

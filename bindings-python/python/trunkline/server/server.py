@@ -40,7 +40,8 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         website_url: where to read more.
         icons: icons for user interfaces.
         instructions: how a model should use the server.
-        max_threads: threads for `def` handlers (default: processors + 4, at most 32).
+        max_threads: most threads for `def` handlers (default: 128). Beyond processors + 4 (at
+            most 32) another one starts only while no handler returns.
         lifespan: a function of the server that gives an async context manager. It is entered before
             the first call, over whichever transport that comes, and left when nothing serves or
             uses the server any more; its value is `ctx.lifespan`.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._generated.option_names import HTTP_OPTIONS, MOUNT_OPTIONS
 from ..errors import BlockingError, InvalidArgumentError
@@ -35,6 +35,9 @@ class Serving(Registry):
         """Serves until the end: of stdin over stdio, by Ctrl-C or SIGTERM on both transports. Then
         calls in flight get until the drain deadline, and `run` returns.
 
+        A handler that blocks the event loop would keep the process alive: over stdio, where one
+        still does two seconds after the end, the process exits with status 1.
+
         Args:
             transport: `"stdio"` or `"http"`.
             on_ready: called with the listener once clients can connect.
@@ -62,7 +65,8 @@ class Serving(Registry):
         """
         from .foreground import run_until_signal
 
-        await run_until_signal(self.serve(transport, auth=auth, **options), on_ready)
+        listener = self._listener(transport, auth, options, foreground=True)
+        await run_until_signal(listener, on_ready)
 
     def serve(
         self, transport: Transport = "stdio", *, auth: Auth | None = None, **options: Unpack[HttpOptions]
@@ -78,12 +82,17 @@ class Serving(Registry):
             auth: lets in only callers with an access token.
             options: see `HttpOptions`. Times are in seconds.
         """
+        return self._listener(transport, auth, options)
+
+    def _listener(
+        self, transport: Transport, auth: Auth | None, options: Mapping[str, Any], *, foreground: bool = False
+    ) -> Listener:
         chosen = {**encoded(HTTP_OPTIONS, options), **camel_case(auth=auth)}
         if transport not in ("stdio", "http"):
             raise InvalidArgumentError(f'transport must be "stdio" or "http", not {transport!r}')
         if transport == "stdio" and chosen:
             raise InvalidArgumentError(f"stdio has no {', '.join(chosen)}")
-        return Listener(self, {"type": transport, **chosen})
+        return Listener(self, {"type": transport, **chosen}, foreground=foreground)
 
     def asgi(self, *, auth: Auth | None = None, **options: Unpack[MountOptions]) -> ASGIApp:
         """The server as an ASGI application, to be mounted in a web framework or run by an ASGI

@@ -17,7 +17,7 @@ crate::options! {
         /// as many, and those of one principal as many: a further one is refused as busy.
         max_values: usize => "maxValues" = 500_000,
         /// Calls that run at once in one session.
-        max_running: usize => "maxRunning" = 64,
+        max_running: usize => "maxRunning" = 128,
         /// Calls that wait for their turn in one session. Further ones are refused as busy.
         max_waiting: usize => "maxWaiting" = 1024,
         /// Size of all waiting calls of one session. A call for which there is no room is refused

@@ -154,7 +154,7 @@ fn traced(
     on_response: ResponseCallback,
 ) -> (Option<RawJson>, ResponseCallback) {
     let context = operation.context();
-    // Parameters that are no object are refused where they are sent.
+    // Parameters that are not an object are refused where they are sent.
     let params = (!context.is_empty()).then(|| context.put_into(params).ok()).flatten();
     let on_response = move |answer: Result<RawJson, ClientRequestError>| {
         operation.end(match &answer {

@@ -8,7 +8,9 @@ use crate::{
         envelope::{Message, Request},
         method::{MessageKind, Method, Sender},
     },
-    telemetry::{NetworkFacts, OperationEnd, OperationKind, OperationStart, RunningOperation, SessionEnd, Telemetry},
+    telemetry::{
+        NetworkFacts, ObservedSession, OperationEnd, OperationKind, OperationStart, RunningOperation, Telemetry,
+    },
 };
 use std::{
     sync::Arc,
@@ -43,7 +45,7 @@ pub(super) struct Observed<'a> {
 }
 
 impl<'a> Observed<'a> {
-    /// `None`: the message is no request.
+    /// `None`: the message is not a request.
     pub(super) fn new(telemetry: &'a dyn Telemetry, connection: &Connection, message: &Message) -> Option<Self> {
         let Message::Request(request) = message else { return None };
         let runtime = connection.runtime();
@@ -75,14 +77,14 @@ impl<'a> Observed<'a> {
 }
 
 /// The end of the session of a conversation.
-pub(super) fn session_end(connection: &Connection, began: Instant) -> SessionEnd {
+pub(super) fn session_end(connection: &Connection, began: Instant) -> ObservedSession {
     let way = NetworkFacts {
         transport: Some(connection.transport()),
         revision: connection.revision(),
         ..NetworkFacts::default()
     };
     let duration = connection.runtime().now().saturating_duration_since(began);
-    SessionEnd::new(OperationKind::Server, way, None, duration)
+    ObservedSession::new(OperationKind::Server, way, None, duration)
 }
 
 /// The trace context of a request: that of its `_meta`, or else of the headers of the HTTP request

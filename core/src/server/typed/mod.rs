@@ -1,6 +1,7 @@
 //! Typed handlers: async functions whose argument types give the input schema, and whose return
 //! type the output schema.
 
+pub(crate) mod busy_threads;
 mod context;
 mod definitions;
 mod extract;

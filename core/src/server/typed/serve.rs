@@ -1,6 +1,6 @@
 //! The core form of async handlers.
 
-use super::{AsyncHandler, context::Context};
+use super::{AsyncHandler, busy_threads::HandlerPoll, context::Context};
 use crate::protocol::RawJson;
 use crate::server::handlers::{Call, Outcome};
 use crate::telemetry::Ambient;
@@ -57,7 +57,9 @@ pub(super) fn in_background(call: Call, future: Work) {
         let mut future = future;
         let outcome = std::future::poll_fn(|context| {
             let poll = || std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+            let entered = HandlerPoll::enter();
             let step = ambient.run(|| span.in_scope(poll));
+            drop(entered);
             match step {
                 Err(panic) => Poll::Ready(Some(Outcome::Internal(panic_text(&*panic)))),
                 Ok(Poll::Ready(outcome)) => Poll::Ready(Some(outcome)),

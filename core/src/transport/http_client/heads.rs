@@ -35,7 +35,7 @@ pub(super) fn of_message(
     for (name, value) in
         request.and_then(|request| request.trace.as_ref()).iter().flat_map(|trace| trace.context.members())
     {
-        // A value that is no header stays in `_meta`.
+        // A value that is not a header stays in `_meta`.
         if let Ok(value) = HeaderValue::from_str(value) {
             found.insert(HeaderName::from_static(name), value);
         }

@@ -12,7 +12,7 @@ use super::{
     lines::Line,
     writer::PipeWriter,
 };
-use crate::transport::closing::Deadline;
+use crate::transport::{blocked::exit_if_blocked, closing::Deadline};
 use crate::{
     engine::Limits,
     protocol::{RequestId, RpcError, envelope::Frame},
@@ -25,7 +25,10 @@ use std::{
     io::{self, Write},
     ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -38,6 +41,8 @@ pub(in crate::transport) struct PipeServer {
     ended: watch::Receiver<bool>,
     /// Let go of when it has ended.
     lifespan: Arc<LifespanUse>,
+    /// The program ends with this server.
+    in_foreground: Arc<AtomicBool>,
 }
 
 /// Time for calls to complete after the input ended. Clients wait about twice as long before they
@@ -81,6 +86,8 @@ impl PipeServer {
         })?;
         let limits = server.options().limits.clone();
         let (reading, answers) = (Arc::clone(&connection), Arc::clone(&pipe));
+        let in_foreground = Arc::<AtomicBool>::default();
+        let ends_program = Arc::clone(&in_foreground);
         thread::Builder::new().name("trunkline-read".into()).spawn(move || {
             let limit = limits.max_message_bytes;
             let handle_line = serve(Arc::clone(&reading), Arc::clone(&answers), limits);
@@ -90,8 +97,17 @@ impl PipeServer {
             // Ended even if the client left without reading its last answers.
             end.send_replace(true);
             drop(used);
+            // Here, because the handler may block the only thread of the runtime.
+            if ends_program.load(Ordering::Relaxed) {
+                exit_if_blocked();
+            }
         })?;
-        Ok(Self { connection, writer: pipe, ended, lifespan })
+        Ok(Self { connection, writer: pipe, ended, lifespan, in_foreground })
+    }
+
+    /// The program ends with this server: a handler that blocks its thread is not waited for.
+    pub(in crate::transport) fn move_to_foreground(&self) {
+        self.in_foreground.store(true, Ordering::Relaxed);
     }
 
     /// Completes when the server has ended: its input ended, its output broke, or it was closed.

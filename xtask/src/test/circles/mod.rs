@@ -26,6 +26,11 @@ struct Cluster {
 const CLUSTERS: &[Cluster] = &[
     Cluster {
         crate_folder: "core/src",
+        modules: &["server::session::connection", "server::session::observed"],
+        reason: "a conversation, and the telemetry of its requests, which needs its transport and revision",
+    },
+    Cluster {
+        crate_folder: "core/src",
         modules: &["server::registry::mount", "server::registry::snapshot"],
         reason: "a mount is a registry within a registry",
     },

@@ -22,7 +22,7 @@ class SyncContext(SyncClientRequests):
         """Reports progress to the caller. Values must rise; nothing is sent if the caller did not
         ask.
         """
-        self._progress(progress, total, message)
+        self._report(progress, total, message)
 
     def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:
         """Sends a log message to the client, if it wants messages of that level.

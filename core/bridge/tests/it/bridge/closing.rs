@@ -9,14 +9,14 @@ fn stopped_is_the_last_event_and_everything_is_refused_after_it() {
     let server = host.server();
     let tool = host.tool(server, "t");
     let connection = host.connection(server);
-    let requests: Vec<_> = (0..100).map(|_| host.call(connection, "t", json!({}))).collect();
-    let calls = host.events("calls", 64, |event| event.kind == EventKind::Call && event.handle == tool);
+    let requests: Vec<_> = (0..200).map(|_| host.call(connection, "t", json!({}))).collect();
+    let calls = host.events("calls", 128, |event| event.kind == EventKind::Call && event.handle == tool);
     host.stop(0);
     for request in requests {
         assert_eq!(host.failure(request)["kind"], "closed");
     }
-    let told = host.events("cancellations", 64, |event| event.kind == EventKind::Cancel);
-    assert_eq!(told.len(), 64);
+    let told = host.events("cancellations", 128, |event| event.kind == EventKind::Cancel);
+    assert_eq!(told.len(), 128);
     assert!(calls.iter().all(|call| !host.port.complete(call.ticket, Shape::Text, "late".into()).unwrap()));
     host.event("the end of the connection", |event| event.kind == EventKind::Closed && event.handle == connection);
 

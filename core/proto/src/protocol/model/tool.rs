@@ -157,7 +157,7 @@ impl CallToolResult {
     /// ```
     ///
     /// # Errors
-    /// If there is none, or it is no such value.
+    /// If there is none, or it is not such a value.
     pub fn structured_as<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         T::deserialize(self.structured_content.as_ref().unwrap_or(&Value::Null))
     }

@@ -1,0 +1,42 @@
+//! The end of a program that serves in the foreground, though a handler blocks its host.
+
+use super::state::PortState;
+use std::{
+    process,
+    sync::{Arc, Weak},
+    thread,
+    time::Duration,
+};
+
+/// Time for the host to take the end of its listener. Clients wait some seconds before they use
+/// force, and the end of calls has taken one and a half.
+const BLOCKED_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time for the functions that the process runs at its exit, which the blocked handler may hold up.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Exits if the host does not take the end of a listener in time.
+pub(super) fn exit_if_blocked(state: &Arc<PortState>, handle: u64) {
+    let state = Arc::downgrade(state);
+    // If there is no thread for it, the process ends when the handler returns.
+    let _ = thread::Builder::new().name("trunkline-exit".into()).spawn(move || {
+        thread::sleep(BLOCKED_TIMEOUT);
+        if is_blocked(&state, handle) {
+            exit();
+        }
+    });
+}
+
+/// Returns whether the host has not taken the end. A port that is gone was closed by its host.
+fn is_blocked(state: &Weak<PortState>, handle: u64) -> bool {
+    state.upgrade().is_some_and(|state| state.queue.is_of_this_process() && state.queue.holds_end_of(handle))
+}
+
+fn exit() -> ! {
+    // Not to the log of the host, which takes nothing any more.
+    eprintln!("trunkline: the process exits though a handler still blocks it: its server has ended");
+    let _ = thread::Builder::new().spawn(|| {
+        thread::sleep(EXIT_TIMEOUT);
+        process::abort();
+    });
+    process::exit(1)
+}

@@ -1,0 +1,11 @@
+//! Members of objects that are null.
+
+use serde_json::Value;
+
+/// A value without members that are null.
+pub(super) fn without_nulls(mut value: Value) -> Value {
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|_, member| !member.is_null());
+    }
+    value
+}

@@ -1,0 +1,50 @@
+//! Records of telemetry that the host asks for.
+
+use super::{
+    error::BridgeError,
+    message::{NEXT, Request},
+    state::PortState,
+    table::HandleKind,
+    telemetry::TelemetryRecord,
+};
+use trunkline::{protocol::method::Method, telemetry::OperationStart};
+
+/// See [`Port::telemetry`](super::Port::telemetry).
+pub(super) fn record(state: &PortState, target: u64, given: Option<&Request>) -> Result<Option<Vec<u8>>, BridgeError> {
+    let record = match (given, HandleKind::of(target)) {
+        (Some(given), _) => start_of(state, target, given).map(|start| TelemetryRecord::begun(0, &start)),
+        (None, Some(HandleKind::Request)) => state.telemetry.take_sent(target),
+        (None, Some(HandleKind::Call)) => {
+            let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
+            info.and_then(|info| state.telemetry.served(info.operation()?.number()))
+        }
+        (None, Some(HandleKind::ServerRequest)) => {
+            let number = state.tables.lock().server_requests.get(target).map(|request| request.operation);
+            number.and_then(|number| state.telemetry.served(number))
+        }
+        (None, _) => None,
+    };
+    let bytes = record.map(|record| serde_json::to_vec(&record.into_value()));
+    bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
+}
+
+/// The begin of a request of the host. `None`: nothing is sent by itself for it.
+fn start_of(state: &PortState, target: u64, given: &Request) -> Option<OperationStart> {
+    if given.method == NEXT || !Method::is_of_protocol(&given.method) {
+        return None;
+    }
+    let tables = state.tables.lock();
+    match HandleKind::of(target) {
+        Some(HandleKind::Connection) => {
+            let connection = tables.connections.get(target)?.get()?.clone();
+            drop(tables);
+            connection.client.operation(&given.method, given.params.as_ref())
+        }
+        Some(HandleKind::Call) => {
+            let info = tables.calls.get(target)?.info.clone();
+            drop(tables);
+            info.client_request(&given.method, given.params.as_ref())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,29 @@
+//! The receiver that is used.
+
+use super::Telemetry;
+use std::sync::Arc;
+
+/// The receiver that options name, or else that of the program; `None`: nothing is observed.
+pub(crate) fn or_of_program(wanted: Option<bool>, given: Option<Arc<dyn Telemetry>>) -> Option<Arc<dyn Telemetry>> {
+    if wanted == Some(false) {
+        return None;
+    }
+    let found = given.or_else(of_program);
+    if found.is_none() && wanted == Some(true) {
+        tracing::warn!(
+            target: "trunkline",
+            "telemetry is asked for, and there is no receiver: turn on the cargo feature opentelemetry or give one"
+        );
+    }
+    found
+}
+
+#[cfg(feature = "opentelemetry")]
+fn of_program() -> Option<Arc<dyn Telemetry>> {
+    Some(Arc::new(super::OpenTelemetry::global()))
+}
+
+#[cfg(not(feature = "opentelemetry"))]
+fn of_program() -> Option<Arc<dyn Telemetry>> {
+    None
+}

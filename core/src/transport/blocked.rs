@@ -1,0 +1,24 @@
+//! Handlers that block their threads, which must not keep a program from ending.
+
+use crate::server::typed::busy_threads::BusyThreads;
+use std::{process, thread, time::Duration};
+
+/// Time for a blocked handler to return once everything else has ended. Clients wait some seconds
+/// before they use force, and the end of calls has taken one and a half.
+const BLOCKED_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Exits if the handlers that hold threads now still do in a while.
+pub(super) fn exit_if_blocked() {
+    let busy = BusyThreads::now();
+    if !busy.are_held() {
+        return;
+    }
+    // If there is no thread for it, the process ends later.
+    let _ = thread::Builder::new().name("trunkline-exit".into()).spawn(move || {
+        thread::sleep(BLOCKED_TIMEOUT);
+        if busy.are_held() {
+            tracing::error!(target: "trunkline::server", "a handler blocks its thread: the process exits without it");
+            process::exit(1);
+        }
+    });
+}

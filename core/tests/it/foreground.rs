@@ -1,0 +1,173 @@
+//! Servers in the foreground of a program: signals, the end of the input, and handlers that block.
+
+use crate::{
+    process::{DEADLINE, File, command, eventually},
+    wire::{Wire, text_of},
+};
+use serde_json::{Value, json};
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc,
+    time::{Duration, Instant},
+};
+use trunkline::{Params, Server, ServerOptions};
+
+/// Over standard input and output, and over HTTP.
+pub(crate) const ROLES: [&str; 2] = ["stdio in the foreground", "HTTP in the foreground"];
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Wait {
+    ms: u64,
+}
+
+/// The file gets the URL of a server over HTTP.
+pub(crate) fn serve(role: &str, file: PathBuf) {
+    let server = Server::builder("foreground", "1.0.0")
+        .options(ServerOptions::default().with_drain_deadline(Duration::from_secs(2)))
+        .tool("slow", "Waits.", async |Params(wait): Params<Wait>| {
+            tokio::time::sleep(Duration::from_millis(wait.ms)).await;
+            "done"
+        })
+        .tool("block", "Blocks its thread.", async |Params(wait): Params<Wait>| {
+            std::thread::sleep(Duration::from_millis(wait.ms));
+            "done"
+        })
+        .build();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        if role == ROLES[0] {
+            return server.serve_stdio().await.unwrap();
+        }
+        let listener = server.listen("127.0.0.1:0").await.unwrap();
+        std::fs::write(file, listener.url().unwrap()).unwrap();
+        listener.run().await.unwrap();
+    });
+    // As a program that returns from `main`.
+    drop(runtime);
+}
+
+fn signal(process: u32, name: &str) {
+    assert!(Command::new("kill").args([name, &process.to_string()]).status().unwrap().success());
+}
+
+fn call(id: u64, tool: &str, ms: u64) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": {"ms": ms}}})
+}
+
+#[test]
+fn a_signal_lets_calls_complete_over_stdio() {
+    for name in ["-TERM", "-INT"] {
+        let mut wire = Wire::start(ROLES[0], &File::new());
+        wire.open("2025-11-25");
+        wire.send(call(1, "slow", 300));
+        wire.rest();
+        signal(wire.id(), name);
+        assert_eq!(text_of(&wire.answer(1)), "done", "{name}");
+        assert!(wire.ended().success(), "{name}: the program goes on to its end");
+    }
+}
+
+#[test]
+fn a_second_signal_ends_the_process_at_once() {
+    let mut wire = Wire::start(ROLES[0], &File::new());
+    wire.open("2025-11-25");
+    wire.send(call(1, "slow", 600_000));
+    wire.rest();
+    signal(wire.id(), "-TERM");
+    std::thread::sleep(Duration::from_millis(200));
+    let second = Instant::now();
+    signal(wire.id(), "-TERM");
+    assert_eq!(wire.ended().code(), Some(143));
+    assert!(second.elapsed() < Duration::from_secs(1), "{:?}", second.elapsed());
+}
+
+#[test]
+fn a_blocked_handler_does_not_outlive_the_input_or_a_signal() {
+    let ends: [fn(&mut Wire); 2] = [|wire| wire.end_input(), |wire| signal(wire.id(), "-TERM")];
+    std::thread::scope(|scope| {
+        for (end, most) in ends.into_iter().zip([5, 6]) {
+            scope.spawn(move || {
+                let mut wire = Wire::start(ROLES[0], &File::new());
+                wire.open("2025-11-25");
+                wire.send(call(1, "block", 600_000));
+                wire.rest();
+                let ended = Instant::now();
+                end(&mut wire);
+                assert_eq!(wire.ended().code(), Some(1));
+                assert!(ended.elapsed() < Duration::from_secs(most), "{:?}", ended.elapsed());
+            });
+        }
+    });
+}
+
+/// A server over HTTP, killed with the test.
+struct HttpProcess(Child);
+
+impl HttpProcess {
+    fn start(url: &File) -> (Self, String) {
+        let mut process = command(ROLES[1], url);
+        let process = Self(process.stdout(Stdio::null()).stdin(Stdio::null()).spawn().unwrap());
+        eventually("the server listens", || url.text().starts_with("http"));
+        let address = url.text().split('/').nth(2).unwrap().to_owned();
+        (process, address)
+    }
+
+    fn ended(&mut self) -> ExitStatus {
+        self.0.wait().unwrap()
+    }
+}
+
+impl Drop for HttpProcess {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+    }
+}
+
+/// The response to a call of its own on 2026-07-28.
+fn post(address: &str, message: &Value) -> std::io::Result<String> {
+    let mut message = message.clone();
+    message["params"]["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let tool = message["params"]["name"].as_str().unwrap().to_owned();
+    let body = message.to_string();
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(DEADLINE))?;
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: application/json, \
+         text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n\
+         Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response)?;
+    Ok(response)
+}
+
+#[test]
+fn a_signal_lets_calls_complete_over_http_and_a_blocked_one_does_not_keep_the_process() {
+    let (file, blocked_file) = (File::new(), File::new());
+    let (mut process, address) = HttpProcess::start(&file);
+    let (send, responses) = mpsc::channel();
+    let waiting = address.clone();
+    std::thread::spawn(move || send.send(post(&waiting, &call(1, "slow", 800))));
+    std::thread::sleep(Duration::from_millis(300));
+    signal(process.0.id(), "-TERM");
+    let response = responses.recv_timeout(DEADLINE).unwrap().unwrap();
+    assert!(response.starts_with("HTTP/1.1 200") && response.contains("done"), "{response}");
+    assert!(process.ended().success());
+
+    let (mut process, address) = HttpProcess::start(&blocked_file);
+    std::thread::spawn(move || post(&address, &call(1, "block", 600_000)));
+    std::thread::sleep(Duration::from_millis(300));
+    let signalled = Instant::now();
+    signal(process.0.id(), "-TERM");
+    assert_eq!(process.ended().code(), Some(1), "T2");
+    assert!(signalled.elapsed() < Duration::from_secs(6), "{:?}", signalled.elapsed());
+}

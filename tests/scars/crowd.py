@@ -1,0 +1,189 @@
+"""An attacker, and a bystander whose call must be answered within a second."""
+
+import asyncio
+import json
+import resource
+import time
+from collections.abc import Awaitable, Callable
+
+from peer import LEGACY, Endpoint, Language, endpoint
+from row import row
+
+MIB = 1 << 20
+
+
+async def bystander(server: Endpoint) -> float:
+    """Seconds of the slowest of some calls of somebody else."""
+    slowest = 0.0
+    for number in range(5):
+        start = time.perf_counter()
+        status, body = await asyncio.wait_for(server.modern(number, "echo", {"message": "bystander"}), 30)
+        assert status == 200 and b"bystander" in body, (status, body)
+        slowest = max(slowest, time.perf_counter() - start)
+        await asyncio.sleep(0.02)
+    return slowest
+
+
+@row("1,000 clients with equal ids", 0, "answers of another client")
+async def equal_ids(language: Language) -> float:
+    async with endpoint(language) as server:
+        at_once = asyncio.Semaphore(100)
+
+        async def one(number: int) -> bool:
+            async with at_once:
+                status, body = await server.modern(1, "echo", {"message": f"client {number};"})
+            return status != 200 or f"client {number};".encode() not in body
+
+        return sum(await asyncio.gather(*[one(number) for number in range(1000)]))
+
+
+@row("a body of 4 MiB of small values: memory", 16, "MiB more")
+async def many_values(language: Language) -> float:
+    async with endpoint(language) as server:
+        await bystander(server)
+        before = server.memory()
+        item = b'{"":0},'
+        values = b"[" + item * ((4 * MIB - 1024) // len(item)) + b"0]"
+        body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"x","y":'
+        attack = asyncio.ensure_future(server.post_bytes(body + values + b"}}}"))
+        slowest = await bystander(server)
+        status, answer = await attack
+        assert status >= 400 or b"error" in answer, (status, answer[:200])
+        assert slowest < 1, f"the bystander waited {slowest:.1f} s"
+        return (server.peak() - before) / MIB
+
+
+async def _beside(server: Endpoint, attack: Callable[[], Awaitable[object]]) -> float:
+    attacker = asyncio.ensure_future(attack())
+    await asyncio.sleep(0.3)
+    try:
+        return await bystander(server)
+    finally:
+        attacker.cancel()
+        await asyncio.gather(attacker, return_exceptions=True)
+
+
+@row("64 uploads that pause: a call beside them", 1, "s")
+async def slow_uploads(language: Language) -> float:
+    async with endpoint(language) as server:
+
+        async def upload() -> None:
+            _, writer = await server.connect()
+            writer.write(server.head(4 * MIB - 1) + b"[" * (256 << 10))
+            await asyncio.sleep(60)
+
+        async def attack() -> None:
+            await asyncio.gather(*[upload() for _ in range(64)], return_exceptions=True)
+
+        return await _beside(server, attack)
+
+
+@row("500 connections that send nothing: a call beside them", 1, "s")
+async def silent_connections(language: Language) -> float:
+    async with endpoint(language) as server:
+
+        async def attack() -> None:
+            kept = [await server.connect() for _ in range(500)]
+            await asyncio.sleep(60)
+            assert kept
+
+        return await _beside(server, attack)
+
+
+@row("a flood of progress that nobody reads: a call beside it", 1, "s")
+async def progress_flood(language: Language) -> float:
+    async with endpoint(language) as server:
+
+        async def attack() -> None:
+            reader, writer = await server.connect()
+            message = {"name": "flood", "arguments": {"count": 200_000}, "_meta": {"progressToken": 1}}
+            opened = await _session(server)
+            body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": message}).encode()
+            writer.write(server.head(len(body), f"MCP-Protocol-Version: {LEGACY}", f"Mcp-Session-Id: {opened}") + body)
+            await asyncio.sleep(60)
+            assert reader
+
+        return await _beside(server, attack)
+
+
+@row("2,000 calls that are cancelled at once: a call beside them", 1, "s")
+async def cancel_storm(language: Language) -> float:
+    async with endpoint(language) as server:
+
+        async def attack() -> None:
+            async def one(number: int) -> None:
+                await asyncio.wait_for(server.modern(number, "slow", {"ms": 60_000}), 0.2)
+
+            for _ in range(20):
+                await asyncio.gather(*[one(number) for number in range(100)], return_exceptions=True)
+
+        return await _beside(server, attack)
+
+
+@row("sessions that nobody uses: memory of each", 4, "KiB")
+async def abandoned_sessions(language: Language) -> float:
+    count = 1000
+    async with endpoint(language) as server:
+        for _ in range(50):
+            await _session(server)
+        before = server.memory()
+        for _ in range(count // 50):
+            await asyncio.gather(*[_session(server) for _ in range(50)], return_exceptions=True)
+        slowest = await bystander(server)
+        assert slowest < 1, f"the bystander waited {slowest:.1f} s"
+        return (server.memory() - before) / 1024 / count
+
+
+@row("300 connections at 64 descriptors: back in service", 5, "s")
+async def few_descriptors(language: Language) -> float:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+    async with endpoint(language, preexec_fn=limit) as server:
+        kept = [await server.connect() for _ in range(300)]
+        await asyncio.sleep(0.3)
+        start = time.perf_counter()
+        for _, writer in kept:
+            writer.close()
+        while True:
+            try:
+                status, _ = await asyncio.wait_for(server.modern(1, "echo", {"message": "back"}), 2)
+                if status == 200:
+                    return time.perf_counter() - start
+            except (OSError, EOFError, asyncio.TimeoutError):
+                await asyncio.sleep(0.05)
+
+
+@row("requests of other hosts and origins", 0, "that are let in")
+async def foreign_names(language: Language) -> float:
+    async with endpoint(language) as server:
+        body = b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}'
+        let_in = 0
+        for header in ("Host: evil.example", "Host: 127.0.0.1.evil.example", "Origin: https://evil.example"):
+            reader, writer = await server.connect()
+            head = server.head(len(body), "Connection: close")
+            if header.startswith("Host"):
+                head = b"\r\n".join(line for line in head.split(b"\r\n") if not line.startswith(b"Host"))
+            head = head.replace(b"HTTP/1.1\r\n", b"HTTP/1.1\r\n" + header.encode() + b"\r\n", 1)
+            writer.write(head + body)
+            let_in += not (await reader.readline()).startswith(b"HTTP/1.1 403")
+            writer.close()
+        return let_in
+
+
+async def _session(server: Endpoint) -> str:
+    """The id of a session that is opened, and then left alone."""
+    params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "scars", "version": "1"}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).encode()
+    reader, writer = await server.connect()
+    try:
+        writer.write(server.head(len(body), "Connection: close") + body)
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        await reader.read()
+        found = [
+            line.split(":", 1)[1].strip() for line in head.split("\r\n") if line.lower().startswith("mcp-session-id")
+        ]
+        assert found, head
+        return found[0]
+    finally:
+        writer.close()

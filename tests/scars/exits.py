@@ -1,0 +1,86 @@
+"""Processes that must end, and the calls that they have in flight."""
+
+import asyncio
+import json
+import time
+from signal import SIGINT, SIGTERM
+
+from peer import Language, call, endpoint, pipe
+from row import row
+
+LONG = 600_000  # milliseconds that no call may keep a process
+DRAIN = 5  # seconds, the default of the drain deadline
+
+
+@row("SIGTERM, stdio: calls in flight are answered", DRAIN, "s")
+async def signal_over_stdio(language: Language) -> float:
+    async with pipe(language) as server:
+        server.send(*[call(number, "slow", {"ms": 500}) for number in (1, 2, 3)], call(4, "echo", {"message": "first"}))
+        await server.answer(4)
+        start = time.perf_counter()
+        server.signal(SIGTERM)
+        for number in (1, 2, 3):
+            answer = next((m for m in map(json.loads, server.lines) if m.get("id") == number), None)
+            answer = answer or await server.answer(number)
+            assert answer["result"]["content"][0]["text"] == "done", answer
+        await server.ended()
+        return time.perf_counter() - start
+
+
+@row("Ctrl-C, HTTP: calls in flight are answered", DRAIN, "s")
+async def signal_over_http(language: Language) -> float:
+    async with endpoint(language) as server:
+        calls = [asyncio.ensure_future(server.modern(number, "slow", {"ms": 800})) for number in (1, 2, 3)]
+        await asyncio.sleep(0.4)
+        start = time.perf_counter()
+        server.signal(SIGINT)
+        for status, body in await asyncio.gather(*calls):
+            assert status == 200 and b"done" in body, (status, body)
+        await server.ended()
+        return time.perf_counter() - start
+
+
+@row("a second signal", 1, "s")
+async def second_signal(language: Language) -> float:
+    async with pipe(language) as server:
+        server.send(call(1, "slow", {"ms": LONG}), call(2, "echo", {"message": "started"}))
+        await server.answer(2)
+        server.signal(SIGTERM)
+        await asyncio.sleep(0.3)
+        start = time.perf_counter()
+        server.signal(SIGTERM)
+        await server.ended()
+        return time.perf_counter() - start
+
+
+@row("stdin ends while a handler blocks", DRAIN, "s")
+async def end_of_input(language: Language) -> float:
+    async with pipe(language) as server:
+        server.send(call(1, "echo", {"message": "first"}), call(2, "block", {"ms": LONG}))
+        await server.answer(1)
+        await asyncio.sleep(0.1)
+        start = time.perf_counter()
+        server.end_input()
+        await server.ended()
+        return time.perf_counter() - start
+
+
+@row("stray prints on a stdio server", 0, "lines that are not messages")
+async def stray_prints(language: Language) -> float:
+    async with pipe(language) as server:
+        server.send(*[call(number, "stray", {}) for number in range(1, 11)])
+        for number in range(1, 11):
+            assert any(json.loads(line).get("id") == number for line in server.lines) or await server.answer(number)
+        return sum(not line.startswith(b'{"jsonrpc"') for line in server.lines)
+
+
+@row("100 one-second synchronous tools at once", 1.3, "s", languages=("python",))
+async def synchronous_tools(language: Language) -> float:
+    async with pipe(language) as server:
+        start = time.perf_counter()
+        server.send(*[call(number, "work", {"ms": 1000}) for number in range(1, 101)])
+        seen: set[int] = set()
+        while len(seen) < 100:
+            assert server.process.stdout
+            seen.add(json.loads(await server.process.stdout.readline())["id"])
+        return time.perf_counter() - start

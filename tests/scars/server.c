@@ -1,0 +1,107 @@
+/* The server of the scars in C: server stdio | http */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <trunkline.h>
+
+#define S(text) TRUNKLINE_STR(text)
+#define TOOL(name, schema) S("{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"" schema "}}")
+#define NUMBER(name) ",\"properties\":{\"" name "\":{\"type\":\"integer\"}},\"required\":[\"" name "\"]"
+#define TEXT(name) ",\"properties\":{\"" name "\":{\"type\":\"string\"}},\"required\":[\"" name "\"]"
+
+static void sleep_ms(int64_t ms) {
+  struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000L};
+  while (nanosleep(&time, &time));
+}
+
+static void echo(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  trunkline_call_return_text(call, trunkline_call_text(call, S("/message"), S("")));
+}
+
+static void *wait_and_answer(void *data) {
+  trunkline_call *call = data;
+  int64_t left = trunkline_call_int64(call, S("/ms"), 0);
+  for (; left > 0 && !trunkline_call_cancelled(call); left -= 20) sleep_ms(left < 20 ? left : 20);
+  trunkline_call_return_text(call, S("done"));
+  trunkline_call_free(call);
+  return NULL;
+}
+
+/* A callback that takes its time would hold up the callbacks after it. */
+static void in_thread(trunkline_call *call, void *(*work)(void *)) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, work, trunkline_call_retain(call))) abort();
+  pthread_detach(thread);
+}
+
+static void slow(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  in_thread(call, wait_and_answer);
+}
+
+static void block(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  sleep_ms(trunkline_call_int64(call, S("/ms"), 0));
+  trunkline_call_return_text(call, S("done"));
+}
+
+static void stray(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  puts("a stray print");
+  fflush(stdout);
+  if (write(1, "bytes to descriptor 1\n", 22) != 22) abort();
+  trunkline_call_return_text(call, S("printed"));
+}
+
+static void *report_and_answer(void *data) {
+  trunkline_call *call = data;
+  int64_t number, count = trunkline_call_int64(call, S("/count"), 0);
+  for (number = 0; number < count; ++number) trunkline_call_progress(call, (double)number, 0, S(""));
+  trunkline_call_return_text(call, S("done"));
+  trunkline_call_free(call);
+  return NULL;
+}
+
+static void flood(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  in_thread(call, report_and_answer);
+}
+
+static trunkline_result run_http(trunkline_server *server, trunkline_error **error) {
+  trunkline_http_options *options = NULL;
+  trunkline_listener *listener = NULL;
+  trunkline_result result = trunkline_http_options_new(&options, error);
+  if (!result) result = trunkline_http_options_set_port(options, 0);
+  if (!result) result = trunkline_server_listen_http(server, options, &listener, error);
+  if (!result) {
+    trunkline_str url = trunkline_listener_url(listener);
+    printf("%.*s\n", (int)url.len, url.data);
+    fflush(stdout);
+    result = trunkline_server_run(server, error);
+  }
+  trunkline_http_options_free(options);
+  trunkline_listener_free(listener);
+  return result;
+}
+
+int main(int count, char **arguments) {
+  trunkline_server *server = NULL;
+  trunkline_error *error = NULL;
+  int failed = trunkline_server_new(S("scars"), S("1.0.0"), &server, &error) ||
+               trunkline_server_add_tool(server, TOOL("echo", TEXT("message")), echo, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, TOOL("slow", NUMBER("ms")), slow, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, TOOL("block", NUMBER("ms")), block, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, TOOL("stray", ""), stray, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, TOOL("flood", NUMBER("count")), flood, NULL, NULL, &error) ||
+               (count > 1 && strcmp(arguments[1], "stdio") == 0 ? trunkline_server_run_stdio(server, &error)
+                                                                : run_http(server, &error));
+  if (error) fprintf(stderr, "%s\n", trunkline_error_message(error));
+  trunkline_error_free(error);
+  trunkline_server_free(server);
+  return failed;
+}
