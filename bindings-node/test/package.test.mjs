@@ -55,10 +55,10 @@ test("the modules for bundlers give the same things, from code of their own", ()
   assert.match(run({ TRUNKLINE_NATIVE: "" }).stderr, /not in a node_modules at or above \S+place\.js\. Install it there, or copy its file to \S+trunkline\.\S+\.node, or name that in the environment variable TRUNKLINE_NATIVE\. In Next\.js, list trunkline in serverExternalPackages instead/);
 });
 
-test("the package asks for nothing else at run time, but what some schemas need", () => {
+test("the package asks for nothing else at run time, but what some schemas and telemetry need", () => {
   const { dependencies, peerDependencies, peerDependenciesMeta } = require("trunkline/package.json");
   assert.equal(dependencies, undefined);
-  assert.deepEqual(Object.keys(peerDependencies), ["@types/node", "@valibot/to-json-schema"]);
+  assert.deepEqual(Object.keys(peerDependencies), ["@opentelemetry/api", "@types/node", "@valibot/to-json-schema"]);
   for (const name of Object.keys(peerDependencies)) assert.deepEqual(peerDependenciesMeta[name], { optional: true });
 });
 

@@ -4,7 +4,7 @@
 //! An operation is a request from its begin to its end, seen from its sender
 //! ([`OperationKind::Client`]) or its receiver ([`OperationKind::Server`]). Names and attributes
 //! are made here, once for all languages. A [`Telemetry`] makes spans and measurements of them:
-//! with the cargo feature `opentelemetry` that is [`OpenTelemetry`], over the global providers of
+//! with the cargo feature `opentelemetry` that is `OpenTelemetry`, over the global providers of
 //! the program. Without a receiver nothing is made, and a request pays for one comparison.
 
 mod ambient;

@@ -66,7 +66,7 @@ impl Server {
     /// Serves descriptors of the program's own, one JSON message a line as on standard input and
     /// output: a socket that a supervisor has passed on, two pipes, a serial line. They may be the
     /// two ends of one socket, and are made blocking. Ends when the input ends or the listener is
-    /// closed. A client has [`Target::channel`](crate::transport::Target::channel) for the same.
+    /// closed. A client has [`ChannelConnector`](crate::transport::ChannelConnector) for the same.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

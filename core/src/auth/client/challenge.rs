@@ -46,7 +46,6 @@ impl Demands {
 
 /// The demands of a refusal; `None`: it is not about authorization. A host or an origin that is not
 /// allowed is refused with 403, too, without a challenge.
-#[cfg_attr(not(feature = "http-client"), expect(dead_code, reason = "only HTTP clients are refused"))]
 pub(crate) fn demanded(status: u16, challenges: &[String]) -> Option<AuthorizationDemand> {
     let demands = Demands::read(challenges);
     let is_demand = status == 401 || (status == 403 && (demands.bearer || demands.dpop));

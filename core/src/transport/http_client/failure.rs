@@ -1,6 +1,8 @@
 //! Failures in words.
 
-use crate::{auth::demanded, client::LinkFailure, printable::printable, protocol::model::AuthorizationDemand};
+#[cfg(feature = "auth")]
+use crate::auth::demanded;
+use crate::{client::LinkFailure, printable::printable, protocol::model::AuthorizationDemand};
 use http::{StatusCode, header};
 use reqwest::Response;
 use std::{error::Error, io};
@@ -93,6 +95,16 @@ pub(super) fn of_answer(answer: AnswerHead, body: &[u8]) -> LinkFailure {
         Some(demand) => unauthorized(demand, text),
         None => LinkFailure::Status { status, text, challenges },
     }
+}
+
+/// The demand of a refusal, unread: challenges are read by the feature `auth`.
+#[cfg(not(feature = "auth"))]
+fn demanded(status: u16, challenges: &[String]) -> Option<AuthorizationDemand> {
+    (status == StatusCode::UNAUTHORIZED.as_u16()).then(|| AuthorizationDemand {
+        http_status: Some(status),
+        challenges: Some(challenges.to_vec()).filter(|challenges| !challenges.is_empty()),
+        ..AuthorizationDemand::default()
+    })
 }
 
 fn unauthorized(demand: AuthorizationDemand, body: String) -> LinkFailure {
