@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 
 const [folder, ...names] = process.argv.slice(2);
 // As in a program that has more to do: a client in memory holds the event loop for its calls only,
-// and a handler hears of a cancellation a moment after its caller.
+// and a handler is cancelled a moment after its caller.
 const more = setInterval(() => {}, 1000);
 const write = process.stdout.write.bind(process.stdout);
 
