@@ -32,7 +32,7 @@ use std::{
     future::poll_fn,
     sync::{
         Arc, MutexGuard, OnceLock, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Poll, Waker},
     time::Instant,
@@ -99,6 +99,8 @@ pub(crate) struct Connection {
     input_tasks: Mutex<HashMap<String, Arc<Promise<()>>>>,
     calls: Mutex<HashMap<CallKey, Started>>,
     subscriptions: Mutex<HashMap<CallKey, OpenSubscription>>,
+    /// Calls that are over, but whose responses are not sent yet.
+    answering: AtomicUsize,
     idle: Mutex<Vec<Waker>>,
     initialized: AtomicBool,
     /// The lists that `initialize` declared.
@@ -160,6 +162,7 @@ impl Connection {
             unrelated,
             calls: Mutex::default(),
             subscriptions: Mutex::default(),
+            answering: AtomicUsize::new(0),
             idle: Mutex::default(),
             initialized: AtomicBool::new(false),
             declared: OnceLock::new(),
@@ -242,9 +245,10 @@ impl Connection {
         self.conversation.lock().revision()
     }
 
-    /// Returns whether no call runs or waits.
+    /// Returns whether no call runs or waits, and all responses are sent.
     pub(crate) fn is_idle(&self) -> bool {
-        self.conversation.lock().is_idle()
+        // In this order: a call is counted before the conversation lets go of it.
+        self.conversation.lock().is_idle() && self.answering.load(Ordering::Acquire) == 0
     }
 
     /// Takes a frame in; answers go to `reply`. Gives how many responses (or
@@ -468,11 +472,13 @@ impl Connection {
         if let Some(operation) = started.and_then(|started| started.operation) {
             operation.end(OperationEnd::answered(method, &result));
         }
+        self.answering.fetch_add(1, Ordering::AcqRel);
         let (id, next) = self.conversation.lock().finish(key);
         let answered = id.is_some();
         if let Some(id) = id {
             self.respond(reply, &id, result, info.into(), method);
         }
+        self.answering.fetch_sub(1, Ordering::AcqRel);
         self.start_next(next);
         self.wake_if_idle();
         answered
