@@ -128,7 +128,6 @@ pub mod prelude;
 mod printable;
 #[cfg(all(feature = "client", feature = "server"))]
 mod proxy;
-#[cfg(any(feature = "client", feature = "server"))]
 mod race;
 mod random;
 pub mod runtime;
@@ -136,6 +135,7 @@ pub mod runtime;
 pub mod server;
 #[cfg(feature = "server")]
 mod skills;
+pub mod store;
 mod sync;
 pub mod telemetry;
 mod timestamp;

@@ -1,0 +1,327 @@
+//! Deadlines of stores, and a quick failure while one is away.
+
+use super::{LogEntry, Store, StoreError, StoreErrorKind};
+use crate::{
+    engine::later,
+    race,
+    runtime::{BoxedTask, Runtime},
+    sync::Mutex,
+};
+use std::{
+    future::{Future, ready},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Longest key, in bytes.
+const MAX_KEY: usize = 512;
+/// The first pause after a failure, and the longest; each failure doubles it.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+
+/// A store with a deadline for every call.
+///
+/// After a store has failed, calls fail at once with the same error, until one of them may try it
+/// again: after 100 ms, and after twice as long for each further failure, up to 5 s. So callers do
+/// not queue up behind a store that is gone, and it is in use again soon after it came back.
+#[derive(Clone)]
+pub struct StoreGuard {
+    store: Arc<dyn Store>,
+    name: Arc<str>,
+    runtime: Arc<dyn Runtime>,
+    deadline: Duration,
+    health: Arc<Mutex<Health>>,
+}
+
+#[derive(Default)]
+struct Health {
+    away: Option<Away>,
+}
+
+struct Away {
+    error: StoreError,
+    pause: Duration,
+    /// The time at which one call may try again.
+    again: Instant,
+}
+
+impl StoreGuard {
+    /// Guards a store. `name`: its URL without a password. `deadline`: the longest time of a call,
+    /// which waiting for an entry of a log adds to.
+    pub fn new(store: Arc<dyn Store>, name: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
+        Self { store, name: name.into(), runtime, deadline, health: Arc::default() }
+    }
+
+    /// The URL of the store, without its password.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The failure of the store that calls get now. `None`: it is in use, as far as is known.
+    #[must_use]
+    pub fn failure(&self) -> Option<StoreError> {
+        self.health.lock().away.as_ref().map(|away| away.error.clone())
+    }
+
+    fn call<T: Send + 'static>(
+        &self,
+        key: &str,
+        wait: Duration,
+        call: impl FnOnce(&dyn Store) -> BoxedTask<Result<T, StoreError>>,
+    ) -> BoxedTask<Result<T, StoreError>> {
+        let is_trial = match self.admit(key) {
+            Ok(is_trial) => is_trial,
+            Err(error) => return Box::pin(ready(Err(error))),
+        };
+        let (guard, done) = (self.clone(), call(&*self.store));
+        Box::pin(async move {
+            let outcome = guard.within_deadline(wait, done).await;
+            guard.note(outcome.as_ref().err(), is_trial);
+            outcome
+        })
+    }
+
+    /// Lets a call pass; `true`: it is the one that tries a store that has failed.
+    fn admit(&self, key: &str) -> Result<bool, StoreError> {
+        if key.is_empty() || key.len() > MAX_KEY || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let problem = format!("keys are printable ASCII of 1 to {MAX_KEY} bytes, not {key:?}");
+            return Err(StoreError::new(StoreErrorKind::Invalid, &*self.name, problem));
+        }
+        let mut health = self.health.lock();
+        let Some(away) = &mut health.away else { return Ok(false) };
+        let now = self.runtime.now();
+        if now < away.again {
+            return Err(away.error.clone());
+        }
+        // The others wait for what becomes of this call.
+        away.again = later(now, away.pause.max(self.deadline));
+        Ok(true)
+    }
+
+    async fn within_deadline<T>(
+        &self,
+        wait: Duration,
+        done: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let at = later(self.runtime.now(), self.deadline.saturating_add(wait));
+        let done = race::until(&*self.runtime, at, race::guarded(done)).await;
+        let failed = |problem| StoreError::new(StoreErrorKind::Unavailable, &*self.name, problem);
+        match done {
+            Some(Some(outcome)) => outcome,
+            Some(None) => Err(failed("it panicked".to_owned())),
+            None => Err(failed(format!("it did not answer within {:?}", self.deadline))),
+        }
+    }
+
+    fn note(&self, error: Option<&StoreError>, is_trial: bool) {
+        let mut health = self.health.lock();
+        match (error.filter(|error| error.kind == StoreErrorKind::Unavailable), &health.away) {
+            // Of the calls that were under way together, one failure counts.
+            (Some(_), Some(_)) if !is_trial => {}
+            (Some(error), away) => {
+                let pause = away.as_ref().map_or(PAUSES.0, |away| (away.pause * 2).min(PAUSES.1));
+                if away.is_none() {
+                    tracing::warn!(target: "trunkline::store", "{error}");
+                }
+                let again = later(self.runtime.now(), pause);
+                health.away = Some(Away { error: error.clone(), pause, again });
+            }
+            (None, Some(_)) => {
+                health.away = None;
+                tracing::info!(target: "trunkline::store", "The store {} is available again", self.name);
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+impl Store for StoreGuard {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        self.call(key, Duration::ZERO, |store| store.get(key))
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        self.call(key, Duration::ZERO, |store| store.put(key, text, keep_for))
+    }
+
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        self.call(key, Duration::ZERO, |store| store.put_if(key, expected, text, keep_for))
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        self.call(key, Duration::ZERO, |store| store.remove(key))
+    }
+
+    fn append(
+        &self,
+        log: &str,
+        entry: &str,
+        max_entries: usize,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<u64, StoreError>> {
+        self.call(log, Duration::ZERO, |store| store.append(log, entry, max_entries, keep_for))
+    }
+
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        self.call(log, wait, |store| store.read(log, after, limit, wait))
+    }
+}
+
+#[cfg(all(test, feature = "tokio"))]
+mod tests {
+    use super::*;
+    use crate::{
+        store::{ProcessStore, contract},
+        transport::TokioRuntime,
+    };
+    use std::{
+        future::pending,
+        sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    };
+
+    const MINUTE: Duration = Duration::from_secs(60);
+    const DEADLINE: Duration = Duration::from_millis(200);
+
+    /// A store that does not answer while it is asleep.
+    struct Sleeper {
+        awake: Arc<ProcessStore>,
+        asleep: AtomicBool,
+        calls: AtomicUsize,
+    }
+
+    impl Sleeper {
+        fn unless_asleep<T: Send + 'static>(&self, done: BoxedTask<T>) -> BoxedTask<T> {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            if self.asleep.load(Ordering::Relaxed) { Box::pin(pending()) } else { done }
+        }
+    }
+
+    impl Store for Sleeper {
+        fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+            self.unless_asleep(self.awake.get(key))
+        }
+        fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+            self.unless_asleep(self.awake.put(key, text, keep_for))
+        }
+        fn put_if(
+            &self,
+            key: &str,
+            expected: Option<&str>,
+            text: &str,
+            keep_for: Duration,
+        ) -> BoxedTask<Result<bool, StoreError>> {
+            self.unless_asleep(self.awake.put_if(key, expected, text, keep_for))
+        }
+        fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+            self.unless_asleep(self.awake.remove(key))
+        }
+        fn append(
+            &self,
+            log: &str,
+            entry: &str,
+            max_entries: usize,
+            keep_for: Duration,
+        ) -> BoxedTask<Result<u64, StoreError>> {
+            self.unless_asleep(self.awake.append(log, entry, max_entries, keep_for))
+        }
+        fn read(
+            &self,
+            log: &str,
+            after: u64,
+            limit: usize,
+            wait: Duration,
+        ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+            self.unless_asleep(self.awake.read(log, after, limit, wait))
+        }
+    }
+
+    fn guarded() -> (Arc<Sleeper>, StoreGuard) {
+        let runtime = TokioRuntime::current();
+        let awake = Arc::new(ProcessStore::new(Arc::clone(&runtime)));
+        let sleeper = Arc::new(Sleeper { awake, asleep: AtomicBool::new(false), calls: AtomicUsize::new(0) });
+        let guard = StoreGuard::new(Arc::clone(&sleeper) as Arc<dyn Store>, "test:", runtime, DEADLINE);
+        (sleeper, guard)
+    }
+
+    #[tokio::test]
+    async fn a_guarded_store_keeps_the_contract() {
+        let guard = guarded().1;
+        contract::check(Arc::new(guard.clone()), Arc::new(guard)).await;
+    }
+
+    #[tokio::test]
+    async fn a_silent_store_fails_within_the_deadline_then_at_once_and_is_in_use_again_by_itself() {
+        let (sleeper, guard) = guarded();
+        guard.put("a", "1", MINUTE).await.unwrap();
+        sleeper.asleep.store(true, Ordering::Relaxed);
+        let begin = Instant::now();
+        let error = guard.get("a").await.unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Unavailable);
+        assert_eq!(error.to_string(), "The store test: is not available: it did not answer within 200ms");
+        assert!(begin.elapsed() >= DEADLINE);
+        let (begin, calls) = (Instant::now(), sleeper.calls.load(Ordering::Relaxed));
+        for _ in 0..1000 {
+            assert_eq!(guard.get("a").await.unwrap_err(), error);
+        }
+        assert!(begin.elapsed() < PAUSES.0, "at once");
+        assert_eq!(sleeper.calls.load(Ordering::Relaxed), calls, "the store has peace");
+        assert_eq!(guard.failure(), Some(error));
+        sleeper.asleep.store(false, Ordering::Relaxed);
+        tokio::time::sleep(PAUSES.0).await;
+        assert_eq!(guard.get("a").await.unwrap().as_deref(), Some("1"));
+        assert_eq!(guard.failure(), None);
+    }
+
+    #[tokio::test]
+    async fn one_call_at_a_time_tries_a_store_that_has_failed() {
+        let (sleeper, guard) = guarded();
+        sleeper.asleep.store(true, Ordering::Relaxed);
+        // Under way together: their failures count as one.
+        let (one, other) = tokio::join!(guard.get("a"), guard.get("b"));
+        assert!(one.is_err() && other.is_err());
+        tokio::time::sleep(PAUSES.0).await;
+        let calls = sleeper.calls.load(Ordering::Relaxed);
+        let trial = tokio::spawn(guard.get("a"));
+        for _ in 0..10 {
+            assert!(guard.get("b").await.is_err());
+        }
+        assert_eq!(sleeper.calls.load(Ordering::Relaxed), calls + 1);
+        assert!(trial.await.unwrap().is_err());
+        sleeper.asleep.store(false, Ordering::Relaxed);
+        tokio::time::sleep(PAUSES.0).await;
+        assert!(guard.get("a").await.is_err(), "the pause doubles");
+        tokio::time::sleep(PAUSES.0).await;
+        assert_eq!(guard.get("a").await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn waiting_for_an_entry_adds_to_the_deadline() {
+        let (_, guard) = guarded();
+        let begin = Instant::now();
+        assert_eq!(guard.read("l", 0, 1, 2 * DEADLINE).await.unwrap(), []);
+        assert!(begin.elapsed() >= 2 * DEADLINE);
+    }
+
+    #[tokio::test]
+    async fn keys_are_printable_and_short() {
+        let (_, guard) = guarded();
+        for key in ["", "a b", "ä", "a\n", &"k".repeat(513)] {
+            let error = guard.get(key).await.unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Invalid, "{key}");
+        }
+        guard.put(&"k".repeat(512), "1", MINUTE).await.unwrap();
+        assert_eq!(guard.failure(), None);
+    }
+}

@@ -1,0 +1,261 @@
+//! A store in the memory of the process.
+
+use super::{LogEntry, Store, StoreError, StoreErrorKind, Waiting};
+use crate::{
+    engine::later,
+    runtime::{BoxedTask, Runtime},
+    sync::Mutex,
+};
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    future::ready,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Room of a store whose URL does not name it.
+const MAX_BYTES: usize = 256 << 20;
+/// The size of an entry without its key and text.
+const ENTRY_BYTES: usize = 64;
+/// Nothing is added to a log but by this process, which is told.
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// Keeps everything in the memory of the process, within a bound: what a server needs alone, and
+/// what programs are tested with.
+#[derive(Clone)]
+pub struct ProcessStore {
+    runtime: Arc<dyn Runtime>,
+    kept: Arc<Mutex<Kept>>,
+    waiting: Arc<Waiting>,
+}
+
+struct Kept {
+    by_key: HashMap<String, KeptItem>,
+    ends: BTreeSet<(Instant, String)>,
+    /// Of the latest entry of any log.
+    position: u64,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+struct KeptItem {
+    value: KeptValue,
+    bytes: usize,
+    ends: Instant,
+}
+
+enum KeptValue {
+    Text(String),
+    Log(VecDeque<LogEntry>),
+}
+
+impl ProcessStore {
+    /// An empty store.
+    pub fn new(runtime: Arc<dyn Runtime>) -> Self {
+        Self::with_room(runtime, MAX_BYTES)
+    }
+
+    /// An empty store that holds at most so many bytes, and refuses more as full.
+    pub fn with_room(runtime: Arc<dyn Runtime>, max_bytes: usize) -> Self {
+        let kept = Kept { by_key: HashMap::new(), ends: BTreeSet::new(), position: 0, bytes: 0, max_bytes };
+        Self { runtime, kept: Arc::new(Mutex::new(kept)), waiting: Arc::default() }
+    }
+}
+
+impl Store for ProcessStore {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        let mut kept = self.kept.lock();
+        kept.forget_old(self.runtime.now());
+        Box::pin(ready(kept.text(key).map(|text| text.map(str::to_owned))))
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        Box::pin(ready(self.kept.lock().put(self.runtime.now(), key, text, keep_for)))
+    }
+
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        let mut kept = self.kept.lock();
+        let now = self.runtime.now();
+        kept.forget_old(now);
+        let is_expected = kept.text(key).map(|current| current == expected);
+        Box::pin(ready(match is_expected {
+            Ok(true) => kept.put(now, key, text, keep_for).map(|()| true),
+            other => other,
+        }))
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        self.kept.lock().remove(key);
+        Box::pin(ready(Ok(())))
+    }
+
+    fn append(
+        &self,
+        log: &str,
+        entry: &str,
+        max_entries: usize,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<u64, StoreError>> {
+        let position = self.kept.lock().append(self.runtime.now(), log, entry, max_entries, keep_for);
+        self.waiting.wake(log);
+        Box::pin(ready(position))
+    }
+
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        let (kept, runtime, name) = (Arc::clone(&self.kept), Arc::clone(&self.runtime), log.to_owned());
+        let read = Box::new(move || -> BoxedTask<_> {
+            let mut kept = kept.lock();
+            kept.forget_old(runtime.now());
+            Box::pin(ready(kept.read(&name, after, limit)))
+        });
+        let waiting = Arc::clone(&self.waiting);
+        Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), read, wait, NEVER))
+    }
+}
+
+impl Kept {
+    fn forget_old(&mut self, now: Instant) {
+        while let Some((_, key)) = self.ends.first().filter(|(end, _)| *end <= now).cloned() {
+            self.remove(&key);
+        }
+    }
+
+    fn text(&self, key: &str) -> Result<Option<&str>, StoreError> {
+        match self.by_key.get(key).map(|item| &item.value) {
+            None => Ok(None),
+            Some(KeptValue::Text(text)) => Ok(Some(text)),
+            Some(KeptValue::Log(_)) => Err(invalid(format!("the key {key} names a log"))),
+        }
+    }
+
+    fn put(&mut self, now: Instant, key: &str, text: &str, keep_for: Duration) -> Result<(), StoreError> {
+        self.forget_old(now);
+        let held = self.by_key.get(key).map_or(0, |item| item.bytes);
+        let bytes = ENTRY_BYTES + 2 * key.len() + text.len();
+        self.check_room(held, bytes)?;
+        self.text(key)?;
+        self.remove(key);
+        let ends = later(now, keep_for);
+        self.insert(key, KeptItem { value: KeptValue::Text(text.to_owned()), bytes, ends });
+        Ok(())
+    }
+
+    fn append(
+        &mut self,
+        now: Instant,
+        log: &str,
+        entry: &str,
+        max_entries: usize,
+        keep_for: Duration,
+    ) -> Result<u64, StoreError> {
+        self.forget_old(now);
+        let bytes = ENTRY_BYTES + entry.len();
+        self.check_room(0, bytes + 2 * log.len())?;
+        let mut item = match self.by_key.get(log).map(|item| &item.value) {
+            Some(KeptValue::Text(_)) => return Err(invalid(format!("the key {log} names an entry, not a log"))),
+            _ => self.remove(log).unwrap_or_else(|| KeptItem {
+                value: KeptValue::Log(VecDeque::new()),
+                bytes: ENTRY_BYTES + 2 * log.len(),
+                ends: now,
+            }),
+        };
+        let position = self.position + 1;
+        self.position = position;
+        if let KeptValue::Log(entries) = &mut item.value {
+            entries.push_back(LogEntry { position, text: entry.to_owned() });
+            item.bytes += bytes;
+            while entries.len() > max_entries.max(1) {
+                item.bytes -= entries.pop_front().map_or(0, |gone| ENTRY_BYTES + gone.text.len());
+            }
+        }
+        item.ends = later(now, keep_for);
+        self.insert(log, item);
+        Ok(position)
+    }
+
+    fn read(&self, log: &str, after: u64, limit: usize) -> Result<Vec<LogEntry>, StoreError> {
+        match self.by_key.get(log).map(|item| &item.value) {
+            None => Ok(Vec::new()),
+            Some(KeptValue::Text(_)) => Err(invalid(format!("the key {log} names an entry, not a log"))),
+            Some(KeptValue::Log(entries)) => {
+                let begin = entries.partition_point(|entry| entry.position <= after);
+                Ok(entries.range(begin..).take(limit).cloned().collect())
+            }
+        }
+    }
+
+    fn check_room(&self, held: usize, bytes: usize) -> Result<(), StoreError> {
+        if self.bytes - held + bytes <= self.max_bytes {
+            return Ok(());
+        }
+        let problem = format!("it holds {} of {} bytes, and {bytes} more are to be kept", self.bytes, self.max_bytes);
+        Err(StoreError::new(StoreErrorKind::Full, NAME, problem))
+    }
+
+    fn insert(&mut self, key: &str, item: KeptItem) {
+        self.bytes += item.bytes;
+        self.ends.insert((item.ends, key.to_owned()));
+        self.by_key.insert(key.to_owned(), item);
+    }
+
+    fn remove(&mut self, key: &str) -> Option<KeptItem> {
+        let item = self.by_key.remove(key)?;
+        self.bytes -= item.bytes;
+        self.ends.remove(&(item.ends, key.to_owned()));
+        Some(item)
+    }
+}
+
+const NAME: &str = "memory:";
+
+fn invalid(problem: String) -> StoreError {
+    StoreError::new(StoreErrorKind::Invalid, NAME, problem)
+}
+
+#[cfg(all(test, feature = "tokio"))]
+mod tests {
+    use super::*;
+    use crate::{store::contract, transport::TokioRuntime};
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn the_memory_of_the_process_keeps_the_contract() {
+        let store = ProcessStore::new(TokioRuntime::current());
+        contract::check(Arc::new(store.clone()), Arc::new(store)).await;
+    }
+
+    #[tokio::test]
+    async fn memory_beyond_its_room_is_refused_and_free_again_later() {
+        let store = ProcessStore::with_room(TokioRuntime::current(), 10_000);
+        let large = "x".repeat(4000);
+        store.put("a", &large, MINUTE).await.unwrap();
+        store.put("b", &large, Duration::from_millis(50)).await.unwrap();
+        for _ in 0..3 {
+            assert_eq!(store.put("c", &large, MINUTE).await.unwrap_err().kind, StoreErrorKind::Full);
+            assert_eq!(store.append("l", &large, 9, MINUTE).await.unwrap_err().kind, StoreErrorKind::Full);
+        }
+        store.put("a", &large, MINUTE).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        for _ in 0..9 {
+            store.append("l", &"y".repeat(1000), 2, MINUTE).await.unwrap();
+        }
+        for key in ["a", "l"] {
+            store.remove(key).await.unwrap();
+        }
+        let kept = store.kept.lock();
+        assert_eq!((kept.bytes, kept.ends.len(), kept.by_key.len()), (0, 0, 0));
+    }
+}
