@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use trunkline_bridge::BridgeError;
 
 create_exception!(
-    trunkline._native,
+    trunkline._internal._native,
     NativeError,
     PyException,
     "A failure of the bridge. `args` is `(kind, message, code, data)`."

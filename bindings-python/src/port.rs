@@ -20,7 +20,7 @@ const SLICE: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// An event queue of the core, its bell and the functions of the bridge.
-#[pyclass(frozen, weakref, module = "trunkline._native")]
+#[pyclass(frozen, weakref, module = "trunkline._internal._native")]
 pub(crate) struct Port {
     port: bridge::Port,
 }

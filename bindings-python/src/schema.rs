@@ -8,7 +8,7 @@ use crate::encode::encode;
 use crate::error::{contained, raise};
 
 /// A compiled schema.
-#[pyclass(name = "Schema", frozen, module = "trunkline._native")]
+#[pyclass(name = "Schema", frozen, module = "trunkline._internal._native")]
 pub(crate) struct SchemaObject(trunkline_bridge::Schema);
 
 #[pymethods]
@@ -28,7 +28,7 @@ impl SchemaObject {
 }
 
 /// The members of an `anyOf`.
-#[pyclass(name = "Alternatives", frozen, module = "trunkline._native")]
+#[pyclass(name = "Alternatives", frozen, module = "trunkline._internal._native")]
 pub(crate) struct AlternativesObject(trunkline_bridge::Alternatives);
 
 #[pymethods]

@@ -27,7 +27,7 @@ from starlette.testclient import TestClient
 
 from support import DEADLINE, REVISIONS, Heard, environment, run, until
 from trunkline import Client, Context, InvalidArgumentError, Server, SyncClient, TransportError
-from trunkline.http_mount import Exchange
+from trunkline._internal.http_mount import Exchange
 
 JSON = {"accept": "application/json, text/event-stream"}
 

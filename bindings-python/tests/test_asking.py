@@ -17,7 +17,7 @@ import pytest
 from raw import MODERN, Peer, Refused
 from support import REVISIONS, script
 from trunkline import Field, InputRequired, InvalidArgumentError, elicit, elicit_url, list_roots, sample, user
-from trunkline.schema.elicitation_forms import Form
+from trunkline._internal.schema.elicitation_forms import Form
 
 ASKING = """
 import asyncio, sys

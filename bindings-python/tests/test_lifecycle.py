@@ -245,7 +245,7 @@ print(sorted(heavy & sys.modules.keys()))
 
 
 def test_bodies_of_any_kind_are_contained() -> None:
-    from trunkline import _native
+    from trunkline._internal import _native
 
     port = _native.Port()
     with pytest.raises(_native.NativeError) as caught:

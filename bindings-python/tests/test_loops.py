@@ -19,7 +19,7 @@ import pytest
 from support import DEADLINE, Heard, run, until
 from test_calls import Slow
 from trunkline import Client, Context, InvalidArgumentError, Server, SyncClient
-from trunkline.port import bell
+from trunkline._internal.port import bell
 
 
 @pytest.fixture(
@@ -27,7 +27,7 @@ from trunkline.port import bell
 )
 def bells(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways to hear of events, for the second is that of Windows."""
-    monkeypatch.setattr("trunkline.port.lifecycle.make_bell", request.param)
+    monkeypatch.setattr("trunkline._internal.port.lifecycle.make_bell", request.param)
 
 
 HANDLERS = pytest.mark.parametrize("name", ["steps", "steps_in_thread"])
@@ -218,7 +218,7 @@ def test_a_blocking_client_hears_all_progress_before_the_reply() -> None:
 
 
 def test_a_port_that_was_dropped_is_kept_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trunkline.port.pool._IDLE_MS", 200)
+    monkeypatch.setattr("trunkline._internal.port.pool._IDLE_MS", 200)
     server = Server("test", version="1")
     server.add_tool(lambda: "hello", name="hello")
     before = set(threading.enumerate())

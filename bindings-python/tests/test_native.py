@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from trunkline import _native
+from trunkline._internal import _native
 
 VALUES: list[Any] = [
     None,

@@ -14,7 +14,7 @@ import pytest
 
 from support import DEADLINE, run, until
 from trunkline import Client, Server
-from trunkline.port.pool import Pool
+from trunkline._internal.port.pool import Pool
 
 
 class Together:

@@ -16,7 +16,7 @@ import pytest
 from support import environment, finish, run, script
 from test_stdio import ECHO
 from trunkline import Client, ClosedError, TransportError
-from trunkline.port.handoff import ReadHandoff
+from trunkline._internal.port.handoff import ReadHandoff
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="loops there do not watch pipes")
 
@@ -25,7 +25,7 @@ SERVER = """
 import asyncio, time
 from typing import Any
 from trunkline import Server
-from trunkline.port.handoff import ReadHandoff
+from trunkline._internal.port.handoff import ReadHandoff
 
 reads = 0
 read_ready = ReadHandoff.read_ready

@@ -323,7 +323,7 @@ class Weekday(enum.IntEnum):
 def test_texts_become_what_the_annotation_says() -> None:
     from decimal import Decimal
 
-    from trunkline.signature.string_arguments import TextSignature
+    from trunkline._internal.signature.string_arguments import TextSignature
 
     def takes(
         text: str,

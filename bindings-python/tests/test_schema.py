@@ -19,11 +19,11 @@ import pytest
 from typing_extensions import NotRequired, Required, TypeAliasType
 
 from trunkline import Context, Field, InvalidArgumentError, Server, SyncContext
-from trunkline.returns import Returns
-from trunkline.schema.builder import Builder
-from trunkline.schema.unsupported import UnsupportedType
-from trunkline.signature import parameters
-from trunkline.signature.tool_signature import Signature
+from trunkline._internal.returns import Returns
+from trunkline._internal.schema.builder import Builder
+from trunkline._internal.schema.unsupported import UnsupportedType
+from trunkline._internal.signature import parameters
+from trunkline._internal.signature.tool_signature import Signature
 
 
 class Colour(enum.Enum):

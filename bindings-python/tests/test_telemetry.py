@@ -344,7 +344,7 @@ def seen(ctx: SyncContext) -> str:
     return str(ctx.meta.get("traceparent"))
 
 with SyncClient(server) as client:
-    print(client.call_tool("seen").text, "opentelemetry" in sys.modules, "trunkline.telemetry" in sys.modules)
+    print(client.call_tool("seen").text, "opentelemetry" in sys.modules, "trunkline._internal.telemetry" in sys.modules)
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert ran.stdout.split() == ["None", "False", "False"], ran.stderr

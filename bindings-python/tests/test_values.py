@@ -17,10 +17,10 @@ import pydantic
 import pytest
 
 from trunkline import Field, ImageContent, Server, SyncClient, TextContent
-from trunkline.failures import InvalidArguments
-from trunkline.schema.builder import Builder
-from trunkline.signature.string_arguments import TextSignature
-from trunkline.signature.tool_signature import Signature
+from trunkline._internal.failures import InvalidArguments
+from trunkline._internal.schema.builder import Builder
+from trunkline._internal.signature.string_arguments import TextSignature
+from trunkline._internal.signature.tool_signature import Signature
 
 
 def built(tp: Any, value: Any) -> Any:

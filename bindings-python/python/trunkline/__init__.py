@@ -2,37 +2,40 @@
 dependencies.
 """
 
-from typing import TYPE_CHECKING, Any
+# The annotations of public classes are read with the names of this module: hence some unused ones.
+from collections.abc import Mapping, Sequence  # noqa: F401
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal  # noqa: F401
 
-from . import _native
-from ._generated import api
-from ._generated import errors as error_classes
-from ._generated.api import *  # noqa: F403
-from ._generated.errors import *  # noqa: F403
-from .auth import Auth, InsufficientScope, InvalidToken, Verify
-from .client.client import Client
-from .client.sync_client import SyncClient
-from .client_group._generated import api as client_api
-from .client_group._generated.api import *  # noqa: F403
-from .client_requests._generated.requests import elicit, elicit_url, list_roots, sample
-from .client_requests.input_request import ElicitResult, InputRequest, InputRequired
-from .context._generated.sync_context import SyncContext
-from .context.context import Context
-from .errors import ProtocolError, ToolError
-from .features.middleware import Middleware, Next, Request
-from .features.mount import Mount
-from .features.registry import Registration
-from .features.skill import Skill
-from .listener import Listener
-from .messages import GetPromptResult, Message, assistant, user
-from .model.base import OtherContent
-from .model.resource_contents import EmbeddedResource, ResourceContents
-from .schema.fields import Field
-from .server.server import Server
-from .signature.dependencies import Depends
+from ._internal import _native
+from ._internal._generated import api as _api
+from ._internal._generated import errors as _errors
+from ._internal._generated.api import *  # noqa: F403
+from ._internal._generated.errors import *  # noqa: F403
+from ._internal.auth import Auth, InsufficientScope, InvalidToken, Verify
+from ._internal.client.client import Client
+from ._internal.client.sync_client import SyncClient
+from ._internal.client_group._generated import api as _client_api
+from ._internal.client_group._generated.api import *  # noqa: F403
+from ._internal.client_requests._generated.requests import elicit, elicit_url, list_roots, sample
+from ._internal.client_requests.input_request import ElicitResult, InputRequest, InputRequired
+from ._internal.context._generated.sync_context import SyncContext
+from ._internal.context.context import Context
+from ._internal.errors import ProtocolError, ToolError
+from ._internal.features.middleware import Middleware, Next, Request
+from ._internal.features.mount import Mount
+from ._internal.features.registry import Registration
+from ._internal.features.skill import Skill
+from ._internal.listener import Listener
+from ._internal.messages import GetPromptResult, Message, assistant, user
+from ._internal.model.base import OtherContent
+from ._internal.model.resource_contents import EmbeddedResource, ResourceContents
+from ._internal.schema.fields import Field
+from ._internal.server.server import Server
+from ._internal.signature.dependencies import Depends
 
 if TYPE_CHECKING:
-    from ._generated.options import (
+    from ._internal._generated.options import (
         AuthOptions,
         ChildOptions,
         ClientOptions,
@@ -45,10 +48,10 @@ if TYPE_CHECKING:
         ServerOptions,
         ToolOptions,
     )
-    from .client.connection import OnNotification
-    from .features.provider import Category
-    from .http_mount import ASGIApp
-    from .requests import OnProgress
+    from ._internal.client.connection import OnNotification
+    from ._internal.features.provider import Category
+    from ._internal.http_mount import ASGIApp
+    from ._internal.requests import OnProgress
 
 __version__ = _native.VERSION
 
@@ -63,12 +66,19 @@ _LAZY = {
 }
 
 
+def _named(value: Any) -> Any:
+    """Lets tracebacks, reprs and pickles name a class or function as programs import it."""
+    if issubclass(type(value), type | FunctionType):
+        value.__module__ = __name__
+    return value
+
+
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    return _named(getattr(import_module(f"{__name__}._internal.{_LAZY[name]}"), name))
 
 
 __all__ = [
@@ -123,6 +133,9 @@ __all__ = [
     "sample",
     "user",
 ]
-__all__ += api.__all__
-__all__ += error_classes.__all__
-__all__ += client_api.__all__
+__all__ += _api.__all__
+__all__ += _errors.__all__
+__all__ += _client_api.__all__
+
+for _name in __all__:
+    _named(globals().get(_name))

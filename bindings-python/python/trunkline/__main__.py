@@ -3,8 +3,9 @@
 import platform
 import sys
 
-from . import __version__, _native
-from ._generated.waist import REVISIONS
+from . import __version__
+from ._internal import _native
+from ._internal._generated.waist import REVISIONS
 
 
 def main() -> None:

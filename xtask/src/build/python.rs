@@ -12,8 +12,8 @@ use crate::workspace::Workspace;
 
 /// The virtual environment with our package.
 pub(crate) const VENV: &str = "trunkline";
-/// The file name under which Python finds the extension.
-pub(crate) const EXTENSION: &str = if cfg!(windows) { "_native.pyd" } else { "_native.abi3.so" };
+/// The place of the extension in the package, under the name by which Python finds it.
+pub(crate) const EXTENSION: &str = if cfg!(windows) { "_internal/_native.pyd" } else { "_internal/_native.abi3.so" };
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let package = workspace.path("bindings-python/python");

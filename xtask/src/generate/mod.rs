@@ -43,11 +43,11 @@ type File = (String, String);
 const FOLDERS: [&str; 8] = [
     "bindings-node/src/client-group/generated",
     "bindings-node/src/generated",
-    "bindings-python/python/trunkline/_generated",
-    "bindings-python/python/trunkline/client/_generated",
-    "bindings-python/python/trunkline/client_group/_generated",
-    "bindings-python/python/trunkline/client_requests/_generated",
-    "bindings-python/python/trunkline/context/_generated",
+    "bindings-python/python/trunkline/_internal/_generated",
+    "bindings-python/python/trunkline/_internal/client/_generated",
+    "bindings-python/python/trunkline/_internal/client_group/_generated",
+    "bindings-python/python/trunkline/_internal/client_requests/_generated",
+    "bindings-python/python/trunkline/_internal/context/_generated",
     "bindings-c/src/generated",
 ];
 

@@ -20,7 +20,7 @@ use super::surface::{Caller, Field, Model, ObjectModel, Operation, Presence, Sha
 use super::text::{pascal, snake, wrapped};
 use super::{File, MARK};
 
-const PACKAGE: &str = "bindings-python/python/trunkline";
+const PACKAGE: &str = "bindings-python/python/trunkline/_internal";
 
 /// The width of prose in docstrings, without the quotes around it.
 const PROSE: usize = 94;

@@ -14,8 +14,14 @@ use crate::workspace::Workspace;
 const PAGE: &str = "docs/bindings.md";
 
 /// The columns of the table after the room's name, with the folder that their paths start from.
-const PACKAGES: [(&str, &str); 3] =
-    [("Python", "bindings-python/python/trunkline"), ("Node.js", "bindings-node/src"), ("C", "bindings-c/src")];
+const PACKAGES: [(&str, &str); 3] = [
+    ("Python", "bindings-python/python/trunkline/_internal"),
+    ("Node.js", "bindings-node/src"),
+    ("C", "bindings-c/src"),
+];
+
+/// Folders above the rooms, with the only folder in each: users could import anything else there.
+const SHELLS: [(&str, &str); 1] = [("bindings-python/python/trunkline", "_internal")];
 
 /// The files that make a package of a folder.
 const ROOTS: [&str; 6] = ["__init__.py", "__main__.py", "py.typed", "index.ts", "index.mts", "lib.rs"];
@@ -30,13 +36,14 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
         count.failed += 1;
         count.said.push_str(&format!("{PAGE} has no table of rooms\n"));
     }
-    for (column, (language, package)) in PACKAGES.into_iter().enumerate() {
-        let mut entries = Vec::new();
-        for entry in std::fs::read_dir(workspace.path(package)).with_context(|| format!("cannot read {package}"))? {
-            entries.push(entry?.file_name().to_string_lossy().into_owned());
+    for (shell, folder) in SHELLS {
+        for entry in others(&entries(workspace, shell)?, folder) {
+            count.failed += 1;
+            count.said.push_str(&format!("{shell}/{entry} can be imported by users: move it to {folder}\n"));
         }
-        entries.sort();
-        for entry in outside(&rooms, column, &entries) {
+    }
+    for (column, (language, package)) in PACKAGES.into_iter().enumerate() {
+        for entry in outside(&rooms, column, &entries(workspace, package)?) {
             count.failed += 1;
             count.said.push_str(&format!("{package}/{entry} is in no room: give it a row of {language} in {PAGE}\n"));
         }
@@ -64,6 +71,17 @@ struct Room {
     name: String,
     /// A path in backticks, or a reason why the language has no such room.
     places: Vec<String>,
+}
+
+/// The names of the files and folders in a folder, in order. Folders without a file, which git
+/// leaves behind, do not count.
+fn entries(workspace: &Workspace, folder: &str) -> Result<Vec<String>> {
+    let folder = workspace.path(folder);
+    let top = |file: &PathBuf| {
+        let path = file.strip_prefix(&folder).ok()?;
+        path.components().next().map(|name| name.as_os_str().to_string_lossy().into_owned())
+    };
+    Ok(files_under(&folder)?.iter().filter_map(top).collect::<BTreeSet<_>>().into_iter().collect())
 }
 
 /// The rows of the table whose first cell is a room's name in backticks, with their line numbers.
@@ -96,11 +114,17 @@ fn faults(room: &Room, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
 fn outside<'a>(rooms: &[(usize, Room)], column: usize, entries: &'a [String]) -> Vec<&'a str> {
     let places: Vec<&str> = rooms.iter().filter_map(|(_, room)| in_backticks(room.places.get(column)?)).collect();
     let is_held = |entry: &str| places.iter().any(|place| place.split('/').next() == Some(entry));
-    // Built and cached files have no place in the repository.
-    let is_source = |entry: &str| {
-        !ROOTS.contains(&entry) && entry != "__pycache__" && !BUILT.iter().any(|ending| entry.ends_with(ending))
-    };
     entries.iter().map(String::as_str).filter(|entry| is_source(entry) && !is_held(entry)).collect()
+}
+
+/// The sources in a shell beside its only folder.
+fn others<'a>(entries: &'a [String], folder: &str) -> Vec<&'a str> {
+    entries.iter().map(String::as_str).filter(|entry| is_source(entry) && *entry != folder).collect()
+}
+
+/// Built and cached files have no place in the repository.
+fn is_source(entry: &str) -> bool {
+    !ROOTS.contains(&entry) && entry != "__pycache__" && !BUILT.iter().any(|ending| entry.ends_with(ending))
 }
 
 /// The folders with modules of Python and without `__init__.py`.
@@ -153,6 +177,12 @@ mod tests {
                     | `log` | Records. | `port/log.py` | `log.ts` | none: C has none |";
         let entries = ["__init__.py", "_native.abi3.so", "port", "tricks.py"].map(str::to_owned);
         assert_eq!(outside(&rooms(page), 0, &entries), ["tricks.py"]);
+    }
+
+    #[test]
+    fn a_module_beside_the_internal_ones_is_found() {
+        let entries = ["__init__.py", "_internal", "calls.py", "port"].map(str::to_owned);
+        assert_eq!(others(&entries, "_internal"), ["calls.py", "port"]);
     }
 
     #[test]

@@ -1,0 +1,1 @@
+"""The rooms of the package: `trunkline` exports everything that programs use."""
