@@ -8,9 +8,11 @@ import typing
 
 import trunkline
 
+PUBLIC: list[str] = vars(trunkline)["__all__"]
+
 
 def test_public_classes_and_functions_are_named_as_they_are_imported() -> None:
-    public = {name: getattr(trunkline, name) for name in trunkline.__all__}
+    public = {name: getattr(trunkline, name) for name in PUBLIC}
     kinds = (type, types.FunctionType)
     named = {name: value.__module__ for name, value in public.items() if issubclass(type(value), kinds)}
     inside = {name: module for name, module in named.items() if module.startswith("trunkline")}
@@ -28,6 +30,11 @@ def test_pickles_name_the_package_alone() -> None:
 
 
 def test_annotations_of_public_classes_can_be_read() -> None:
-    classes = [value for name in trunkline.__all__ if isinstance(value := getattr(trunkline, name), type)]
+    classes = [value for name in PUBLIC if isinstance(value := getattr(trunkline, name), type)]
     read = [value for value in classes if value.__module__ == "trunkline" and typing.get_type_hints(value)]
     assert len(read) > 50
+
+
+def test_types_of_public_signatures_are_exported() -> None:
+    for name in ("AsyncProvider", "ConnectOptions", "EnterLifespan", "Messages", "Provider", "Target"):
+        assert name in PUBLIC and getattr(trunkline, name) is not None

@@ -2,10 +2,9 @@
 dependencies.
 """
 
-# The annotations of public classes are read with the names of this module: hence some unused ones.
-from collections.abc import Mapping, Sequence  # noqa: F401
+from collections.abc import Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal  # noqa: F401
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ._internal import _native
 from ._internal._generated import api as _api
@@ -48,8 +47,13 @@ if TYPE_CHECKING:
         ServerOptions,
         ToolOptions,
     )
-    from ._internal.client.connection import OnNotification
-    from ._internal.features.provider import Category
+    from ._internal.client._generated.group_servers import GroupTarget
+    from ._internal.client.connect_options import ConnectOptions
+    from ._internal.client.connection import OnNotification, OnToolsChanged, Target
+    from ._internal.client_requests.input_request import Messages
+    from ._internal.features.mount import ProxiedClient
+    from ._internal.features.provider import AsyncProvider, Category, Provider, SyncProvider
+    from ._internal.features.registry import EnterLifespan
     from ._internal.http_mount import ASGIApp
     from ._internal.requests import OnProgress
 
@@ -60,10 +64,24 @@ _OPTIONS = "Auth Child Client Endpoint Http Mount Prompt Resource Sample Server 
 _LAZY = {
     **{f"{name}Options": "_generated.options" for name in _OPTIONS.split()},
     "ASGIApp": "http_mount",
+    "AsyncProvider": "features.provider",
     "Category": "features.provider",
+    "ConnectOptions": "client.connect_options",
+    "EnterLifespan": "features.registry",
+    "GroupTarget": "client._generated.group_servers",
+    "Messages": "client_requests.input_request",
     "OnNotification": "client.connection",
     "OnProgress": "requests",
+    "OnToolsChanged": "client.connection",
+    "Provider": "features.provider",
+    "ProxiedClient": "features.mount",
+    "SyncProvider": "features.provider",
+    "Target": "client.connection",
 }
+
+
+# `typing.get_type_hints` reads the annotations of public classes with the names of this module.
+_ANNOTATIONS = (ClassVar, Literal, Mapping, Sequence)
 
 
 def _named(value: Any) -> Any:
@@ -83,19 +101,23 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "ASGIApp",
+    "AsyncProvider",
     "Auth",
     "AuthOptions",
     "Category",
     "ChildOptions",
     "Client",
     "ClientOptions",
+    "ConnectOptions",
     "Context",
     "Depends",
     "ElicitResult",
     "EmbeddedResource",
     "EndpointOptions",
+    "EnterLifespan",
     "Field",
     "GetPromptResult",
+    "GroupTarget",
     "HttpOptions",
     "InputRequest",
     "InputRequired",
@@ -103,15 +125,19 @@ __all__ = [
     "InvalidToken",
     "Listener",
     "Message",
+    "Messages",
     "Middleware",
     "Mount",
     "MountOptions",
     "Next",
     "OnNotification",
     "OnProgress",
+    "OnToolsChanged",
     "OtherContent",
     "PromptOptions",
     "ProtocolError",
+    "Provider",
+    "ProxiedClient",
     "Registration",
     "Request",
     "ResourceContents",
@@ -122,6 +148,8 @@ __all__ = [
     "Skill",
     "SyncClient",
     "SyncContext",
+    "SyncProvider",
+    "Target",
     "ToolError",
     "ToolOptions",
     "Verify",

@@ -785,7 +785,7 @@ fn class(object: &ObjectModel, plain: &[&str]) -> String {
     text += &docstring("    ", &object.doc);
     let _ = write!(text, "\n    __slots__ = ({},)\n", slots.join(", "));
     if let Some(tag) = &object.tag {
-        let _ = write!(text, "\n    TYPE: ClassVar = \"{tag}\"\n");
+        let _ = write!(text, "\n    TYPE: ClassVar[Literal[\"{tag}\"]] = \"{tag}\"\n");
     }
     for member in &members {
         let none = if member.is_optional() && member.ty != "Any" { " | None" } else { "" };

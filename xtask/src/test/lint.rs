@@ -1,5 +1,6 @@
 //! Formatters and linters of every language.
 
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -92,13 +93,19 @@ fn ruff(workspace: &Workspace, arguments: &[&str]) -> Result<Count> {
     Ok(one(package)?.and(one(others)?))
 }
 
+/// Pyright over the sources, and over the public names of the installed package, whose types are
+/// all known.
 pub(crate) fn python_types(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    let mut pyright = workspace.command(workspace.venv_program(VENV, "pyright"));
-    pyright
-        .current_dir(workspace.path("bindings-python"))
-        .arg("--pythonpath")
-        .arg(workspace.venv_program(VENV, "python"));
-    one(pyright)
+    let program = workspace.venv_program(VENV, "pyright");
+    let interpreter = workspace.venv_program(VENV, "python");
+    let mut sources = workspace.command(&program);
+    sources.current_dir(workspace.path("bindings-python")).arg("--pythonpath").arg(&interpreter);
+    // This form of pyright has no use for `--pythonpath`, and looks for the interpreter in PATH.
+    let mut paths: Vec<PathBuf> = interpreter.parent().map(PathBuf::from).into_iter().collect();
+    paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+    let mut public = workspace.command(&program);
+    public.args(["--verifytypes", "trunkline", "--ignoreexternal"]).env("PATH", std::env::join_paths(paths)?);
+    Ok(one(sources)?.and(one(public)?))
 }
 
 pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {

@@ -34,7 +34,7 @@ class Auth:
     __slots__ = ("_json", "verifier")
 
     def __init__(self, resource: str, *, verifier: Verify | None = None, **options: Unpack[AuthOptions]) -> None:
-        self.verifier = verifier
+        self.verifier: Verify | None = verifier
         self._json: dict[str, Any] = {"resource": resource, **encoded(AUTH_OPTIONS, options)}
 
     def to_json(self, verifier: int | None) -> dict[str, Any]:

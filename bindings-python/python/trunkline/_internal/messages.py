@@ -18,8 +18,8 @@ class Message(Model):
         self, role: Role, content: str | Content | Sequence[Content], *, meta: Mapping[str, Any] | None = None
     ) -> None:
         self.role: Role = role
-        self.content = TextContent(content) if isinstance(content, str) else content
-        self.meta = meta
+        self.content: Content | Sequence[Content] = TextContent(content) if isinstance(content, str) else content
+        self.meta: Mapping[str, Any] | None = meta
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> Message:
@@ -73,9 +73,9 @@ class GetPromptResult(Model):
         description: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        self.messages = [user(message) if isinstance(message, str) else message for message in messages]
-        self.description = description
-        self.meta = meta
+        self.messages: list[Message] = [user(message) if isinstance(message, str) else message for message in messages]
+        self.description: str | None = description
+        self.meta: Mapping[str, Any] | None = meta
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> GetPromptResult:

@@ -11,7 +11,7 @@ from .options import camel_case, in_ms
 T = TypeVar("T")
 
 # progress, total, message
-OnProgress: TypeAlias = Callable[[float, "float | None", "str | None"], "Awaitable[None] | None"]
+OnProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None] | None]
 
 
 def request_json(

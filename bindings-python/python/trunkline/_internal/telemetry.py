@@ -132,7 +132,7 @@ class SentSpan:
         self._native = native
         self._span = span
         # Set once it was sent.
-        self.ticket = 0
+        self.ticket: int = 0
 
     def __enter__(self) -> Self:
         return self

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ...client._generated.group_servers import GroupTarget, ServerTarget
-    from ...client.connection import ConnectOptions
+    from ...client.connect_options import ConnectOptions
 
 
 class ClientGroup(Client):

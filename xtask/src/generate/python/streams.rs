@@ -37,7 +37,7 @@ class AsyncSubscription(AsyncStream[Change]):
         super().__init__(client, Change.from_json)
         self._filter = wanted
         # The part of the filter that the server honours.
-        self.honoured = SubscriptionFilter()
+        self.honoured: SubscriptionFilter = SubscriptionFilter()
 
     async def open(self) -> None:
         """Subscribes; a `with` block does it for you.

@@ -914,7 +914,7 @@ class TextContent(Block):
         "text",
     )
 
-    TYPE: ClassVar = "text"
+    TYPE: ClassVar[Literal["text"]] = "text"
 
     text: str
     """The text."""
@@ -960,7 +960,7 @@ class ImageContent(HasData, Block):
         "mime_type",
     )
 
-    TYPE: ClassVar = "image"
+    TYPE: ClassVar[Literal["image"]] = "image"
 
     data: str
     """The bytes, as base64."""
@@ -1020,7 +1020,7 @@ class AudioContent(HasData, Block):
         "mime_type",
     )
 
-    TYPE: ClassVar = "audio"
+    TYPE: ClassVar[Literal["audio"]] = "audio"
 
     data: str
     """The bytes, as base64."""
@@ -1085,7 +1085,7 @@ class ResourceLink(Block):
         "uri",
     )
 
-    TYPE: ClassVar = "resource_link"
+    TYPE: ClassVar[Literal["resource_link"]] = "resource_link"
 
     uri: str
     """The URI of the resource."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self, Unpack
 
-    from .connection import ConnectOptions
+    from .connect_options import ConnectOptions
 
 
 class Client(AsyncOperations, Connected):

@@ -24,11 +24,11 @@ from .server_requests import ServerRequestHandler
 
 if TYPE_CHECKING:
     from .._generated.models import Root
-    from .._generated.options import ChildOptions, ClientOptions, EndpointOptions, OAuth
     from ..port.scope import NoSpan
     from ..server.server import Server
     from ..telemetry import SentSpan, Telemetry
     from ._generated.server_requests import Read
+    from .connect_options import ConnectOptions
 
 T = TypeVar("T")
 
@@ -36,36 +36,10 @@ T = TypeVar("T")
 # `mcpServers`, or a configuration or its file.
 Target: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | Server | Transport"
 # method, params
-OnNotification: TypeAlias = Callable[[str, Any], "Awaitable[None] | None"]
-OnToolsChanged: TypeAlias = Callable[[], "Awaitable[None] | None"]
+OnNotification: TypeAlias = Callable[[str, Any], Awaitable[None] | None]
+OnToolsChanged: TypeAlias = Callable[[], Awaitable[None] | None]
 
 _LISTS_CHANGED: Final = (methods.TOOLS_CHANGED, methods.RESOURCES_CHANGED, methods.PROMPTS_CHANGED)
-
-
-if TYPE_CHECKING:
-
-    class ConnectOptions(ClientOptions, ChildOptions, EndpointOptions, total=False):
-        """Options of `Client` and `SyncClient`. Times are in seconds."""
-
-        name: str
-        """Name with which the client introduces itself, together with `version`."""
-
-        version: str
-        """The version of the program that uses the client."""
-
-        auth: str | OAuth
-        """An access token, or how to get one: `OAuth()` asks the server and opens the browser."""
-
-        on_notification: OnNotification
-        """Called with the method and the params of every notification."""
-
-        on_tools_changed: OnToolsChanged
-        """Called when the server's list of tools has changed."""
-
-        raise_exceptions: bool
-        """For tests, of a `Server` of this process: a request raises the exception that a handler
-        raised, where its caller is otherwise told of an internal error. Default: False.
-        """
 
 
 @contextmanager

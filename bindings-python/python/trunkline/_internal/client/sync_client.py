@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..port.scope import NoSpan
     from ..server.server import Server
     from ..telemetry import SentSpan
-    from .connection import ConnectOptions
+    from .connect_options import ConnectOptions
 
 # Interval at which a waiting call looks for log records of the core (every request has a timeout
 # there) ...

@@ -24,10 +24,10 @@ class InputRequest(Generic[T]):
     __slots__ = ("method", "params", "read")
 
     def __init__(self, method: str, params: dict[str, Any] | None, read: Callable[[Any], T]) -> None:
-        self.method = method
+        self.method: str = method
         self.params: dict[str, Any] | None = None if params is None else jsonable(params)
         # Makes the answer out of the client's result.
-        self.read = read
+        self.read: Callable[[Any], T] = read
 
     def to_json(self) -> dict[str, Any]:
         """The request in the form that the protocol uses."""
@@ -51,8 +51,8 @@ class InputRequired:
     __slots__ = ("requests", "state")
 
     def __init__(self, requests: Mapping[str, InputRequest[Any]] | None = None, *, state: Any = None) -> None:
-        self.requests = {} if requests is None else dict(requests)
-        self.state = state
+        self.requests: dict[str, InputRequest[Any]] = {} if requests is None else dict(requests)
+        self.state: Any = state
 
     def to_json(self) -> dict[str, Any]:
         """The form that the core takes instead of a result."""
@@ -70,7 +70,7 @@ class ElicitResult(Generic[T]):
 
     def __init__(self, action: ElicitAction, content: T | None = None) -> None:
         self.action: ElicitAction = action
-        self.content = content
+        self.content: T | None = content
 
     def to_json(self) -> dict[str, Any]:
         """The form that the protocol uses."""

@@ -33,8 +33,8 @@ class Request:
     __slots__ = ("method", "params")
 
     def __init__(self, method: str, params: dict[str, Any]) -> None:
-        self.method = method
-        self.params = params
+        self.method: str = method
+        self.params: dict[str, Any] = params
 
     def __repr__(self) -> str:
         return f"Request({self.method!r}, {self.params!r})"

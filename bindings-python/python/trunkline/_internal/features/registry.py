@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .. import _native
 from ..errors import InvalidArgumentError, reraise
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     # Gets an exception of a handler, and the context of its call.
     ErrorHook = Callable[[BaseException, Context | SyncContext], object]
-    # Makes what a server opens before its first call.
-    EnterLifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
     # Kind and key of a registered feature.
     Key = tuple[str, Hashable]
     # Makes the handler of a function with options, and its words for an error.
     Make = Callable[[Callable[..., Any], Mapping[str, Any]], tuple[FunctionHandler, str]]
 
 E = TypeVar("E", bound="ErrorHook")
+# Makes what a server opens before its first call.
+EnterLifespan: TypeAlias = "Callable[[Any], AbstractAsyncContextManager[Any]]"
 
 
 class Registry:

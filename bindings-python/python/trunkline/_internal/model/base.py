@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 
 class Model:
@@ -18,7 +18,7 @@ class Model:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self.to_json() == other.to_json()
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         names = [name for base in type(self).__mro__ for name in getattr(base, "__slots__", ())]
@@ -38,7 +38,7 @@ class OtherContent(Block):
     __slots__ = ("data",)
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        self.data = data
+        self.data: Mapping[str, Any] = data
 
     def to_json(self) -> dict[str, Any]:
         return dict(self.data)

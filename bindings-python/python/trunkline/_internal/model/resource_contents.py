@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from .base import Block, Model, decode_base64, encode_base64, string_of
 
@@ -16,10 +16,10 @@ class _Contents(Model):
     def __init__(self, text: str | None, blob: bytes | str | None, uri: str | None, mime_type: str | None) -> None:
         if (text is None) == (blob is None):
             raise ValueError("ResourceContents have either text or blob")
-        self.text = text
-        self.blob = None if blob is None else encode_base64(blob)
-        self.uri = uri
-        self.mime_type = mime_type
+        self.text: str | None = text
+        self.blob: str | None = None if blob is None else encode_base64(blob)
+        self.uri: str | None = uri
+        self.mime_type: str | None = mime_type
 
     def decode(self) -> bytes:
         """The bytes."""
@@ -53,7 +53,7 @@ class ResourceContents(_Contents):
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(text, blob, uri, mime_type)
-        self.meta = meta
+        self.meta: Mapping[str, Any] | None = meta
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> ResourceContents:
@@ -76,7 +76,7 @@ class EmbeddedResource(_Contents, Block):
 
     __slots__ = ("annotations", "meta", "resource_meta")
 
-    TYPE: ClassVar = "resource"
+    TYPE: ClassVar[Literal["resource"]] = "resource"
 
     def __init__(
         self,
@@ -91,9 +91,9 @@ class EmbeddedResource(_Contents, Block):
     ) -> None:
         super().__init__(text, blob, uri, mime_type)
         # The `_meta` of the contents.
-        self.resource_meta = resource_meta
-        self.annotations = annotations
-        self.meta = meta
+        self.resource_meta: Mapping[str, Any] | None = resource_meta
+        self.annotations: Mapping[str, Any] | None = annotations
+        self.meta: Mapping[str, Any] | None = meta
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> EmbeddedResource:

@@ -46,10 +46,10 @@ class Lifecycle(Events):
     """The life of a port: its bell, its threads and its loop, until everything on it has ended."""
 
     def __init__(self, max_threads: int | None = None) -> None:
-        self.pid = os.getpid()
+        self.pid: int = os.getpid()
         self._bell = make_bell()
         super().__init__(self._bell.make_port())
-        self.pool = Pool(self, max_threads)
+        self.pool: Pool = Pool(self, max_threads)
         self.lifespan: Lifespan | None = None
         # The functions that get the errors of handlers, and what is in the place of dependencies;
         # both belong to the server.

@@ -59,7 +59,7 @@ class Pool:
         # A port that nobody else has must not live on for the sake of threads without work.
         self._port = weakref.ref(port)
         self._native = port.native
-        self.limit = limit or _LIMIT
+        self.limit: int = limit or _LIMIT
         self._enough = min(self.limit, 32, (os.cpu_count() or 1) + 4)
         self._taken = 0
         self._has_reserve = False

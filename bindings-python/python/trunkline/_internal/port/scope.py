@@ -7,6 +7,8 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from contextvars import Context
+
     from typing_extensions import Self
 
     from ..telemetry import Telemetry
@@ -21,8 +23,8 @@ class CallScope:
     __slots__ = ("context", "error", "vars")
 
     def __init__(self, values: dict[str, Any] | None = None) -> None:
-        self.context = copy_context()
-        self.vars = values
+        self.context: Context = copy_context()
+        self.vars: dict[str, Any] | None = values
         self.error: BaseException | None = None
 
 

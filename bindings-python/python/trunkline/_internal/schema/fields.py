@@ -46,18 +46,18 @@ class Field:
         pattern: str | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        self.description = description
-        self.title = title
-        self.examples = examples
-        self.gt = gt
-        self.ge = ge
-        self.lt = lt
-        self.le = le
-        self.multiple_of = multiple_of
-        self.min_length = min_length
-        self.max_length = max_length
-        self.pattern = pattern
-        self.extra = extra
+        self.description: str | None = description
+        self.title: str | None = title
+        self.examples: Sequence[Any] | None = examples
+        self.gt: float | None = gt
+        self.ge: float | None = ge
+        self.lt: float | None = lt
+        self.le: float | None = le
+        self.multiple_of: float | None = multiple_of
+        self.min_length: int | None = min_length
+        self.max_length: int | None = max_length
+        self.pattern: str | None = pattern
+        self.extra: Mapping[str, Any] | None = extra
 
 
 def keywords(metadata: Sequence[Any], schema: Mapping[str, Any]) -> dict[str, Any]:

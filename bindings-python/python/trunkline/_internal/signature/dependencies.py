@@ -32,7 +32,7 @@ class Depends:
     __slots__ = ("function",)
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+        self.function: Callable[..., Any] = function
 
     def __repr__(self) -> str:
         return f"Depends({getattr(self.function, '__qualname__', self.function)!s})"
