@@ -2,7 +2,7 @@
 //! group that it started.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -101,6 +101,13 @@ impl Process {
             read_lines(stderr, sender, Line::Err);
         }
         Ok(Self { child, name, lines, stderr: VecDeque::new() })
+    }
+
+    /// Writes a line to stdin.
+    pub(crate) fn write_line(&mut self, line: &str) -> Result<()> {
+        let name = &self.name;
+        let stdin = self.child.stdin().as_mut().with_context(|| format!("{name} has no stdin"))?;
+        writeln!(stdin, "{line}").with_context(|| format!("{name} does not read its stdin"))
     }
 
     /// The next line of stdout; `None` at its end or at the deadline.

@@ -1,5 +1,6 @@
-//! The runners judge the fixture clients: a process of the runner, and in it one of the client, for
-//! each scenario. Suites of the runner start all clients at once and disregard how they end.
+//! The runners judge the fixture clients: a command line of the runner, and in it a process of the
+//! client, for each scenario. Suites of the runner start all clients at once and disregard how they
+//! end.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -7,13 +8,13 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use super::role::Role;
-use super::runner::{DEADLINE, Runner};
+use super::runner::{Loaded, Runner};
 use super::suite::{Scenario, Suite};
 use super::verdict::{Fault, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of};
 use crate::console::Console;
 use crate::language::Language;
-use crate::process::{run, tail};
+use crate::process::tail;
 use crate::test::Count;
 use crate::workers;
 use crate::workspace::Workspace;
@@ -51,13 +52,14 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> 
     let each = suites.iter().flat_map(|suite| suite.scenarios.iter().map(move |scenario| (suite, scenario)));
     let all = each.flat_map(|(suite, scenario)| languages.iter().map(move |language| (suite, scenario, *language)));
     let (timed, rest): (Vec<Job<'_>>, Vec<Job<'_>>) = all.partition(|(_, scenario, _)| scenario.name == TIMED);
+    let runners = Loaded::new(workspace);
     let mut verdicts = Vec::new();
     let total = timed.len() + rest.len();
     for (at_once, jobs) in [(RUNS_AT_ONCE, rest), (1, timed)] {
         workers::run(
             at_once,
             &jobs,
-            |(suite, scenario, language)| judge(workspace, suite, scenario, *language),
+            |(suite, scenario, language)| judge(workspace, &runners, suite, scenario, *language),
             |index, verdict| {
                 let (_, scenario, language) = jobs[index];
                 verdicts.push(verdict);
@@ -69,14 +71,26 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> 
     count_of(workspace, Role::Client, languages, suites, &verdicts, None, start)
 }
 
-fn judge(workspace: &Workspace, suite: &Suite, scenario: &Scenario, language: Language) -> Verdict {
-    let faults =
-        faults(workspace, suite, scenario, language).unwrap_or_else(|error| vec![Fault::new(&format!("{error:#}"))]);
+fn judge(
+    workspace: &Workspace,
+    runners: &Loaded<'_>,
+    suite: &Suite,
+    scenario: &Scenario,
+    language: Language,
+) -> Verdict {
+    let faults = faults(workspace, runners, suite, scenario, language)
+        .unwrap_or_else(|error| vec![Fault::new(&format!("{error:#}"))]);
     suite.verdict(language, scenario, faults)
 }
 
 /// Runs a scenario with the client of a language.
-fn faults(workspace: &Workspace, suite: &Suite, scenario: &Scenario, language: Language) -> Result<Vec<Fault>> {
+fn faults(
+    workspace: &Workspace,
+    runners: &Loaded<'_>,
+    suite: &Suite,
+    scenario: &Scenario,
+    language: Language,
+) -> Result<Vec<Fault>> {
     let folder = format!("{}-client", language.name());
     let suite_folder = workspace.target.join(RESULTS).join(folder).join(suite.name().replace(' ', "-"));
     let results = suite_folder.join(scenario.name.replace('/', "-"));
@@ -88,20 +102,23 @@ fn faults(workspace: &Workspace, suite: &Suite, scenario: &Scenario, language: L
     let client = language.client(workspace);
     let client = client.to_str().filter(|path| !path.contains(char::is_whitespace));
     let client = client.context("the runner splits its command at blanks: the path of the tree has one")?;
-    let mut command = suite.runner.command(workspace, &["client", "--command", client, "--scenario", &scenario.name]);
+    let folder = results.to_str().context("the path of the tree is no text")?;
+    let mut arguments = vec!["client", "--command", client, "--scenario", &scenario.name, "--output-dir", folder];
     if suite.runner == Runner::Newest {
-        command.args(["--spec-version", suite.revision.unwrap_or(OF_EXTENSIONS), "--force"]);
+        arguments.extend(["--spec-version", suite.revision.unwrap_or(OF_EXTENSIONS), "--force"]);
     }
-    command.arg("--output-dir").arg(&results);
-    let output = run(command, DEADLINE)?;
-    std::fs::write(results.join("said.txt"), &output.text)?;
+    let ended = runners.run(suite.runner, &arguments)?;
+    std::fs::write(results.join("said.txt"), &ended.said)?;
 
     let mut faults = Fault::all_in(&scenario.name, &checks_in(&results)?)?;
     // The runner knows the scenarios in which a client may end with an error.
-    if !output.success() || !faults.is_empty() {
+    if ended.status != 0 || !faults.is_empty() {
         let said = std::fs::read_to_string(checks_in(&results)?.with_file_name("stderr.txt")).unwrap_or_default();
         let said = tail(said.trim_end(), 5);
-        faults.push(Fault::new(&format!("the runner ended with {}; the client's last words: {said}", output.ending())));
+        faults.push(Fault::new(&format!(
+            "the runner ended with status {}; the client's last words: {said}",
+            ended.status
+        )));
     }
     Ok(faults)
 }

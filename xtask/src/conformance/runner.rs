@@ -1,13 +1,17 @@
 //! The two lines of the official runner, and the Node that they run on.
 
+use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::json;
 
 use super::listing;
 use super::role::Role;
-use crate::process::must;
+use crate::process::{Process, must, tail};
 use crate::workspace::Workspace;
 
 /// The folder in which the runners and their Node are installed.
@@ -36,14 +40,9 @@ impl Runner {
         }
     }
 
-    /// The runner on its own Node, which may be newer than the one of the machine.
     pub(super) fn command(self, workspace: &Workspace, arguments: &[&str]) -> Command {
-        let modules = workspace.path(PACKAGE).join("node_modules");
-        let mut command =
-            workspace.command(modules.join("node/bin").join(format!("node{}", std::env::consts::EXE_SUFFIX)));
-        command.arg(modules.join(self.alias()).join("dist/index.js")).args(arguments);
-        // A process for each scenario: compiled once for all of them.
-        command.env("NODE_COMPILE_CACHE", workspace.target.join("conformance/compile-cache"));
+        let mut command = node(workspace);
+        command.arg(modules(workspace).join(self.alias()).join("dist/index.js")).args(arguments);
         command
     }
 
@@ -58,4 +57,53 @@ impl Runner {
         let command = self.command(workspace, &[&["list", which.as_str()], options].concat());
         Ok(listing::read(&must(command, DEADLINE)?.stdout, role))
     }
+}
+
+/// Processes that run the command lines of the runners one after the other, and load their modules
+/// once (`tests/conformance/scenarios.mjs`).
+pub(super) struct Loaded<'a> {
+    workspace: &'a Workspace,
+    idle: Mutex<Vec<Process>>,
+}
+
+/// The end of a command line.
+#[derive(Deserialize)]
+pub(super) struct Ended {
+    pub(super) status: i32,
+    /// The output.
+    pub(super) said: String,
+}
+
+impl<'a> Loaded<'a> {
+    pub(super) fn new(workspace: &'a Workspace) -> Self {
+        Self { workspace, idle: Mutex::default() }
+    }
+
+    /// Runs a command line. A process that does not answer in time is killed, and no other command
+    /// line with it.
+    pub(super) fn run(&self, runner: Runner, arguments: &[&str]) -> Result<Ended> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = idle().pop();
+        let mut process = free.map_or_else(|| self.start(), Ok)?;
+        process.write_line(&json!({"runner": runner.alias(), "arguments": arguments}).to_string())?;
+        let line = process.stdout_line(Instant::now() + DEADLINE);
+        let line = line.with_context(|| format!("no end of it: {}", tail(&process.last_words(), 5)))?;
+        idle().push(process);
+        serde_json::from_str(&line).with_context(|| format!("no end of a run, but {line:?}"))
+    }
+
+    fn start(&self) -> Result<Process> {
+        let mut command = node(self.workspace);
+        command.arg(self.workspace.path(PACKAGE).join("scenarios.mjs"));
+        Process::start(command)
+    }
+}
+
+/// The Node of the runners, which may be newer than the one of the machine.
+fn node(workspace: &Workspace) -> Command {
+    workspace.command(modules(workspace).join("node/bin").join(format!("node{}", std::env::consts::EXE_SUFFIX)))
+}
+
+fn modules(workspace: &Workspace) -> PathBuf {
+    workspace.path(PACKAGE).join("node_modules")
 }

@@ -21,7 +21,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::build;
 use crate::build::python::VENV;
-use crate::build::rust::PACKAGES;
+use crate::build::rust::{self, PACKAGES};
 use crate::process::{must, tail};
 use crate::stamp::{files_under, write_if_changed};
 use crate::test::Count;
@@ -59,7 +59,7 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     };
     // Only the one program, so that it works while a generated file of a binding is missing or
     // broken; with the features of all other builds, so that its crates are theirs.
-    let mut cargo = workspace.cargo();
+    let mut cargo = rust::cargo(workspace);
     cargo.args(["build", "--quiet", "--bin", PROGRAM]).args(PACKAGES);
     must(cargo, DEADLINE)?;
     let files = files(workspace)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::build::c::Workshop;
-use crate::build::rust::PACKAGES;
+use crate::build::rust::{self, PACKAGES};
 use crate::build::{DEADLINE, python};
 use crate::language::Language;
 use crate::process::{must, run};
@@ -72,7 +72,7 @@ fn language(source: &Path) -> Option<Language> {
 /// Builds the examples in Rust, before any step that may run beside others: cargo would make it
 /// wait for them.
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
-    let mut cargo = workspace.cargo();
+    let mut cargo = rust::cargo(workspace);
     cargo.args(["build", "--examples"]).args(PACKAGES);
     must(cargo, DEADLINE).map(drop)
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::build::python::VENV;
-use crate::build::rust::PACKAGES;
+use crate::build::rust::{self, PACKAGES};
 use crate::build::system;
 use crate::language::Language;
 use crate::process::{Output, run};
@@ -24,7 +24,7 @@ const RUST_TESTS_AT_ONCE: &str = "4";
 /// Everything in the members, where one test of bindings-c builds and runs the C programs; and then
 /// xtask itself (see build/rust.rs why it is apart).
 pub(crate) fn rust_and_c(workspace: &Workspace, selection: &Selection) -> Result<Count> {
-    let mut members = workspace.cargo();
+    let mut members = rust::cargo(workspace);
     members.args(["test", "--no-fail-fast"]).args(PACKAGES);
     // They are built; alone, with other features, they would be built once more.
     members.env("TRUNKLINE_PREBUILT", "1");
