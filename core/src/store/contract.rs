@@ -219,10 +219,15 @@ async fn kinds(one: &dyn Store, other: &dyn Store) {
         other.append("kinds/entry", "1", 9, MINUTE).await.unwrap_err(),
         other.read("kinds/entry", 0, 9, NOW).await.unwrap_err(),
         other.get("kinds/log").await.unwrap_err(),
-        other.put_if("kinds/log", None, "1", MINUTE).await.unwrap_err(),
     ] {
         assert_eq!(error.kind, StoreErrorKind::Invalid, "{error}");
     }
     assert_eq!(other.get("kinds/entry").await.unwrap().as_deref(), Some("1"));
     assert_eq!(other.read("kinds/log", 0, 9, NOW).await.unwrap().len(), 1);
+    // An entry takes the place of a log.
+    one.put("kinds/log", "1", MINUTE).await.unwrap();
+    assert_eq!(other.get("kinds/log").await.unwrap().as_deref(), Some("1"));
+    one.remove("kinds/log").await.unwrap();
+    one.append("kinds/log", "2", 9, MINUTE).await.unwrap();
+    assert_eq!(other.read("kinds/log", 0, 9, NOW).await.unwrap().len(), 1, "the entries of the first log are gone");
 }

@@ -145,7 +145,6 @@ impl Kept {
         let held = self.by_key.get(key).map_or(0, |item| item.bytes);
         let bytes = ENTRY_BYTES + 2 * key.len() + text.len();
         self.check_room(held, bytes)?;
-        self.text(key)?;
         self.remove(key);
         let ends = later(now, keep_for);
         self.insert(key, KeptItem { value: KeptValue::Text(text.to_owned()), bytes, ends });

@@ -9,11 +9,13 @@ pub(crate) mod contract;
 mod error;
 mod guard;
 mod memory;
+mod url;
 mod waiting;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use guard::StoreGuard;
 pub use memory::ProcessStore;
+pub(crate) use url::{StoreUrl, shown};
 pub(crate) use waiting::Waiting;
 
 use crate::runtime::BoxedTask;

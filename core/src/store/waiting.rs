@@ -42,6 +42,13 @@ impl Waiting {
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
+    /// Nobody knows of which logs there are entries.
+    #[cfg(feature = "store-redis")]
+    pub(crate) fn wake_all(&self) {
+        let wakers: Vec<_> = self.by_log.lock().values_mut().flat_map(WaitedLog::change).collect();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
     /// Reads until there are entries or the time is over. Entries of which this process is not
     /// told are found by looking again after each `pace`.
     pub(crate) async fn read(

@@ -42,6 +42,7 @@ mod oauth;
 mod skill_folder;
 #[cfg(any(feature = "stdio", feature = "child-process", feature = "http-server"))]
 pub(crate) mod stdio;
+mod store;
 #[cfg(feature = "client")]
 mod target;
 #[cfg(feature = "terminal")]
@@ -65,6 +66,7 @@ pub use listen_address::ListenAddress;
 pub use listener::Listener;
 #[cfg(all(feature = "auth", feature = "http-client"))]
 pub use oauth::{FileStore, HttpNetwork, LoopbackHandler};
+pub use store::open_store;
 #[cfg(feature = "client")]
 pub use target::Target;
 pub use tokio_runtime::TokioRuntime;

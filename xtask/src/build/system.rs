@@ -122,6 +122,15 @@ pub(crate) fn valgrind() -> Result<&'static str> {
     Ok(NAME)
 }
 
+/// The server of Redis: tests start processes of it by this name.
+pub(crate) fn redis_server() -> Result<()> {
+    const NAME: &str = "redis-server";
+    if cfg!(target_os = "linux") && says(NAME, &["--version"]).is_none() {
+        install(&[NAME]).context("no redis-server found")?;
+    }
+    Ok(())
+}
+
 /// The browser of the tests.
 pub(crate) fn chromium() -> Result<PathBuf> {
     const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];

@@ -24,6 +24,7 @@ const RUST_TESTS_AT_ONCE: &str = "4";
 /// Everything in the members, where one test of bindings-c builds and runs the C programs; and then
 /// xtask itself (see build/rust.rs why it is apart).
 pub(crate) fn rust_and_c(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    system::redis_server()?;
     let mut members = rust::cargo(workspace);
     members.args(["test", "--no-fail-fast"]).args(PACKAGES);
     // They are built; alone, with other features, they would be built once more.

@@ -1,0 +1,132 @@
+//! URLs of stores.
+
+use super::{StoreError, StoreErrorKind};
+use std::path::PathBuf;
+
+/// The keys of a database that several applications share begin with this by default.
+const NAMESPACE: &str = "trunkline";
+const FORMS: &str = "memory:, sqlite:PATH, redis://HOST:PORT/DATABASE or rediss://…";
+
+/// The place of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StoreUrl {
+    /// `memory:`
+    Memory,
+    /// `sqlite:PATH`
+    Sqlite(PathBuf),
+    /// `redis://…` or `rediss://…`
+    Redis {
+        /// The URL as given, without the namespace.
+        url: String,
+        /// The beginning of all keys.
+        namespace: String,
+    },
+}
+
+impl StoreUrl {
+    /// Reads a URL.
+    ///
+    /// # Errors
+    /// It has none of the forms.
+    pub(crate) fn parse(text: &str) -> Result<Self, StoreError> {
+        let invalid = |problem: String| StoreError::new(StoreErrorKind::Invalid, shown(text), problem);
+        match text.split_once(':') {
+            Some(("memory", "")) => Ok(Self::Memory),
+            Some(("sqlite", path)) => {
+                let path = match path.strip_prefix("//") {
+                    Some(path) if path.starts_with('/') => path,
+                    Some(_) => return Err(invalid("write the path as sqlite:PATH, or sqlite:///ABSOLUTE".to_owned())),
+                    None => path,
+                };
+                if path.is_empty() {
+                    return Err(invalid("the path of the file is missing: sqlite:PATH".to_owned()));
+                }
+                Ok(Self::Sqlite(path.into()))
+            }
+            Some(("redis" | "rediss", rest)) if rest.starts_with("//") => {
+                let (url, query) = text.split_once('?').unwrap_or((text, ""));
+                let mut namespace = NAMESPACE;
+                let mut others = Vec::new();
+                for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+                    match pair.split_once('=') {
+                        Some(("namespace", given)) => namespace = given,
+                        _ => others.push(pair),
+                    }
+                }
+                if !is_namespace(namespace) {
+                    let problem = "namespace must have 1 to 64 letters, digits, '.', '_' or '-'";
+                    return Err(invalid(format!("{problem}, not {namespace:?}")));
+                }
+                let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
+                Ok(Self::Redis { url: format!("{url}{query}"), namespace: namespace.to_owned() })
+            }
+            _ => Err(invalid(format!("the forms of URLs are {FORMS}"))),
+        }
+    }
+}
+
+fn is_namespace(text: &str) -> bool {
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=64).contains(&text.len()) && text.bytes().all(is_sign)
+}
+
+/// A URL for logs and errors: without its user, its password and its parameters.
+pub(crate) fn shown(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (before, after) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
+    // A password may hold a slash that nobody encoded: the last `@` ends it.
+    let rest = match rest.rsplit_once('@') {
+        Some((_, rest)) => rest.to_owned(),
+        None => after.map_or(before.to_owned(), |path| format!("{before}/{path}")),
+    };
+    format!("{scheme}://{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_name_a_store() {
+        let redis = |url: &str, namespace: &str| StoreUrl::Redis { url: url.into(), namespace: namespace.into() };
+        for (text, expected) in [
+            ("memory:", StoreUrl::Memory),
+            ("sqlite:state.db", StoreUrl::Sqlite("state.db".into())),
+            ("sqlite:/var/lib/state.db", StoreUrl::Sqlite("/var/lib/state.db".into())),
+            ("sqlite:///var/lib/state.db", StoreUrl::Sqlite("/var/lib/state.db".into())),
+            ("redis://localhost", redis("redis://localhost", "trunkline")),
+            ("rediss://u:p@h:1/2?namespace=shop", redis("rediss://u:p@h:1/2", "shop")),
+            ("redis://h?protocol=3&namespace=a.b-c_1", redis("redis://h?protocol=3", "a.b-c_1")),
+        ] {
+            assert_eq!(StoreUrl::parse(text).unwrap(), expected, "{text}");
+        }
+        for (text, part) in [
+            ("", "the forms of URLs are memory:, sqlite:PATH"),
+            ("memory", "forms"),
+            ("memory:x", "forms"),
+            ("sqlite:", "path of the file is missing"),
+            ("sqlite://state.db", "write the path as sqlite:PATH"),
+            ("redis:localhost", "forms"),
+            ("postgres://u:secret@h/db", "The store postgres://h/db cannot be used so: the forms"),
+            ("redis://:secret@h?namespace=", "namespace must have"),
+            ("redis://:secret@h?namespace=a:b", "namespace must have"),
+        ] {
+            let error = StoreUrl::parse(text).unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Invalid);
+            assert!(error.to_string().contains(part) && !error.to_string().contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn no_log_shows_the_password_of_a_store() {
+        for (text, expected) in [
+            ("redis://user:secret@host:6379/1?password=secret", "redis://host:6379/1"),
+            ("redis://:se/cr@et@host", "redis://host"),
+            ("redis://host#secret", "redis://host"),
+            ("sqlite:a b.db", "sqlite:a b.db"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The stores that URLs name.
+
+#[cfg(feature = "store-redis")]
+mod redis;
+#[cfg(feature = "store-redis")]
+mod redis_listener;
+#[cfg(all(test, target_os = "linux", feature = "store-redis"))]
+mod redis_tests;
+#[cfg(feature = "store-sqlite")]
+mod sqlite;
+
+use crate::{
+    runtime::Runtime,
+    store::{ProcessStore, Store, StoreError, StoreGuard, StoreUrl, shown},
+};
+use std::{sync::Arc, time::Duration};
+
+/// The store that a URL names: `memory:`, `sqlite:PATH`, `redis://…` or `rediss://…`. `deadline`:
+/// the longest time of one of its calls. Nothing is opened before the first call.
+///
+/// `sqlite:` needs the cargo feature `store-sqlite`, and `redis:` needs `store-redis`. Programs
+/// that share a database of Redis add `?namespace=NAME` to its URL, so that each has its own keys.
+///
+/// ```
+/// use std::time::Duration;
+/// use trunkline::{
+///     store::Store,
+///     transport::{TokioRuntime, open_store},
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), trunkline::store::StoreError> {
+/// let store = open_store("memory:", TokioRuntime::current(), Duration::from_secs(5))?;
+/// store.put("greeting", "hello", Duration::from_secs(60)).await?;
+/// assert_eq!(store.get("greeting").await?.as_deref(), Some("hello"));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// The URL has none of these forms, or the cargo feature for it is off.
+pub fn open_store(url: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Result<StoreGuard, StoreError> {
+    let name = shown(url);
+    let store: Arc<dyn Store> = match StoreUrl::parse(url)? {
+        StoreUrl::Memory => Arc::new(ProcessStore::new(Arc::clone(&runtime))),
+        #[cfg(feature = "store-sqlite")]
+        StoreUrl::Sqlite(path) => Arc::new(sqlite::SqliteStore::new(path, Arc::clone(&runtime), deadline)),
+        #[cfg(not(feature = "store-sqlite"))]
+        StoreUrl::Sqlite(_) => return Err(missing(&name, "store-sqlite")),
+        #[cfg(feature = "store-redis")]
+        StoreUrl::Redis { url, namespace } => {
+            Arc::new(redis::RedisStore::new(&url, &namespace, Arc::clone(&runtime), deadline)?)
+        }
+        #[cfg(not(feature = "store-redis"))]
+        StoreUrl::Redis { .. } => return Err(missing(&name, "store-redis")),
+    };
+    Ok(StoreGuard::new(store, &name, runtime, deadline))
+}
+
+#[cfg(not(all(feature = "store-sqlite", feature = "store-redis")))]
+fn missing(name: &str, feature: &str) -> StoreError {
+    StoreError::new(
+        crate::store::StoreErrorKind::Invalid,
+        name,
+        format!("the cargo feature {feature} of trunkline is off"),
+    )
+}

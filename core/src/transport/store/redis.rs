@@ -1,0 +1,238 @@
+//! A store in a database of Redis or Valkey, which many machines share.
+
+use super::redis_listener;
+use crate::{
+    runtime::{BoxedTask, Runtime},
+    store::{LogEntry, Store, StoreError, StoreErrorKind, Waiting, shown},
+};
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind,
+    aio::MultiplexedConnection, cmd,
+};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use tokio::{sync::Mutex, task::AbortHandle};
+
+/// Time between two looks for entries, in case that the connection that tells of them is lost.
+const PACE: Duration = Duration::from_secs(1);
+/// Longest time to keep something, in milliseconds: a century.
+const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
+/// Sets an entry, if it is still the same.
+const PUT_IF: &str = "
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1";
+/// Appends to a log. Positions follow the clock, so that they rise also where the database lost
+/// everything, and their counter, where the clock stands still.
+const APPEND: &str = "
+local time = redis.call('TIME')
+local position = (time[1] * 1000 + math.floor(time[2] / 1000)) * 2048
+position = math.max(position, (tonumber(redis.call('GET', KEYS[2])) or 0) + 1)
+local text = string.format('%.0f', position)
+redis.call('XADD', KEYS[1], 'MAXLEN', ARGV[1], '0-' .. text, 'text', ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('SET', KEYS[2], text)
+redis.call('PUBLISH', ARGV[4], KEYS[1])
+return text";
+
+/// A database, by one connection for calls, and one that tells of entries of logs.
+#[derive(Clone)]
+pub(super) struct RedisStore {
+    database: Arc<Database>,
+    runtime: Arc<dyn Runtime>,
+}
+
+struct Database {
+    client: Client,
+    name: String,
+    /// The beginning of all keys.
+    prefix: String,
+    deadline: Duration,
+    connection: Mutex<Option<MultiplexedConnection>>,
+    waiting: Arc<Waiting>,
+    listener: OnceLock<AbortHandle>,
+}
+
+impl RedisStore {
+    pub(super) fn new(
+        url: &str,
+        namespace: &str,
+        runtime: Arc<dyn Runtime>,
+        deadline: Duration,
+    ) -> Result<Self, StoreError> {
+        let name = shown(url);
+        let client =
+            Client::open(url).map_err(|error| StoreError::new(StoreErrorKind::Invalid, &*name, error.to_string()))?;
+        let database = Database {
+            client,
+            name,
+            prefix: format!("{namespace}:"),
+            deadline,
+            connection: Mutex::new(None),
+            waiting: Arc::default(),
+            listener: OnceLock::new(),
+        };
+        Ok(Self { database: Arc::new(database), runtime })
+    }
+
+    fn key(&self, key: &str) -> String {
+        format!("{}{key}", self.database.prefix)
+    }
+
+    fn run<T: FromRedisValue + Send + 'static>(&self, command: Cmd) -> BoxedTask<Result<T, StoreError>> {
+        let database = Arc::clone(&self.database);
+        Box::pin(async move { database.query(&command).await })
+    }
+
+    /// Begins to be told of entries; the first read that waits does.
+    fn listen(&self) {
+        let Database { client, prefix, deadline, waiting, listener, .. } = &*self.database;
+        listener.get_or_init(|| {
+            let waiting = Arc::clone(waiting);
+            let listening = redis_listener::listen(client.clone(), prefix.clone(), *deadline, waiting);
+            tokio::spawn(listening).abort_handle()
+        });
+    }
+}
+
+impl Database {
+    async fn query<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, StoreError> {
+        let mut connection = self.connected().await?;
+        let outcome = command.query_async(&mut connection).await;
+        outcome.map_err(|error| {
+            if is_of_connection(&error) {
+                // Never waits long: it is held while a connection is made, and then there is none.
+                if let Ok(mut current) = self.connection.try_lock() {
+                    *current = None;
+                }
+            }
+            self.error(&error)
+        })
+    }
+
+    async fn connected(&self) -> Result<MultiplexedConnection, StoreError> {
+        let mut current = self.connection.lock().await;
+        if let Some(connection) = &*current {
+            return Ok(connection.clone());
+        }
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(self.deadline))
+            .set_response_timeout(Some(self.deadline));
+        let connected = self.client.get_multiplexed_async_connection_with_config(&config).await;
+        let connection = connected.map_err(|error| self.error(&error))?;
+        Ok(current.insert(connection).clone())
+    }
+
+    fn error(&self, error: &RedisError) -> StoreError {
+        let kind = match (error.code(), error.kind()) {
+            // MISCONF: its disk is full, say.
+            (Some("OOM" | "MISCONF"), _) => StoreErrorKind::Full,
+            (Some("WRONGTYPE"), _) => StoreErrorKind::Invalid,
+            (_, ErrorKind::UnexpectedReturnType | ErrorKind::Parse) => StoreErrorKind::Corrupt,
+            _ => StoreErrorKind::Unavailable,
+        };
+        StoreError::new(kind, &*self.name, error.to_string())
+    }
+}
+
+/// Returns whether another connection may do better.
+fn is_of_connection(error: &RedisError) -> bool {
+    let is_of_another_role = matches!(
+        error.kind(),
+        ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown | ServerErrorKind::NoPerm)
+    );
+    error.is_io_error() || error.is_timeout() || error.is_connection_dropped() || is_of_another_role
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Some(listener) = self.listener.get() {
+            listener.abort();
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis().clamp(1, LONGEST)).unwrap_or(u64::MAX)
+}
+
+impl Store for RedisStore {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        self.run(cmd("GET").arg(self.key(key)).take())
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        self.run(cmd("SET").arg(self.key(key)).arg(text).arg("PX").arg(millis(keep_for)).take())
+    }
+
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        let (key, keep_for) = (self.key(key), millis(keep_for));
+        let Some(expected) = expected else {
+            let set =
+                self.run::<Option<String>>(cmd("SET").arg(key).arg(text).arg("PX").arg(keep_for).arg("NX").take());
+            return Box::pin(async move { Ok(set.await?.is_some()) });
+        };
+        self.run(cmd("EVAL").arg(PUT_IF).arg(1).arg(key).arg(expected).arg(text).arg(keep_for).take())
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        self.run(cmd("UNLINK").arg(self.key(key)).take())
+    }
+
+    fn append(
+        &self,
+        log: &str,
+        entry: &str,
+        max_entries: usize,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<u64, StoreError>> {
+        let mut append = cmd("EVAL");
+        append.arg(APPEND).arg(2).arg(self.key(log)).arg(self.key("position"));
+        append.arg(max_entries.max(1)).arg(entry).arg(millis(keep_for));
+        self.run(append.arg(redis_listener::channel(&self.database.prefix)).take())
+    }
+
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        let (this, key) = (self.clone(), self.key(log));
+        let name = key.clone();
+        let read = Box::new(move || {
+            let mut range = cmd("XRANGE");
+            range.arg(&key).arg(format!("(0-{after}")).arg("+").arg("COUNT").arg(limit);
+            let (read, database) = (this.run::<Vec<(String, Vec<String>)>>(range), Arc::clone(&this.database));
+            Box::pin(async move { entries(read.await?, &database) }) as BoxedTask<_>
+        });
+        let (this, runtime) = (self.clone(), Arc::clone(&self.runtime));
+        Box::pin(async move {
+            if !wait.is_zero() {
+                this.listen();
+            }
+            Arc::clone(&this.database.waiting).read(runtime, name, read, wait, PACE).await
+        })
+    }
+}
+
+fn entries(found: Vec<(String, Vec<String>)>, database: &Database) -> Result<Vec<LogEntry>, StoreError> {
+    let entry = |(id, mut fields): (String, Vec<String>)| {
+        let position = id.strip_prefix("0-").and_then(|position| position.parse().ok());
+        let (Some(position), Some(text)) = (position, fields.pop()) else {
+            let problem = format!("the entry {id} of a log is not of this library");
+            return Err(StoreError::new(StoreErrorKind::Corrupt, &*database.name, problem));
+        };
+        Ok(LogEntry { position, text })
+    };
+    found.into_iter().map(entry).collect()
+}

@@ -1,0 +1,50 @@
+//! The connection by which a database tells of entries of logs.
+
+use crate::store::Waiting;
+use futures_core::Stream as _;
+use redis::{
+    Client, RedisResult,
+    aio::{PubSubSink, PubSubStream},
+};
+use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
+use tokio::time::{sleep, timeout};
+
+/// A connection that says nothing for so long is tried.
+const QUIET: Duration = Duration::from_secs(15);
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The channel that has the name of each log that was appended to.
+pub(super) fn channel(prefix: &str) -> String {
+    format!("{prefix}appended")
+}
+
+/// Wakes the reads of logs that get entries, over one connection after the other, without an end.
+pub(super) async fn listen(client: Client, prefix: String, deadline: Duration, waiting: Arc<Waiting>) {
+    loop {
+        let connected = timeout(deadline, connect(&client, &prefix)).await;
+        if let Ok(Ok((mut sink, mut stream))) = connected {
+            // Those that came before are told to nobody.
+            waiting.wake_all();
+            while let Some(log) = next(&mut sink, &mut stream, deadline).await {
+                waiting.wake(&log);
+            }
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+async fn connect(client: &Client, prefix: &str) -> RedisResult<(PubSubSink, PubSubStream)> {
+    let (mut sink, stream) = client.get_async_pubsub().await?.split();
+    sink.subscribe(channel(prefix)).await?;
+    Ok((sink, stream))
+}
+
+/// The name of the next log. `None`: the connection is lost.
+async fn next(sink: &mut PubSubSink, stream: &mut PubSubStream, deadline: Duration) -> Option<String> {
+    loop {
+        match timeout(QUIET, poll_fn(|context| Pin::new(&mut *stream).poll_next(context))).await {
+            Ok(message) => return message?.get_payload().ok(),
+            Err(_) => timeout(deadline, sink.ping::<redis::Value>()).await.ok()?.map(drop).ok()?,
+        }
+    }
+}

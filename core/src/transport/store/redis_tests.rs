@@ -1,0 +1,295 @@
+//! A real server of Redis, which is restarted, full, silent and cut off.
+
+use super::{open_store, redis::RedisStore};
+use crate::{
+    runtime::Runtime,
+    store::{Store, StoreError, StoreErrorKind, StoreGuard, contract},
+    transport::TokioRuntime,
+};
+use std::{
+    net::TcpListener as BoundPort,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(1);
+/// Longest time of a server to start, and of a store to be in use again.
+const SOON: Duration = Duration::from_secs(20);
+
+/// A process of redis-server, which ends with the test.
+struct RedisServer {
+    port: u16,
+    process: Child,
+}
+
+impl RedisServer {
+    async fn start(options: &[&str]) -> Self {
+        let port = BoundPort::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self::start_at(port, options).await
+    }
+
+    async fn start_at(port: u16, options: &[&str]) -> Self {
+        let mut command = Command::new("redis-server");
+        command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "no"]);
+        command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = command.spawn().expect("redis-server is needed: `cargo xtask test` installs it on Debian");
+        let server = Self { port, process };
+        let begin = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            assert!(begin.elapsed() < SOON, "redis-server does not listen");
+            sleep(Duration::from_millis(20)).await;
+        }
+        server
+    }
+
+    /// Sets an option of the running server.
+    async fn set(&self, option: &str, value: &str) {
+        let mut connection = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        connection.write_all(format!("CONFIG SET {option} {value}\r\n").as_bytes()).await.unwrap();
+        let mut answer = [0; 5];
+        connection.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"+OK\r\n");
+    }
+
+    fn store(&self) -> RedisStore {
+        self.store_of("test")
+    }
+
+    fn store_of(&self, namespace: &str) -> RedisStore {
+        RedisStore::new(&url(self.port), namespace, TokioRuntime::current(), DEADLINE).unwrap()
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn url(port: u16) -> String {
+    format!("redis://127.0.0.1:{port}")
+}
+
+fn guarded(port: u16) -> StoreGuard {
+    open_store(&url(port), TokioRuntime::current(), DEADLINE).unwrap()
+}
+
+/// What becomes of bytes between a store and its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// Connections are accepted, and nothing passes.
+    Silence,
+    /// Connections are cut, and new ones too.
+    Cut,
+}
+
+/// A proxy before a server; its port, and its fault.
+async fn proxy(to: u16) -> (u16, watch::Sender<Fault>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (fault, faults) = watch::channel(Fault::None);
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            tokio::spawn(forward(client, to, faults.clone()));
+        }
+    });
+    (port, fault)
+}
+
+async fn forward(mut client: TcpStream, to: u16, mut faults: watch::Receiver<Fault>) {
+    let mut server = TcpStream::connect(("127.0.0.1", to)).await.unwrap();
+    loop {
+        let fault = *faults.borrow_and_update();
+        match fault {
+            Fault::Cut => return,
+            Fault::Silence => faults.changed().await.unwrap_or_default(),
+            Fault::None => tokio::select! {
+                _ = copy_bidirectional(&mut client, &mut server) => return,
+                _ = faults.changed() => {}
+            },
+        }
+    }
+}
+
+/// Time until a call succeeds.
+async fn in_use_again(store: &dyn Store) -> Duration {
+    let begin = Instant::now();
+    while let Err(error) = store.put("again", "1", MINUTE).await {
+        assert!(begin.elapsed() < SOON, "{error}");
+        sleep(Duration::from_millis(20)).await;
+    }
+    begin.elapsed()
+}
+
+/// A hundred calls, none of which waits.
+async fn all_fail_at_once(store: &dyn Store) -> StoreError {
+    let begin = Instant::now();
+    for _ in 0..100 {
+        store.get("a").await.unwrap_err();
+    }
+    assert!(begin.elapsed() < DEADLINE, "{:?}", begin.elapsed());
+    store.get("a").await.unwrap_err()
+}
+
+#[tokio::test]
+async fn redis_keeps_the_contract() {
+    let server = RedisServer::start(&[]).await;
+    contract::check(Arc::new(server.store()), Arc::new(server.store())).await;
+}
+
+#[tokio::test]
+async fn applications_share_a_database_by_namespaces() {
+    let server = RedisServer::start(&[]).await;
+    let (shop, bank) = (server.store_of("shop"), server.store_of("bank"));
+    shop.put("a", "1", MINUTE).await.unwrap();
+    shop.append("l", "1", 9, MINUTE).await.unwrap();
+    assert_eq!(bank.get("a").await.unwrap(), None);
+    assert_eq!(bank.read("l", 0, 9, Duration::ZERO).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_restarted_redis_is_in_use_again_and_positions_rise_though_all_is_lost() {
+    let server = RedisServer::start(&[]).await;
+    let (port, store) = (server.port, guarded(server.port));
+    let before = store.append("l", "before", 9, MINUTE).await.unwrap();
+    let waiting = store.clone();
+    let waiting = tokio::spawn(async move {
+        loop {
+            // As a worker does: it reads on.
+            match waiting.read("l", before, 9, MINUTE).await {
+                Ok(entries) if !entries.is_empty() => return entries,
+                _ => sleep(Duration::from_millis(50)).await,
+            }
+        }
+    });
+    sleep(Duration::from_millis(200)).await;
+    drop(server);
+    let error = store.get("a").await.unwrap_err();
+    assert_eq!((error.kind, &*error.store), (StoreErrorKind::Unavailable, &*url(port)));
+    all_fail_at_once(&store).await;
+    let _server = RedisServer::start_at(port, &[]).await;
+    in_use_again(&store).await;
+    let after = store.append("l", "after", 9, MINUTE).await.unwrap();
+    assert!(after > before);
+    let entries = timeout(SOON, waiting).await.unwrap().unwrap();
+    assert_eq!((entries[0].position, &*entries[0].text), (after, "after"));
+}
+
+#[tokio::test]
+async fn a_silent_redis_fails_within_the_deadline_then_at_once() {
+    let server = RedisServer::start(&[]).await;
+    let (port, fault) = proxy(server.port).await;
+    let store = guarded(port);
+    store.put("a", "1", MINUTE).await.unwrap();
+    fault.send(Fault::Silence).unwrap();
+    let begin = Instant::now();
+    let calls = (0..10).map(|_| {
+        let store = store.clone();
+        tokio::spawn(async move { store.get("a").await.unwrap_err() })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        assert_eq!(call.await.unwrap().kind, StoreErrorKind::Unavailable);
+    }
+    assert!(begin.elapsed() < DEADLINE * 3, "{:?}", begin.elapsed());
+    all_fail_at_once(&store).await;
+    fault.send(Fault::None).unwrap();
+    let again = in_use_again(&store).await;
+    assert!(again < DEADLINE * 3, "{again:?}");
+    assert_eq!(store.get("a").await.unwrap().as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn a_cut_connection_is_made_again() {
+    let server = RedisServer::start(&[]).await;
+    let (port, fault) = proxy(server.port).await;
+    let store = guarded(port);
+    store.put("a", "1", MINUTE).await.unwrap();
+    for _ in 0..3 {
+        fault.send(Fault::Cut).unwrap();
+        sleep(Duration::from_millis(50)).await;
+        store.get("a").await.unwrap_err();
+        fault.send(Fault::None).unwrap();
+        in_use_again(&store).await;
+        assert_eq!(store.get("a").await.unwrap().as_deref(), Some("1"));
+    }
+}
+
+#[tokio::test]
+async fn a_full_redis_says_so_answers_reads_and_is_in_use_again_when_there_is_room() {
+    let server = RedisServer::start(&["--maxmemory-policy", "noeviction"]).await;
+    let store = guarded(server.port);
+    store.put("a", "1", MINUTE).await.unwrap();
+    server.set("maxmemory", "1").await;
+    for error in [
+        store.put("b", "1", MINUTE).await.unwrap_err(),
+        store.put_if("b", None, "1", MINUTE).await.unwrap_err(),
+        store.put_if("a", Some("1"), "2", MINUTE).await.unwrap_err(),
+        store.append("l", "1", 9, MINUTE).await.unwrap_err(),
+    ] {
+        assert_eq!(error.kind, StoreErrorKind::Full, "{error}");
+    }
+    assert_eq!(store.get("a").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(store.failure(), None);
+    store.remove("a").await.unwrap();
+    server.set("maxmemory", "0").await;
+    store.append("l", "1", 9, MINUTE).await.unwrap();
+}
+
+#[tokio::test]
+async fn entries_reach_waiting_reads_when_nobody_tells_of_them() {
+    let server = RedisServer::start(&[]).await;
+    let (port, fault) = proxy(server.port).await;
+    let (near, far) = (guarded(server.port), guarded(port));
+    let waiting = {
+        let far = far.clone();
+        tokio::spawn(async move { far.read("l", 0, 9, MINUTE).await })
+    };
+    sleep(Duration::from_millis(300)).await;
+    // Both connections are cut, and one entry comes meanwhile.
+    fault.send(Fault::Cut).unwrap();
+    sleep(Duration::from_millis(50)).await;
+    fault.send(Fault::None).unwrap();
+    near.append("l", "1", 9, MINUTE).await.unwrap();
+    let entries = match timeout(SOON, waiting).await.unwrap().unwrap() {
+        Ok(entries) => entries,
+        Err(_) => {
+            in_use_again(&far).await;
+            far.read("l", 0, 9, MINUTE).await.unwrap()
+        }
+    };
+    assert_eq!(entries.len(), 1);
+}
+
+#[tokio::test]
+async fn wrong_passwords_and_unknown_hosts_are_told_without_the_password() {
+    let server = RedisServer::start(&["--requirepass", "right"]).await;
+    let runtime: Arc<dyn Runtime> = TokioRuntime::current();
+    for (user, is_right) in [("", false), (":wrong@", false), (":right@", true)] {
+        let url = format!("redis://{user}127.0.0.1:{}", server.port);
+        let store = open_store(&url, Arc::clone(&runtime), DEADLINE).unwrap();
+        match store.put("a", "1", MINUTE).await {
+            Ok(()) => assert!(is_right),
+            Err(error) => assert!(!is_right && !error.to_string().contains("wrong@"), "{error}"),
+        }
+    }
+    let nowhere = open_store("redis://nowhere.invalid", Arc::clone(&runtime), DEADLINE).unwrap();
+    let error = nowhere.get("a").await.unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
+    for url in ["redis://", "redis://h:port", "redis://h/x"] {
+        let error = open_store(url, Arc::clone(&runtime), DEADLINE).err().unwrap();
+        assert_eq!(error.kind, StoreErrorKind::Invalid, "{error}");
+    }
+    let server = RedisServer::start(&[]).await;
+    let tls = open_store(&format!("rediss://127.0.0.1:{}", server.port), runtime, DEADLINE).unwrap();
+    assert_eq!(tls.get("a").await.unwrap_err().kind, StoreErrorKind::Unavailable);
+}

@@ -1,0 +1,514 @@
+//! A store in a SQLite file, which the processes of one machine share.
+
+use crate::{
+    runtime::{BoxedTask, Runtime},
+    store::{LogEntry, Store, StoreError, StoreErrorKind, Waiting},
+    sync::Mutex,
+};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+    },
+    thread,
+    time::Duration,
+};
+use tokio::sync::oneshot;
+
+/// Calls that wait for the thread of the file. Each waits for the deadline at most.
+const MAX_WAITING: usize = 1024;
+/// Time between two looks for entries that other processes appended.
+const PACE: Duration = Duration::from_millis(100);
+/// Items whose time is over that one write removes, of each kind.
+const SWEPT: u32 = 16;
+/// Longest time to keep something, in milliseconds: a century.
+const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
+/// The number of the layout, in `user_version`.
+const LAYOUT: u32 = 1;
+
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, text BLOB NOT NULL, ends INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS entry_ends ON entry (ends);
+    CREATE TABLE IF NOT EXISTS log (name TEXT PRIMARY KEY, ends INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS log_ends ON log (ends);
+    CREATE TABLE IF NOT EXISTS log_entry
+        (position INTEGER PRIMARY KEY AUTOINCREMENT, log TEXT NOT NULL, text BLOB NOT NULL);
+    CREATE INDEX IF NOT EXISTS log_entry_log ON log_entry (log, position);
+";
+
+/// A SQLite file. One thread of each process uses it.
+#[derive(Clone)]
+pub(super) struct SqliteStore {
+    file: Arc<SqliteFile>,
+    jobs: Arc<Mutex<Option<SyncSender<Job>>>>,
+    runtime: Arc<dyn Runtime>,
+    waiting: Arc<Waiting>,
+}
+
+struct SqliteFile {
+    path: PathBuf,
+    name: String,
+    deadline: Duration,
+}
+
+/// Work for the thread. It gets an error where the file cannot be opened.
+type Job = Box<dyn FnOnce(Result<&mut Connection, StoreError>) -> bool + Send>;
+
+impl SqliteStore {
+    pub(super) fn new(path: PathBuf, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
+        let name = format!("sqlite:{}", path.display());
+        let file = Arc::new(SqliteFile { path, name, deadline });
+        Self { file, jobs: Arc::default(), runtime, waiting: Arc::default() }
+    }
+
+    /// Runs work in a transaction on the thread of the file.
+    fn run<T: Send + 'static>(
+        &self,
+        writes: bool,
+        work: impl FnOnce(&Transaction<'_>, i64) -> Result<T, SqliteFailure> + Send + 'static,
+    ) -> BoxedTask<Result<T, StoreError>> {
+        let (answer, answered) = oneshot::channel();
+        let file = Arc::clone(&self.file);
+        let now = i64::try_from(self.runtime.unix_time().as_millis()).unwrap_or(i64::MAX);
+        let job: Job = Box::new(move |connection| {
+            let done = connection
+                .and_then(|connection| transact(connection, writes, now, work).map_err(|failure| file.error(failure)));
+            let is_usable = done.as_ref().err().is_none_or(|error| error.kind == StoreErrorKind::Invalid);
+            // A caller that gave up has no use for it.
+            let _ = answer.send(done);
+            is_usable
+        });
+        let sent = self.send(job);
+        let file = Arc::clone(&self.file);
+        Box::pin(async move {
+            sent?;
+            answered.await.unwrap_or_else(|_| Err(file.unavailable("its thread ended")))
+        })
+    }
+
+    /// The thread starts with the first call, and again if it panicked.
+    fn send(&self, mut job: Job) -> Result<(), StoreError> {
+        let mut jobs = self.jobs.lock();
+        for _ in 0..2 {
+            let sender = match &*jobs {
+                Some(sender) => sender,
+                None => jobs.insert(self.file.start()?),
+            };
+            match sender.try_send(job) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Full(_)) => return Err(self.file.unavailable("too many calls wait for it")),
+                Err(TrySendError::Disconnected(unsent)) => {
+                    job = unsent;
+                    *jobs = None;
+                }
+            }
+        }
+        Err(self.file.unavailable("its thread ended"))
+    }
+}
+
+impl SqliteFile {
+    fn start(self: &Arc<Self>) -> Result<SyncSender<Job>, StoreError> {
+        let (sender, jobs) = sync_channel(MAX_WAITING);
+        let file = Arc::clone(self);
+        let thread = thread::Builder::new().name("trunkline-sqlite".to_owned());
+        match thread.spawn(move || file.serve(&jobs)) {
+            Ok(_) => Ok(sender),
+            Err(error) => Err(self.unavailable(&format!("no thread for it: {error}"))),
+        }
+    }
+
+    /// Ends with the store. A connection that failed is opened anew.
+    fn serve(&self, jobs: &Receiver<Job>) {
+        let mut open = None;
+        while let Ok(job) = jobs.recv() {
+            let connection = match &mut open {
+                Some(connection) => Ok(connection),
+                None => self.open().map(|connection| open.insert(connection)),
+            };
+            if !job(connection.map_err(|failure| self.error(failure))) {
+                open = None;
+            }
+        }
+    }
+
+    fn open(&self) -> Result<Connection, SqliteFailure> {
+        create_private(&self.path).map_err(SqliteFailure::File)?;
+        let mut connection = Connection::open(&self.path)?;
+        connection.busy_timeout(self.deadline)?;
+        // A process that is killed loses nothing that was committed; a machine without power may
+        // lose the latest moments.
+        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
+        let layout: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if layout > LAYOUT {
+            return Err(SqliteFailure::Layout(layout));
+        }
+        if layout < LAYOUT {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            transaction.execute_batch(SCHEMA)?;
+            transaction.pragma_update(None, "user_version", LAYOUT)?;
+            transaction.commit()?;
+        }
+        Ok(connection)
+    }
+
+    fn error(&self, failure: SqliteFailure) -> StoreError {
+        let kind = match &failure {
+            SqliteFailure::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => match error.code {
+                ErrorCode::DiskFull => StoreErrorKind::Full,
+                ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreErrorKind::Corrupt,
+                _ => StoreErrorKind::Unavailable,
+            },
+            SqliteFailure::Text | SqliteFailure::Layout(_) => StoreErrorKind::Corrupt,
+            SqliteFailure::Kind(_) => StoreErrorKind::Invalid,
+            SqliteFailure::Sqlite(_) | SqliteFailure::File(_) => StoreErrorKind::Unavailable,
+        };
+        StoreError::new(kind, &self.name, failure.to_string())
+    }
+
+    fn unavailable(&self, problem: &str) -> StoreError {
+        StoreError::new(StoreErrorKind::Unavailable, &self.name, problem)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum SqliteFailure {
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("{0}")]
+    File(std::io::Error),
+    #[error("its layout {0} is of a later version of this library, which knows up to {LAYOUT}")]
+    Layout(u32),
+    #[error("a text is not UTF-8")]
+    Text,
+    #[error("the key {0}")]
+    Kind(String),
+}
+
+fn transact<T>(
+    connection: &mut Connection,
+    writes: bool,
+    now: i64,
+    work: impl FnOnce(&Transaction<'_>, i64) -> Result<T, SqliteFailure>,
+) -> Result<T, SqliteFailure> {
+    let behavior = if writes { TransactionBehavior::Immediate } else { TransactionBehavior::Deferred };
+    let transaction = connection.transaction_with_behavior(behavior)?;
+    if writes {
+        sweep(&transaction, now)?;
+    }
+    let done = work(&transaction, now)?;
+    transaction.commit()?;
+    Ok(done)
+}
+
+/// Removes something whose time is over.
+fn sweep(transaction: &Transaction<'_>, now: i64) -> Result<(), SqliteFailure> {
+    let old = "DELETE FROM entry WHERE key IN (SELECT key FROM entry WHERE ends <= ?1 ORDER BY ends LIMIT ?2)";
+    transaction.prepare_cached(old)?.execute(params![now, SWEPT])?;
+    let mut old = transaction.prepare_cached("SELECT name FROM log WHERE ends <= ?1 ORDER BY ends LIMIT ?2")?;
+    let names = old.query_map(params![now, SWEPT], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+    names.iter().try_for_each(|name| remove_log(transaction, name))
+}
+
+fn remove_log(transaction: &Transaction<'_>, name: &str) -> Result<(), SqliteFailure> {
+    transaction.prepare_cached("DELETE FROM log WHERE name = ?1")?.execute([name])?;
+    transaction.prepare_cached("DELETE FROM log_entry WHERE log = ?1")?.execute([name])?;
+    Ok(())
+}
+
+fn text_of(transaction: &Transaction<'_>, key: &str, now: i64) -> Result<Option<String>, SqliteFailure> {
+    let mut get = transaction.prepare_cached("SELECT text FROM entry WHERE key = ?1 AND ends > ?2")?;
+    match get.query_row(params![key, now], |row| row.get::<_, Vec<u8>>(0)).optional()? {
+        Some(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| SqliteFailure::Text),
+        None if is_log(transaction, key, now)? => Err(SqliteFailure::Kind(format!("{key} names a log"))),
+        None => Ok(None),
+    }
+}
+
+fn is_log(transaction: &Transaction<'_>, key: &str, now: i64) -> Result<bool, SqliteFailure> {
+    let mut get = transaction.prepare_cached("SELECT 1 FROM log WHERE name = ?1 AND ends > ?2")?;
+    Ok(get.exists(params![key, now])?)
+}
+
+/// A log is not an entry.
+fn check_log(transaction: &Transaction<'_>, log: &str, now: i64) -> Result<(), SqliteFailure> {
+    let mut get = transaction.prepare_cached("SELECT 1 FROM entry WHERE key = ?1 AND ends > ?2")?;
+    if get.exists(params![log, now])? {
+        return Err(SqliteFailure::Kind(format!("{log} names an entry, not a log")));
+    }
+    Ok(())
+}
+
+fn put(transaction: &Transaction<'_>, key: &str, text: &str, ends: i64) -> Result<(), SqliteFailure> {
+    remove_log(transaction, key)?;
+    let put = "INSERT INTO entry VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET text = ?2, ends = ?3";
+    transaction.prepare_cached(put)?.execute(params![key, text.as_bytes(), ends])?;
+    Ok(())
+}
+
+fn append(
+    transaction: &Transaction<'_>,
+    log: &str,
+    text: &str,
+    max_entries: usize,
+    now: i64,
+    ends: i64,
+) -> Result<u64, SqliteFailure> {
+    check_log(transaction, log, now)?;
+    if !is_log(transaction, log, now)? {
+        remove_log(transaction, log)?;
+    }
+    let known = "INSERT INTO log VALUES (?1, ?2) ON CONFLICT DO UPDATE SET ends = ?2";
+    transaction.prepare_cached(known)?.execute(params![log, ends])?;
+    let add = "INSERT INTO log_entry (log, text) VALUES (?1, ?2)";
+    transaction.prepare_cached(add)?.execute(params![log, text.as_bytes()])?;
+    let position = transaction.last_insert_rowid();
+    let trim = "DELETE FROM log_entry WHERE log = ?1 AND position <= \
+                (SELECT position FROM log_entry WHERE log = ?1 ORDER BY position DESC LIMIT 1 OFFSET ?2)";
+    let max_entries = i64::try_from(max_entries.max(1)).unwrap_or(i64::MAX);
+    transaction.prepare_cached(trim)?.execute(params![log, max_entries])?;
+    Ok(position.unsigned_abs())
+}
+
+fn read(
+    transaction: &Transaction<'_>,
+    log: &str,
+    after: u64,
+    limit: usize,
+    now: i64,
+) -> Result<Vec<LogEntry>, SqliteFailure> {
+    check_log(transaction, log, now)?;
+    let entries = "SELECT position, text FROM log_entry WHERE log = ?1 AND position > ?2 \
+                   AND EXISTS (SELECT 1 FROM log WHERE name = ?1 AND ends > ?4) ORDER BY position LIMIT ?3";
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut entries = transaction.prepare_cached(entries)?;
+    let rows =
+        entries.query_map(params![log, after, limit, now], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+    rows.map(|row| {
+        let (position, text): (i64, _) = row?;
+        let text = String::from_utf8(text).map_err(|_| SqliteFailure::Text)?;
+        Ok(LogEntry { position: position.unsigned_abs(), text })
+    })
+    .collect()
+}
+
+/// The end of a time, in milliseconds since 1970.
+fn end(now: i64, keep_for: Duration) -> i64 {
+    now.saturating_add(i64::try_from(keep_for.as_millis().min(LONGEST)).unwrap_or(i64::MAX))
+}
+
+/// Makes the file for its user only: it holds results of tasks, and tokens.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+impl Store for SqliteStore {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        let key = key.to_owned();
+        self.run(false, move |transaction, now| text_of(transaction, &key, now))
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        let (key, text) = (key.to_owned(), text.to_owned());
+        self.run(true, move |transaction, now| put(transaction, &key, &text, end(now, keep_for)))
+    }
+
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        let (key, expected, text) = (key.to_owned(), expected.map(str::to_owned), text.to_owned());
+        self.run(true, move |transaction, now| {
+            if text_of(transaction, &key, now)? != expected {
+                return Ok(false);
+            }
+            put(transaction, &key, &text, end(now, keep_for)).map(|()| true)
+        })
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        let key = key.to_owned();
+        self.run(true, move |transaction, _| {
+            transaction.prepare_cached("DELETE FROM entry WHERE key = ?1")?.execute([&key])?;
+            remove_log(transaction, &key)
+        })
+    }
+
+    fn append(
+        &self,
+        log: &str,
+        entry: &str,
+        max_entries: usize,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<u64, StoreError>> {
+        let (name, entry, waiting) = (log.to_owned(), entry.to_owned(), Arc::clone(&self.waiting));
+        let log = name.clone();
+        let appended = self.run(true, move |transaction, now| {
+            append(transaction, &name, &entry, max_entries, now, end(now, keep_for))
+        });
+        Box::pin(async move {
+            let position = appended.await?;
+            waiting.wake(&log);
+            Ok(position)
+        })
+    }
+
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        let (this, name) = (self.clone(), log.to_owned());
+        let read = Box::new(move || {
+            let name = name.clone();
+            this.run(false, move |transaction, now| read(transaction, &name, after, limit, now))
+        });
+        let waiting = Arc::clone(&self.waiting);
+        Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), read, wait, PACE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{store::contract, transport::TokioRuntime};
+
+    const DEADLINE: Duration = Duration::from_secs(5);
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    /// A folder of a test, which goes with it.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new() -> Self {
+            let mut name = [0; 8];
+            getrandom::fill(&mut name).unwrap();
+            let folder = std::env::temp_dir().join(format!("trunkline-sqlite-{:x}", u64::from_ne_bytes(name)));
+            std::fs::create_dir(&folder).unwrap();
+            Self(folder)
+        }
+
+        fn store(&self) -> SqliteStore {
+            SqliteStore::new(self.0.join("state.db"), TokioRuntime::current(), DEADLINE)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_keeps_the_contract() {
+        let folder = Folder::new();
+        contract::check(Arc::new(folder.store()), Arc::new(folder.store())).await;
+    }
+
+    #[tokio::test]
+    async fn a_file_outlives_its_store_and_is_its_users_only() {
+        let folder = Folder::new();
+        let store = folder.store();
+        store.put("a", "1", MINUTE).await.unwrap();
+        let position = store.append("l", "1", 9, MINUTE).await.unwrap();
+        drop(store);
+        let store = folder.store();
+        assert_eq!(store.get("a").await.unwrap().as_deref(), Some("1"));
+        assert_eq!(store.read("l", 0, 9, Duration::ZERO).await.unwrap()[0].position, position);
+        #[cfg(unix)]
+        for file in std::fs::read_dir(&folder.0).unwrap() {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&file.unwrap().metadata().unwrap().permissions());
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[tokio::test]
+    async fn entries_and_logs_whose_time_is_over_leave_the_file() {
+        let folder = Folder::new();
+        let store = folder.store();
+        for number in 0..5 {
+            store.put(&format!("a{number}"), "1", Duration::ZERO).await.unwrap();
+            store.append(&format!("l{number}"), "1", 9, Duration::ZERO).await.unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        store.put("last", "1", MINUTE).await.unwrap();
+        let file = Connection::open(folder.0.join("state.db")).unwrap();
+        for (table, expected) in [("entry", 1), ("log", 0), ("log_entry", 0)] {
+            let count = |row: &rusqlite::Row<'_>| row.get::<_, u32>(0);
+            assert_eq!(file.query_row(&format!("SELECT count(*) FROM {table}"), [], count).unwrap(), expected);
+        }
+    }
+
+    /// No disk is needed to fill one: SQLite bounds the pages of a file.
+    #[tokio::test]
+    async fn a_full_file_says_so_and_is_in_use_again_when_there_is_room() {
+        let folder = Folder::new();
+        let store = folder.store();
+        store.put("a", "1", MINUTE).await.unwrap();
+        let bound = store.run(false, |transaction, _| {
+            Ok(transaction.pragma_query_value(None, "max_page_count", |row| row.get::<_, u32>(0))?)
+        });
+        assert!(bound.await.unwrap() > 1 << 20);
+        let bounded = |pages: u32| {
+            store.run(false, move |transaction, _| Ok(transaction.pragma_update(None, "max_page_count", pages)?))
+        };
+        bounded(20).await.unwrap();
+        let large = "x".repeat(100_000);
+        let error = store.put("b", &large, MINUTE).await.unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Full, "{error}");
+        assert_eq!(store.get("a").await.unwrap().as_deref(), Some("1"));
+        assert_eq!(store.get("b").await.unwrap(), None);
+        store.put("b", &large, MINUTE).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_is_not_a_database_is_told_and_used_again_when_it_is_gone() {
+        let folder = Folder::new();
+        let path = folder.0.join("state.db");
+        std::fs::write(&path, "no database ".repeat(1000)).unwrap();
+        let store = folder.store();
+        let error = store.get("a").await.unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains("state.db"), "{error}");
+        std::fs::remove_file(&path).unwrap();
+        store.put("a", "1", MINUTE).await.unwrap();
+        // A folder that is not there.
+        let lost = SqliteStore::new(folder.0.join("none/state.db"), TokioRuntime::current(), DEADLINE);
+        assert_eq!(lost.get("a").await.unwrap_err().kind, StoreErrorKind::Unavailable);
+        // The layout of a later version.
+        let later = folder.0.join("later.db");
+        Connection::open(&later).unwrap().pragma_update(None, "user_version", LAYOUT + 1).unwrap();
+        let later = SqliteStore::new(later, TokioRuntime::current(), DEADLINE);
+        let error = later.get("a").await.unwrap_err();
+        assert!(error.kind == StoreErrorKind::Corrupt && error.problem.contains("later version"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_another_process_holds_fails_within_the_deadline() {
+        let folder = Folder::new();
+        let short = Duration::from_millis(100);
+        let store = SqliteStore::new(folder.0.join("state.db"), TokioRuntime::current(), short);
+        store.put("a", "1", MINUTE).await.unwrap();
+        let other = Connection::open(folder.0.join("state.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert_eq!(store.put("a", "2", MINUTE).await.unwrap_err().kind, StoreErrorKind::Unavailable);
+        assert_eq!(store.get("a").await.unwrap().as_deref(), Some("1"), "readers go on");
+        other.execute_batch("ROLLBACK").unwrap();
+        store.put("a", "2", MINUTE).await.unwrap();
+    }
+}
