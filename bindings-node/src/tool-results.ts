@@ -12,11 +12,11 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
     if (result.isError) throw new ToolError(textOf(result));
     return result;
   };
-  if (schema === undefined) return { read: (result) => withText(raiseOnError ? refuse(result) : result) };
+  if (schema === undefined) return { read: (result) => withText(raiseOnError ? refuse(checked(result)) : checked(result)) };
   const { json, validate } = convert(schema, "input", "the schema of a result");
   const wrapped = needsWrap(json);
   const read = async (result: CallToolResult): Promise<unknown> => {
-    const content = refuse(result).structuredContent as JsonObject;
+    const content = refuse(checked(result)).structuredContent as JsonObject;
     try {
       return await validated(validate, wrapped ? content["result"] : content, (value: unknown) => withText({ ...result, structuredContent: wrapped ? { result: value } : value }));
     } catch (error) {
@@ -25,6 +25,15 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
     }
   };
   return { resultSchema: wrapped ? wrap(json) : json, read };
+}
+
+/** A result of a peer, whose content is what the getter of the text takes it for. */
+function checked(result: CallToolResult): CallToolResult {
+  const content: unknown = (result as CallToolResult | null)?.content;
+  if (!Array.isArray(content)) throw new TransportError("the result of a tool makes no sense: content is not an array");
+  const odd = content.findIndex((block: unknown) => typeof block !== "object" || block === null);
+  if (odd >= 0) throw new TransportError(`the result of a tool makes no sense: content[${odd}] is not an object`);
+  return result;
 }
 
 const text = {

@@ -107,11 +107,12 @@ impl<'py, 'text> BodyReader<'py, 'text> {
         }
         self.at = end + 1;
         if escaped {
-            let unescaped: String = self
-                .text
-                .get(start..=end)
-                .and_then(|quoted| serde_json::from_str(quoted).ok())
-                .ok_or_else(|| format!("a JSON string with a wrong escape at byte {start}"))?;
+            let quoted = self.text.get(start..=end).unwrap_or_default();
+            let unescaped = match serde_json::from_str(quoted) {
+                Ok(text) => text,
+                Err(_) => without_lone_surrogates(quoted)
+                    .ok_or_else(|| format!("a JSON string with a wrong escape at byte {start}"))?,
+            };
             return Ok(PyString::new(self.py, &unescaped));
         }
         // Quotes are ASCII, so both ends are character boundaries.
@@ -122,7 +123,11 @@ impl<'py, 'text> BodyReader<'py, 'text> {
         let rest = &self.text[self.at..];
         let length = rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
         let digits = &rest[..length];
-        let wrong = || format!("JSON with a wrong number {digits:?} at byte {}", self.at);
+        let wrong = || match digits.len() {
+            0..=64 => format!("JSON with a wrong number {digits:?} at byte {}", self.at),
+            // Python itself refuses those of more than 4,300 digits.
+            length => format!("JSON with a number of {length} characters at byte {}", self.at),
+        };
         let value = if digits.contains(['.', 'e', 'E']) {
             let float: f64 = digits.parse().map_err(|_| wrong())?;
             float.into_pyobject(self.py).map(Bound::into_any).map_err(|error| error.to_string())?
@@ -177,4 +182,25 @@ impl<'py, 'text> BodyReader<'py, 'text> {
             None => "JSON that ends too early".to_owned(),
         }
     }
+}
+
+/// The text of a quoted string whose escapes leave a surrogate alone: U+FFFD stands for it, as in
+/// texts that are sent.
+fn without_lone_surrogates(quoted: &str) -> Option<String> {
+    let mut units: Vec<u16> = Vec::new();
+    let mut rest = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    while let Some(at) = rest.find('\\') {
+        units.extend(rest[..at].encode_utf16());
+        let escape = &rest[at..];
+        let length = if escape[1..].starts_with('u') { 6 } else { 2 };
+        match escape.get(2..length).filter(|digits| !digits.is_empty()) {
+            Some(digits) => units.push(u16::from_str_radix(digits, 16).ok()?),
+            None => {
+                units.extend(serde_json::from_str::<String>(&format!("\"{}\"", escape.get(..2)?)).ok()?.encode_utf16())
+            }
+        }
+        rest = escape.get(length..)?;
+    }
+    units.extend(rest.encode_utf16());
+    Some(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }

@@ -19,6 +19,9 @@ const SLICE: Duration = Duration::from_millis(100);
 /// The longest wait of one call; whoever wants longer calls again.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The answer to a call for which nothing else could be made.
+const UNREADABLE_CALL: &[u8] = br#"{"kind":"internal","message":"the call could not be given to Python"}"#;
+
 /// An event queue of the core, its bell and the functions of the bridge.
 #[pyclass(frozen, weakref, module = "trunkline._internal._native")]
 pub(crate) struct Port {
@@ -118,11 +121,7 @@ impl Port {
                 let events = self.port.drain(lane, max, slice_ms)?;
                 Ok(if events.is_empty() { None } else { Some(events) })
             })?;
-            let list = PyList::empty(py);
-            for event in events.unwrap_or_default() {
-                list.append(self.event(py, event)?)?;
-            }
-            Ok(list)
+            self.records(py, events.unwrap_or_default())
         })
     }
 
@@ -201,6 +200,30 @@ pub(crate) fn from_json<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py
 type EventRecord<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>, u64);
 
 impl Port {
+    /// The events for Python. One that cannot be built costs the others nothing: a call is answered
+    /// here, and the error is reported beside the others, or raised if there are none.
+    fn records<'py>(&self, py: Python<'py>, events: Vec<Event>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        let mut fault = None;
+        for event in events {
+            let (kind, ticket) = (event.kind, event.ticket);
+            if let Err(error) = contained(|| list.append(self.event(py, event)?)) {
+                if kind == EventKind::Call {
+                    let _ = self.port.fail(ticket, UNREADABLE_CALL);
+                }
+                fault = Some(error);
+            }
+        }
+        match fault {
+            Some(error) if list.is_empty() => Err(error),
+            Some(error) => {
+                error.write_unraisable(py, None);
+                Ok(list)
+            }
+            None => Ok(list),
+        }
+    }
+
     /// The event for Python. A call whose body cannot be built is answered here, and becomes a
     /// cancelled one for the host.
     fn event<'py>(&self, py: Python<'py>, mut event: Event) -> PyResult<EventRecord<'py>> {
@@ -213,8 +236,9 @@ impl Port {
         let (ok, body) = match (body, event.kind) {
             (Ok(body), _) => (ok, body),
             (Err(message), EventKind::Call) => {
-                let failure = unreadable(py, &message)?;
-                self.port.fail(event.ticket, &encode(&failure)?).map_err(|error| from_bridge(py, error))?;
+                let failure = failure(py, "internal", &message)?;
+                // Nobody waits for it any more if that fails.
+                let _ = self.port.fail(event.ticket, &encode(&failure)?);
                 event.kind = EventKind::Cancel;
                 (true, PyString::new(py, &message).into_any())
             }
@@ -240,10 +264,14 @@ fn body_of<'py>(py: Python<'py>, body: &[u8]) -> Result<Bound<'py, PyAny>, Strin
     if body.is_empty() { Ok(py.None().into_bound(py)) } else { decode(py, body) }
 }
 
-/// An error object for a body that cannot be built.
+/// An error object for the body of a peer that cannot be built.
 fn unreadable<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyAny>> {
+    failure(py, "transport", &format!("the answer makes no sense: {message}"))
+}
+
+fn failure<'py>(py: Python<'py>, kind: &str, message: &str) -> PyResult<Bound<'py, PyAny>> {
     let error = PyDict::new(py);
-    error.set_item("kind", "internal")?;
+    error.set_item("kind", kind)?;
     error.set_item("message", message)?;
     Ok(error.into_any())
 }
