@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::decode::MAX_DEPTH;
@@ -63,6 +64,11 @@ fn write(out: &mut Vec<u8>, value: &Bound<'_, PyAny>, depth: usize) -> Result<()
 }
 
 fn write_object(out: &mut Vec<u8>, object: &Bound<'_, PyDict>, depth: usize) -> Result<(), Wrong> {
+    // Without the interpreter lock, other threads could change it meanwhile.
+    with_critical_section(object, || write_members(out, object, depth))
+}
+
+fn write_members(out: &mut Vec<u8>, object: &Bound<'_, PyDict>, depth: usize) -> Result<(), Wrong> {
     out.push(b'{');
     for (position, (key, value)) in object.iter().enumerate() {
         if position > 0 {

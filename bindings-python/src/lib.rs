@@ -15,7 +15,9 @@ mod schema;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Nothing here relies on the interpreter lock: objects are frozen, what they hold has locks of its
+// own, and no lock is held while Python runs.
+#[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     module.add("NativeError", module.py().get_type::<error::NativeError>())?;
