@@ -89,8 +89,8 @@
 //! access tokens, and [`Context::auth`] says whose they are.
 //!
 //! **Clients**: [`Client::connect`] takes a URL, a [`ChildCommand`] or a [`Server`] of the same
-//! process, which is how servers are tested. [`Client::subscribe`] gives a stream of changes, on
-//! every revision.
+//! process, which is how servers are tested: [`testing::Script`] answers in the place of its user
+//! and model. [`Client::subscribe`] gives a stream of changes, on every revision.
 //!
 //! # Other crates in the API
 //!
@@ -140,6 +140,8 @@ mod sync;
 pub mod telemetry;
 mod timestamp;
 #[cfg(feature = "tokio")]
+#[cfg(all(feature = "client", feature = "server", feature = "tokio"))]
+pub mod testing;
 pub mod transport;
 #[cfg(feature = "client")]
 mod verdicts;

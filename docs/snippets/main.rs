@@ -45,6 +45,7 @@ snippets!(
     resources,
     roots,
     sampling,
+    scripted_answers,
     skills,
     structured_output,
     subscriptions,

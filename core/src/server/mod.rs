@@ -40,7 +40,7 @@ pub use registry::{
 pub use registry::{SkillDefinition, SkillFile};
 pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
-pub use session::{ErrorInfo, Outbound, OutgoingMessage};
+pub use session::{ErrorInfo, HandlerFailure, Outbound, OutgoingMessage};
 pub use typed::{
     AsyncHandler, Context, FromContext, FromRef, IntoCompletionResult, IntoDecision, IntoDefinition, IntoPromptResult,
     IntoResourceResult, IntoResultOf, IntoToolResult, Json, Lifespan, ListItem, Next, OutputSchema, Page, Params,
@@ -54,4 +54,4 @@ pub(crate) use handlers::Arrival;
 pub use handlers::Cause;
 pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer};
-pub(crate) use session::{Arriving, Connection, ConversationStart, Origin};
+pub(crate) use session::{Arriving, Connection, ConversationStart, Origin, Rehearsal};

@@ -5,7 +5,7 @@ use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
     protocol::{RequestId, Revision, envelope::Frame},
     runtime::{BoxedTask, Runtime},
-    server::{Arrival, Arriving, Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server},
+    server::{Arrival, Arriving, Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Rehearsal, Server},
     wire_log::Transport,
 };
 use bytes::Bytes;
@@ -16,12 +16,18 @@ use tokio::sync::mpsc;
 pub struct MemoryConnector {
     server: Server,
     runtime: Arc<dyn Runtime>,
+    rehearsal: Option<Arc<Rehearsal>>,
 }
 
 impl MemoryConnector {
     /// Connects to a server of this process.
     pub fn new(server: Server, runtime: Arc<dyn Runtime>) -> Self {
-        Self { server, runtime }
+        Self { server, runtime, rehearsal: None }
+    }
+
+    /// The same for a test.
+    pub(crate) fn rehearsing(self, rehearsal: &Arc<Rehearsal>) -> Self {
+        Self { rehearsal: Some(Arc::clone(rehearsal)), ..self }
     }
 }
 
@@ -40,6 +46,9 @@ impl Connector for MemoryConnector {
             ConversationStart::Session,
             Origin::Server,
         );
+        if let Some(rehearsal) = &self.rehearsal {
+            connection.rehearse(rehearsal);
+        }
         let lifespan = self.server.live(&self.runtime);
         let bounds = self.server.options().limits.frame();
         let served = Arc::clone(&connection);

@@ -22,6 +22,7 @@ mod stdio;
 mod tasks;
 #[cfg(feature = "opentelemetry")]
 mod telemetry;
+mod testing;
 mod vectors;
 mod wire;
 

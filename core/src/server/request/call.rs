@@ -76,11 +76,17 @@ impl PendingCall {
     /// it a text.
     fn watch_errors(self: &Arc<Self>, input: &RawJson, outcome: Outcome) -> Outcome {
         let hooks = self.context.snapshot.hooks.on_error();
-        let error = match (outcome, hooks) {
-            (Outcome::Failed(error), _) => error,
-            (Outcome::Internal(detail), Some(_)) => Arc::new(ToolError::internal(detail)),
-            (outcome, _) => return outcome,
+        let rehearsal = self.context.connection.rehearsal();
+        let error = match outcome {
+            Outcome::Failed(error) => error,
+            Outcome::Internal(detail) if hooks.is_some() || rehearsal.is_some() => {
+                Arc::new(ToolError::internal(detail))
+            }
+            outcome => return outcome,
         };
+        if let Some(rehearsal) = rehearsal {
+            rehearsal.note(self.mapper.name(), &error);
+        }
         if let Some(hooks) = hooks {
             let context = Context::new(CallInfo::new(Arc::clone(self) as _), input.clone());
             for hook in hooks {
@@ -162,7 +168,7 @@ impl CallBackend for PendingCall {
 
     fn client_request(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart> {
         let by_rounds = self.context.info.revision.supports(RevisionFeature::InputRequired)
-            || self.context.server().options().rerun_handlers;
+            || self.context.connection.reruns_handlers();
         let is_round = by_rounds && InputKind::of(method).is_some();
         let is_observed = self.context.operation.is_some() && !is_round;
         is_observed.then(|| self.context.client_request_start(method, params))
@@ -267,7 +273,7 @@ impl CallBackend for PendingCall {
             let key = task.ask(&key, checked, timeout, on_value(on_response))?;
             return Ok(PendingClientRequest(RequestState::OfTask(key)));
         }
-        if by_rounds || context.server().options().rerun_handlers {
+        if by_rounds || context.connection.reruns_handlers() {
             return self.ask_by_rounds(key, request, &checked, on_response);
         }
         context.send_input_request(timeout, &checked, on_value(on_response)).map(PendingClientRequest)

@@ -7,6 +7,7 @@ use super::{
     observed::{Observed, operation_of, session_end},
     outbound::{Outbound, OutgoingMessage},
     pending::SessionNotifications,
+    rehearsal::Rehearsal,
     server_state::ServerState,
     subscriptions::OpenSubscription,
 };
@@ -111,6 +112,8 @@ pub(crate) struct Connection {
     closed: AtomicBool,
     /// When its session was opened, for telemetry.
     session_began: OnceLock<Instant>,
+    /// The test that it belongs to.
+    rehearsal: OnceLock<Arc<Rehearsal>>,
 }
 
 type Reply = Arc<dyn Outbound>;
@@ -171,11 +174,27 @@ impl Connection {
             listening: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             session_began: OnceLock::new(),
+            rehearsal: OnceLock::new(),
         })
     }
 
     pub(in crate::server) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Makes it a conversation of a test, before its first message.
+    pub(crate) fn rehearse(&self, rehearsal: &Arc<Rehearsal>) {
+        let _ = self.rehearsal.set(Arc::clone(rehearsal));
+    }
+
+    /// The test that it belongs to.
+    pub(in crate::server) fn rehearsal(&self) -> Option<&Rehearsal> {
+        self.rehearsal.get().map(|rehearsal| &**rehearsal)
+    }
+
+    /// Returns whether handlers that ask the client run again from the top on every revision.
+    pub(in crate::server) fn reruns_handlers(&self) -> bool {
+        self.server.options().rerun_handlers || self.rehearsal().is_some()
     }
 
     pub(in crate::server) fn server(&self) -> &Arc<ServerState> {

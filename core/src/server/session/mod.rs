@@ -13,13 +13,16 @@ mod notifications;
 mod observed;
 mod outbound;
 mod pending;
+mod rehearsal;
 mod server_state;
 mod subscriptions;
 
 pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
+pub use rehearsal::HandlerFailure;
 
 pub(crate) use arriving::Arriving;
 pub(crate) use connection::{Connection, ConversationStart, Origin};
+pub(crate) use rehearsal::Rehearsal;
 
 pub(super) use connection::Dispatch;
 pub(super) use listeners::TaskChange;

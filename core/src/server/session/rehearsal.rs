@@ -1,0 +1,35 @@
+//! A conversation of a test: the failures that its client would only find in a log.
+
+use crate::{server::handlers::ToolError, sync::Mutex};
+use std::sync::Arc;
+
+/// The failures that are kept at most; later ones are in the log only.
+const MAX_FAILURES: usize = 1_000;
+
+/// A handler that failed without a text for its client: an internal error or a panic.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HandlerFailure {
+    /// The name of the tool or prompt, or the URI of the resource.
+    pub name: String,
+    /// The failure. [`ToolError::internal_error`] is the error of the handler itself.
+    pub error: Arc<ToolError>,
+}
+
+/// A conversation of a test. Handlers that ask its client run again from the top on every revision.
+#[derive(Debug, Default)]
+pub(crate) struct Rehearsal(Mutex<Vec<HandlerFailure>>);
+
+impl Rehearsal {
+    pub(in crate::server) fn note(&self, name: &str, error: &Arc<ToolError>) {
+        let mut failures = self.0.lock();
+        if failures.len() < MAX_FAILURES {
+            failures.push(HandlerFailure { name: name.to_owned(), error: Arc::clone(error) });
+        }
+    }
+
+    /// The failures so far, which are forgotten.
+    pub(crate) fn take_failures(&self) -> Vec<HandlerFailure> {
+        std::mem::take(&mut *self.0.lock())
+    }
+}

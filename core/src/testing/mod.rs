@@ -1,0 +1,39 @@
+//! Tests of servers: a client in memory whose user and model answer from a script.
+//!
+//! ```
+//! use serde_json::json;
+//! use trunkline::{
+//!     prelude::*,
+//!     protocol::model::{ElicitParams, ElicitResult, Field, FormSchema},
+//!     testing::Script,
+//! };
+//!
+//! async fn book(ctx: Context) -> Result<String, CallError> {
+//!     let form = FormSchema::new().required("people", Field::integer());
+//!     let answer = ctx.elicit(ElicitParams::form("A table for how many?", form)).await?;
+//!     let people = answer.content.and_then(|content| content.get("people")?.as_u64());
+//!     Ok(people.map_or("Nothing was booked.".into(), |people| format!("A table for {people}.")))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Server::builder("restaurant", "1.0.0").tool("book", "Book a table.", book).build();
+//! let four = ElicitResult::accept(serde_json::from_value(json!({"people": 4}))?);
+//! let client = Script::new().on_elicit(four).on_elicit(ElicitResult::decline()).connect(&server).await?;
+//!
+//! assert_eq!(client.call_tool("book", json!({})).await?.joined_text(), "A table for 4.");
+//! assert_eq!(client.call_tool("book", json!({})).await?.joined_text(), "Nothing was booked.");
+//! client.finish().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod answered;
+mod answers;
+mod client;
+mod script;
+
+pub use crate::server::HandlerFailure;
+pub use answered::AnsweredRequest;
+pub use client::{TestClient, UnfinishedTest};
+pub use script::Script;

@@ -1,0 +1,105 @@
+//! The answers of the user and of the model.
+
+use super::{answers::Lines, client::TestClient};
+use crate::{
+    RevisionChoice,
+    client::{Client, ClientError, ClientOptions, Connector},
+    protocol::{
+        Revision,
+        model::{CreateMessageResult, ElicitResult, Root},
+    },
+    server::{Rehearsal, Server},
+    sync::Mutex,
+    transport::{MemoryConnector, Target, TokioRuntime},
+};
+use std::sync::Arc;
+
+/// The answers of the user and of the model in a test, in the order in which they are asked for.
+///
+/// A client with a script declares what the script answers. A request for which no answer is left
+/// fails. Handlers that ask their client run again from the top on every revision, as on
+/// 2026-07-28, so that effects before a question are found
+/// ([`ServerOptions::rerun_handlers`](crate::ServerOptions::rerun_handlers)).
+///
+/// ```
+/// use serde_json::json;
+/// use trunkline::{prelude::*, protocol::model::CreateMessageResult, testing::Script};
+///
+/// async fn failing() -> Result<String, CallError> {
+///     Ok(std::fs::read_to_string("missing.txt")?)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), trunkline::ClientError> {
+/// let server = Server::builder("reader", "1.0.0").tool("read", "Read a file.", failing).build();
+/// let client = Script::new().connect(&server).await?;
+/// assert!(client.call_tool("read", json!({})).await?.is_error);
+/// // The client is told of an internal error; the test sees the error itself.
+/// assert!(client.failures()[0].error.internal_error().is_some());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct Script {
+    lines: Lines,
+    options: ClientOptions,
+}
+
+impl Script {
+    /// A script without answers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the answer to the next form.
+    pub fn on_elicit(mut self, answer: ElicitResult) -> Self {
+        self.lines.forms.push(answer);
+        self
+    }
+
+    /// Adds the answer to the next page.
+    pub fn on_elicit_url(mut self, answer: ElicitResult) -> Self {
+        self.lines.pages.push(answer);
+        self
+    }
+
+    /// Adds the answer of the model to the next conversation, with tools or without.
+    pub fn on_sample(mut self, answer: CreateMessageResult) -> Self {
+        self.lines.samples.push(answer);
+        self
+    }
+
+    /// Sets the roots that the server may list; connecting fails if a URI does not begin with
+    /// `file://`.
+    pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
+        Self { options: self.options.with_roots(roots.into_iter().collect::<Vec<_>>()), ..self }
+    }
+
+    /// Pins the revision. Default: the newest.
+    pub fn revision(self, revision: Revision) -> Self {
+        Self { options: self.options.with_revision(RevisionChoice::Pinned(revision)), ..self }
+    }
+
+    /// Sets the options of the client, with their revision. The handlers of the script take the
+    /// place of theirs, and so do its roots where they have none.
+    pub fn options(self, options: ClientOptions) -> Self {
+        let roots = options.roots.clone().or(self.options.roots);
+        Self { options: options.with_roots(roots), ..self }
+    }
+
+    /// Connects a client with this script to a server of the process.
+    ///
+    /// # Errors
+    /// As for [`Client::connect`].
+    pub async fn connect(self, server: &Server) -> Result<TestClient, ClientError> {
+        let Self { lines, options } = self;
+        let lines = Arc::new(Mutex::new(lines));
+        let rehearsal = Arc::new(Rehearsal::default());
+        let connector = MemoryConnector::new(server.clone(), TokioRuntime::current()).rehearsing(&rehearsal);
+        let connector: Arc<dyn Connector> = Arc::new(connector);
+        let options = options.with_handlers(Lines::handlers(&lines));
+        let client = Client::connect_with(Target::from(connector), options, ()).await?;
+        Ok(TestClient::new(client, lines, rehearsal))
+    }
+}

@@ -1,0 +1,33 @@
+// A test of a tool that asks its user, with answers from a script.
+use serde_json::json;
+use std::error::Error;
+use trunkline::{
+    CallError, Context, Server,
+    protocol::model::{ElicitParams, ElicitResult, Field, FormSchema},
+    testing::Script,
+};
+
+async fn book(ctx: Context) -> Result<String, CallError> {
+    let form = FormSchema::new().required("people", Field::integer());
+    let answer = ctx.elicit(ElicitParams::form("A table for how many?", form)).await?;
+    let people = answer.content.and_then(|content| content.get("people")?.as_u64());
+    Ok(match people {
+        Some(people) => format!("A table for {people} is booked."),
+        None => "Nothing was booked.".into(),
+    })
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let server = Server::builder("restaurant", "1.0.0").tool("book", "Book a table.", book).build();
+    // Handlers that ask run again from the top on every revision: effects before a question show.
+    let four = ElicitResult::accept(serde_json::from_value(json!({"people": 4}))?);
+    let client = Script::new().on_elicit(four).on_elicit(ElicitResult::decline()).connect(&server).await?;
+    for expected in ["A table for 4 is booked.", "Nothing was booked."] {
+        assert_eq!(client.call_tool("book", json!({})).await?.joined_text(), expected);
+    }
+    assert_eq!(client.asked().len(), 2);
+    client.finish().await?;
+    println!("all passed");
+    Ok(())
+}
