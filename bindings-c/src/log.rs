@@ -26,7 +26,7 @@ pub(crate) fn report(records: Vec<LogRecord>, callback: Option<&LogCallback>) {
                 // returns.
                 unsafe { function(level.lend(), target.lend(), message.lend(), data.pointer()) }
             }
-            None if level == "error" || level == "warn" => eprintln!("trunkline: {level}: {target}: {message}"),
+            None if level == "error" || level == "warn" => eprintln!("[{target}] {level}: {message}"),
             None => {}
         }
     }

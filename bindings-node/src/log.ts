@@ -5,7 +5,7 @@ export type LogLevel = "error" | "warn" | "info" | "debug";
 export interface LogRecord {
   level: LogLevel;
   message: string;
-  /** The subject, such as `trunkline::server` or `trunkline::access`. */
+  /** The subject, such as `trunkline::server::http` or `trunkline::access`. */
   target: string;
   /** The value that a handler threw, of a record about that. */
   error?: unknown;

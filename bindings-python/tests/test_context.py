@@ -467,9 +467,9 @@ def test_http_servers_log_their_url_accesses_and_the_first_refusal_of_each_kind(
 
     url = run(check())
     told = [(record.name, record.levelname, record.getMessage()) for record in caplog.records]
-    assert ("trunkline.server", "INFO", f"serving at {url}") in told
+    assert ("trunkline.server.http", "INFO", f"serving (url={url})") in told
     accesses = [text for name, level, text in told if (name, level) == ("trunkline.access", "DEBUG")]
-    assert any('127.0.0.1 POST "/mcp" 200 in ' in text for text in accesses)
+    assert any("access (peer=127.0.0.1, method=POST, path=/mcp, status=200, milliseconds=" in text for text in accesses)
     [warning] = [text for _, level, text in told if level == "WARNING"]
     assert "evil.example" in warning
 

@@ -1,12 +1,8 @@
 //! A subscriber that keeps the log, for tests.
 
-use crate::sync::Mutex;
-use std::{fmt::Debug, sync::Arc};
-use tracing::{
-    Event, Metadata, Subscriber,
-    field::{Field, Visit},
-    span,
-};
+use crate::{log_text::LogText, sync::Mutex};
+use std::sync::Arc;
+use tracing::{Event, Metadata, Subscriber, span};
 
 /// Keeps the log of `trunkline`.
 #[derive(Clone, Default)]
@@ -19,19 +15,15 @@ impl KeptLog {
     }
 }
 
-impl Visit for KeptLog {
-    fn record_debug(&mut self, _: &Field, value: &dyn Debug) {
-        self.0.lock().push(format!("{value:?}"));
-    }
-}
-
 impl Subscriber for KeptLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target().starts_with("trunkline")
     }
 
     fn event(&self, event: &Event<'_>) {
-        event.record(&mut self.clone());
+        let mut text = LogText::default();
+        event.record(&mut text);
+        self.0.lock().push(text.to_string());
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {

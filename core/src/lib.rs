@@ -123,6 +123,8 @@ pub mod client_auth;
 mod composition;
 #[cfg(all(test, feature = "full"))]
 mod kept_log;
+#[cfg(feature = "full")]
+mod log_text;
 pub mod prelude;
 #[cfg(any(feature = "client", feature = "child-process", feature = "http-client"))]
 mod printable;

@@ -14,7 +14,7 @@ pub(crate) fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
     match getrandom::fill(&mut bytes) {
         Ok(()) => Some(bytes),
         Err(error) => {
-            tracing::error!(target: "trunkline::server", "the system gives no random bytes: {error}");
+            tracing::error!(target: "trunkline::random", %error, "the system gives no random bytes");
             None
         }
     }

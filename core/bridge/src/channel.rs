@@ -146,7 +146,7 @@ impl Channel for HostChannel {
 
     async fn close(&self) {
         if let Err(problem) = self.call(CLOSE, self.lanes.close, RawJson::empty_object()).await {
-            tracing::warn!(target: "trunkline::bridge", "{problem}");
+            tracing::warn!(target: "trunkline::bridge", error = %problem, "a transport of the program was not closed");
         }
     }
 }

@@ -135,7 +135,7 @@ pub(super) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, 
         }),
         (FailKind::Internal, _) => {
             if !given.logged {
-                tracing::error!(target: "trunkline::bridge", "a handler of the client failed: {}", given.message);
+                tracing::error!(target: "trunkline::client::handlers", error = given.message, "a handler of the client failed");
             }
             RpcError::internal()
         }

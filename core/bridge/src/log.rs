@@ -1,19 +1,12 @@
 //! The library's log, told to the host in batches.
 
 use super::{body::LogRecord, log_scope::current_queue, message::LogLevel, queue::EventQueue};
-use std::{
-    fmt::{self, Write},
-    sync::{
-        Arc, Once, Weak,
-        atomic::{AtomicU8, Ordering},
-    },
+use std::sync::{
+    Arc, Once, Weak,
+    atomic::{AtomicU8, Ordering},
 };
-use tracing::{
-    Level, Metadata, Subscriber,
-    field::{Field, Visit},
-    span,
-};
-use trunkline::bridge_support::Mutex;
+use tracing::{Level, Metadata, Subscriber, span};
+use trunkline::bridge_support::{LogText, Mutex};
 
 /// The queues of all ports, the newest last.
 static QUEUES: Mutex<Vec<Weak<EventQueue>>> = Mutex::new(Vec::new());
@@ -65,8 +58,8 @@ impl Subscriber for ToPorts {
     }
 
     fn event(&self, event: &tracing::Event<'_>) {
-        let mut message = MessageText(String::new());
-        event.record(&mut message);
+        let mut text = LogText::default();
+        event.record(&mut text);
         let level = match *event.metadata().level() {
             Level::ERROR => "error",
             Level::WARN => "warn",
@@ -75,7 +68,7 @@ impl Subscriber for ToPorts {
         };
         let current = current_queue().filter(|queue| queue.takes_logs());
         if let Some(queue) = current.or_else(any_queue) {
-            queue.push_log(LogRecord::new(level, event.metadata().target(), message.0));
+            queue.push_log(LogRecord::new(level, event.metadata().target(), text.to_string()));
         }
     }
 
@@ -99,16 +92,4 @@ fn any_queue() -> Option<Arc<EventQueue>> {
         QUEUES.lock().iter().rev().filter_map(Weak::upgrade).filter(|queue| queue.takes_logs()).collect();
     let attentive = queues.iter().find(|queue| queue.is_attentive());
     attentive.or(queues.first()).cloned()
-}
-
-struct MessageText(String);
-
-impl Visit for MessageText {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // Writing to a string does not fail.
-        let _ = match field.name() {
-            "message" => write!(self.0, "{value:?}"),
-            name => write!(self.0, " {name}={value:?}"),
-        };
-    }
 }

@@ -172,7 +172,7 @@ pub(super) fn send_waiting(state: &Arc<PortState>, connection: &Connection, hand
             WaitingMessage::Request(ticket, given) => (ticket, given),
             WaitingMessage::Notification(given) => {
                 if let Err(error) = notifications::of_connection(state, handle, connection, given) {
-                    tracing::warn!(target: "trunkline::bridge", "a notification was not sent once the connection was open: {error}");
+                    tracing::warn!(target: "trunkline::bridge", %error, "a notification was not sent once the connection was open");
                 }
                 continue;
             }

@@ -300,7 +300,7 @@ impl Policy {
             let late = || Err(FetchError("no answer in time".into()));
             let found = within(&*clock, DEADLINE, Box::pin(finding)).await.unwrap_or_else(late);
             if let Err(error) = &found {
-                tracing::warn!(target: "trunkline::auth", "the keys of {} are not to be had: {error}", issuer.name);
+                tracing::warn!(target: "trunkline::auth::jwt", issuer = issuer.name, %error, "the keys of an issuer are not to be had");
             }
             let waiting = {
                 let mut state = issuer.state.lock();

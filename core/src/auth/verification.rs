@@ -173,7 +173,7 @@ pub(crate) fn ask(verifier: &dyn TokenVerifier, request: ProtectedRequest) -> Ve
     let verification = Verification { request, answer: Arc::clone(&answer) };
     // A verifier that panics drops its token, which refuses the request.
     if catch_unwind(AssertUnwindSafe(|| verifier.verify(verification))).is_err() {
-        tracing::error!(target: "trunkline::auth", "a verifier of tokens panicked");
+        tracing::error!(target: "trunkline::auth::tokens", "a verifier of tokens panicked");
     }
     VerifierAnswer(answer)
 }

@@ -9,6 +9,7 @@ use super::{
     options::RequestOptions,
     repeat_on_mismatch::RepeatOnMismatch,
     reply::{ReplyTo, Waiter},
+    request_log::logged,
     rounds::{ClientRounds, RepeatedCall},
 };
 use crate::{
@@ -86,6 +87,7 @@ impl Client {
             Some(telemetry) => self.inner.observed(telemetry, method, params, extras, reply),
             None => (extras, reply),
         };
+        let reply = logged(&self.inner.runtime, method, reply);
         let call = |extras| RepeatedCall {
             method: method.to_owned(),
             params: params.cloned(),

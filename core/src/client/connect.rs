@@ -283,7 +283,7 @@ impl ClientInner {
         }
         self.runtime.spawn(Box::pin(async move {
             if let Err(error) = client.set_log_level(level).await {
-                tracing::warn!(target: "trunkline::client", "the server was not asked for log messages: {error}");
+                tracing::warn!(target: "trunkline::client::connection", %error, "the server was not asked for log messages");
             }
         }));
     }

@@ -20,7 +20,7 @@ impl ClientInner {
         if let Err(error) =
             client.start(method::DISCOVER, None, &RequestOptions::default(), RequestExtras::default(), reply)
         {
-            tracing::debug!(target: "trunkline::client", "the server was not asked for its description: {error}");
+            tracing::debug!(target: "trunkline::client::connection", %error, "the server was not asked for its description");
         }
     }
 }
@@ -34,7 +34,9 @@ impl ReplyTo for DescriptionReply {
         let revision = inner.conversation.lock().revision();
         match (outcome, revision) {
             (Ok(result), Some(revision)) => drop(inner.described.set(ServerDescription::read(revision, &result))),
-            (Err(error), _) => tracing::debug!(target: "trunkline::client", "the server gives no description: {error}"),
+            (Err(error), _) => {
+                tracing::debug!(target: "trunkline::client::connection", %error, "the server gives no description")
+            }
             (Ok(_), None) => {}
         }
     }

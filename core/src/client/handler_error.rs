@@ -38,7 +38,7 @@ impl<E: Error> From<E> for HandlerError {
             text = format!("{text}: {error}");
             cause = error.source();
         }
-        tracing::error!(target: "trunkline::client", "a handler of the client failed: {text}");
+        tracing::error!(target: "trunkline::client::handlers", error = text, "a handler of the client failed");
         Self(RpcError::internal())
     }
 }

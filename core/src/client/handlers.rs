@@ -168,10 +168,10 @@ impl ClientHandlers {
             match params.map(read_task) {
                 Some(Ok(task)) => handler(task),
                 Some(Err(error)) => {
-                    tracing::warn!(target: "trunkline::client", "{method} of the server makes no sense: {error}");
+                    tracing::warn!(target: "trunkline::client::handlers", method, %error, "a notification of the server makes no sense");
                 }
                 None => {
-                    tracing::warn!(target: "trunkline::client", "{method} of the server makes no sense: there are no params")
+                    tracing::warn!(target: "trunkline::client::handlers", method, error = "there are no params", "a notification of the server makes no sense")
                 }
             }
         })
@@ -321,7 +321,7 @@ where
             let answer = answer.map_err(|problem| RpcError::invalid_params(format!("params.{problem}")))?;
             let result = answer.await.map_err(|error| error.into().into_rpc())?;
             RawJson::from_value(&result).map_err(|error| {
-                tracing::error!(target: "trunkline::client", "the answer of a handler cannot be JSON: {error}");
+                tracing::error!(target: "trunkline::client::handlers", %error, "the answer of a handler cannot be JSON");
                 RpcError::internal()
             })
         })
@@ -331,7 +331,7 @@ where
 fn read_notification<T: DeserializeOwned>(method: &str, params: Option<&RawJson>) -> Option<T> {
     let read = params.map_or_else(|| Err("there are no params".to_owned()), RawJson::read);
     read.inspect_err(
-        |problem| tracing::warn!(target: "trunkline::client", "{method} of the server makes no sense: {problem}"),
+        |problem| tracing::warn!(target: "trunkline::client::handlers", method, error = problem, "a notification of the server makes no sense"),
     )
     .ok()
 }

@@ -44,7 +44,7 @@ impl Inbox for ClientInbox {
         let Some(client) = self.client() else { return };
         // The hooks of the program run in here; who reads for the connection must survive them.
         if catch_unwind(AssertUnwindSafe(|| client.receive(&frame))).is_err() {
-            tracing::error!(target: "trunkline::client", "a panic while a message was taken in: a hook that hears of notifications or progress must not");
+            tracing::error!(target: "trunkline::client::connection", "a panic while a message was taken in: a hook that hears of notifications or progress must not");
         }
     }
 
@@ -106,7 +106,9 @@ impl ClientInner {
             let problem = format!("The server sent a message of more than {limit} bytes, which was skipped");
             return match Beginning::of(frame) {
                 Beginning { id: Some(id), response: true } => self.request_failed(&id, LinkFailure::Broken(problem)),
-                _ => tracing::warn!(target: "trunkline::client", "{problem}"),
+                _ => {
+                    tracing::warn!(target: "trunkline::client::connection", limit, "the server sent a message that is too long, which was skipped")
+                }
             };
         }
         // A server that answers many requests at once answers no more than there are.
@@ -121,7 +123,7 @@ impl ClientInner {
                 Err(malformed) => {
                     let start = String::from_utf8_lossy(&frame[..frame.len().min(STRAY)]);
                     *self.stray.lock() = Some(printable(&start).trim().to_owned());
-                    tracing::warn!(target: "trunkline::client", "the server sent what is not a message: {}", malformed.error);
+                    tracing::warn!(target: "trunkline::client::connection", error = %malformed.error, "the server sent an invalid message");
                 }
             }
         }
@@ -177,7 +179,9 @@ impl ClientInner {
             ClientReceived::Asked(request) => self.asked(request),
             ClientReceived::Withdrawn(id) => self.withdrawn(id),
             ClientReceived::Replied(answer) => self.send(answer),
-            ClientReceived::Nothing(why) => tracing::debug!(target: "trunkline::client", "no effect: {why}"),
+            ClientReceived::Nothing(why) => {
+                tracing::debug!(target: "trunkline::client::connection", reason = %why, "a message without an effect")
+            }
         }
     }
 

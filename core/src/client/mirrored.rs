@@ -39,7 +39,7 @@ impl MirroredTools {
                 Ok(parameters) if parameters.is_empty() => drop(by_name.remove(name)),
                 Ok(parameters) => drop(by_name.insert(name.to_owned(), parameters)),
                 Err(problem) => {
-                    tracing::warn!(target: "trunkline::client", "the tool {name:?} is left out: its x-mcp-header at {problem}");
+                    tracing::warn!(target: "trunkline::client::tools", tool = name, error = %problem, "a tool is left out for its x-mcp-header");
                     by_name.remove(name);
                     return false;
                 }
@@ -95,6 +95,6 @@ mod tests {
         let read = tracing::subscriber::with_default(log.clone(), || MirroredTools::default().read_list(list));
         assert_eq!(read.parse::<Value>().unwrap()["tools"].as_array().unwrap().len(), 1);
         let texts = log.take();
-        assert!(texts.len() == 1 && texts[0].contains("\"bad\"") && texts[0].contains("A B"), "{texts:?}");
+        assert!(texts.len() == 1 && texts[0].contains("tool=bad") && texts[0].contains("A B"), "{texts:?}");
     }
 }

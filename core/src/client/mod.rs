@@ -37,6 +37,7 @@ mod reconnect;
 mod reconnecting;
 mod repeat_on_mismatch;
 pub(crate) mod reply;
+mod request_log;
 mod response_cache;
 mod roots;
 mod rounds;

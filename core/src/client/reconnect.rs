@@ -38,7 +38,7 @@ impl ClientInner {
             return;
         }
         if message.request.is_none() && state.waiting.len() >= MAX_WAITING {
-            tracing::warn!(target: "trunkline::client", "a notification was not delivered: {MAX_WAITING} messages wait for a connection");
+            tracing::warn!(target: "trunkline::client::connection", waiting = MAX_WAITING, "a notification was not delivered: too many messages wait for a connection");
             return;
         }
         state.waiting.push(message);
@@ -59,7 +59,7 @@ impl ClientInner {
         self.generation.fetch_add(1, Ordering::AcqRel);
         self.reconnecting.lock().lost(self.runtime.now());
         let link = self.link.lock().take();
-        tracing::warn!(target: "trunkline::client", "the connection was lost, and is made anew when it is needed: {failure}");
+        tracing::warn!(target: "trunkline::client::connection", error = %failure, "the connection was lost, and is made anew when it is needed");
         self.host.stop_requests();
         self.cache.clear();
         let replies = self.conversation.lock().drain();

@@ -119,7 +119,7 @@ impl ClientInner {
             return Box::pin(std::future::ready(answer.map(|roots| as_raw(&roots))));
         }
         let Some(handler) = handlers.handler_of(method, &given) else {
-            tracing::error!(target: "trunkline::client", "the client declares that it answers {method}, and has no handler for it");
+            tracing::error!(target: "trunkline::client::handlers", method, "the client declares that it answers a request, and has no handler for it");
             return Box::pin(std::future::ready(Err(Unanswered::Failed(RpcError::internal()))));
         };
         let server = self.description().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
@@ -165,7 +165,7 @@ impl Unanswered {
         match self {
             Self::Failed(error) => error,
             Self::Invalid(problem) => {
-                tracing::error!(target: "trunkline::client", "the answer of a handler was not sent: {problem}");
+                tracing::error!(target: "trunkline::client::handlers", error = problem, "the answer of a handler was not sent");
                 RpcError::internal()
             }
             Self::TimedOut => RpcError::new(RpcError::internal().code, "The host did not answer in time"),

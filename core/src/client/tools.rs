@@ -43,7 +43,9 @@ impl RequestOptions {
         }
         self.on_progress = Some(Arc::new(move |params: &RawJson| match params.parse() {
             Ok(Progress { progress, total, message }) => hook(progress, total, message.as_deref()),
-            Err(error) => tracing::warn!(target: "trunkline::client", "the server's progress makes no sense: {error}"),
+            Err(error) => {
+                tracing::warn!(target: "trunkline::client::tools", %error, "a report of progress makes no sense")
+            }
         }));
         self
     }

@@ -239,7 +239,7 @@ impl CallerConnection {
         }
         let params = RawJson::from_value(&json!({"level": wanted})).unwrap_or_else(|_| RawJson::empty_object());
         if let Err(error) = client.request(method::LOGGING_SET_LEVEL, Some(&params), &Default::default()).await {
-            tracing::debug!(target: "trunkline::server", "a server behind a proxy did not take the log level: {error}");
+            tracing::debug!(target: "trunkline::server::proxy", %error, "a server behind a proxy did not take the log level");
         }
     }
 }

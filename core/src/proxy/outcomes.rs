@@ -60,7 +60,7 @@ pub(super) fn rpc_error(error: &ClientError) -> RpcError {
         ClientError::Invalid(text) => RpcError::invalid_params(text),
         error => {
             // The detail may hold what the server process wrote, which is not for every caller.
-            tracing::warn!(target: "trunkline::server", "the server behind a proxy gave no result: {error}");
+            tracing::warn!(target: "trunkline::server::proxy", %error, "the server behind a proxy gave no result");
             let text = match error.kind() {
                 ErrorKind::Timeout => "The server behind this one did not answer in time",
                 ErrorKind::Cancelled => "The call of the server behind this one was cancelled",

@@ -76,7 +76,9 @@ impl ClientEvents for Shares {
         }
         match self.only() {
             Some(info) => pass_log(&info, params),
-            None => tracing::debug!(target: "trunkline::server", "a log message that may be for any of many callers"),
+            None => {
+                tracing::debug!(target: "trunkline::server::proxy", "a log message that may be for any of many callers")
+            }
         }
     }
 }
@@ -85,6 +87,6 @@ impl ClientEvents for Shares {
 pub(super) fn pass_log(info: &CallInfo, params: Option<&RawJson>) {
     match params.map(RawJson::read::<LogMessage>) {
         Some(Ok(LogMessage { level, logger, data, .. })) => info.log(level, logger.as_deref(), &data),
-        _ => tracing::debug!(target: "trunkline::server", "a log message that cannot be read"),
+        _ => tracing::debug!(target: "trunkline::server::proxy", "a log message that cannot be read"),
     }
 }

@@ -73,7 +73,7 @@ impl Watching {
                     report(subscription, shown).await;
                 }
                 Err(error) => {
-                    tracing::warn!(target: "trunkline::server", "a proxy does not hear of changed lists: {error}");
+                    tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy does not hear of changed lists");
                 }
             }
         }));
@@ -161,5 +161,5 @@ fn missed(server: &Server, subscription: &Subscription, shown: &Shown) {
 }
 
 fn report_end(error: &ClientError) {
-    tracing::warn!(target: "trunkline::server", "a proxy does not hear of changes any more: {error}");
+    tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy does not hear of changes any more");
 }

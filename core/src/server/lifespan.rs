@@ -231,8 +231,9 @@ impl LifespanUse {
         let limit = self.runtime.now() + CLOSE_TIMEOUT;
         if until(&*self.runtime, limit, self.lifespan.closed()).await.is_none() {
             tracing::warn!(
-                target: "trunkline::server",
-                "the lifespan of the server was not closed within {CLOSE_TIMEOUT:?}; nobody waits for it any more"
+                target: "trunkline::server::lifespan",
+                limit = ?CLOSE_TIMEOUT,
+                "the lifespan of the server was not closed in time; nobody waits for it any more"
             );
         }
     }

@@ -11,7 +11,7 @@ pub(crate) fn or_of_program(wanted: Option<bool>, given: Option<Arc<dyn Telemetr
     let found = given.or_else(of_program);
     if found.is_none() && wanted == Some(true) {
         tracing::warn!(
-            target: "trunkline",
+            target: "trunkline::telemetry",
             "telemetry is asked for, and there is no receiver: turn on the cargo feature opentelemetry or give one"
         );
     }

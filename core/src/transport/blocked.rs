@@ -17,7 +17,7 @@ pub(super) fn exit_if_blocked() {
     let _ = thread::Builder::new().name("trunkline-exit".into()).spawn(move || {
         thread::sleep(BLOCKED_TIMEOUT);
         if busy.are_held() {
-            tracing::error!(target: "trunkline::server", "a handler blocks its thread: the process exits without it");
+            tracing::error!(target: "trunkline::server::listener", "a handler blocks its thread: the process exits without it");
             process::exit(1);
         }
     });

@@ -205,7 +205,7 @@ impl<C: Channel> ChannelLink<C> {
         match &message.request {
             Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
             None => {
-                tracing::warn!(target: "trunkline::client", "a notification or response was not delivered: {problem}")
+                tracing::warn!(target: "trunkline::client::channel", error = %problem, "a notification or response was not delivered")
             }
         }
     }

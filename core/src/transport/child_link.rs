@@ -184,7 +184,7 @@ impl ChildLink {
         match &message.request {
             Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
             None => {
-                tracing::warn!(target: "trunkline::client", "a notification or response was not delivered: {problem}")
+                tracing::warn!(target: "trunkline::client::child", error = %problem, "a notification or response was not delivered")
             }
         }
     }
@@ -329,12 +329,15 @@ impl MessageReader {
         match line {
             Line::Text(text) => self.ending.inbox.message(text),
             Line::TooLong(begins) => {
-                let problem = format!("The server sent a message of more than {} bytes, which was skipped", self.limit);
+                let limit = self.limit;
+                let problem = format!("The server sent a message of more than {limit} bytes, which was skipped");
                 match Beginning::of(&begins) {
                     Beginning { id: Some(id), response: true } => {
                         self.ending.inbox.failed(&id, LinkFailure::Broken(problem));
                     }
-                    _ => tracing::warn!(target: "trunkline::client", "{problem}"),
+                    _ => {
+                        tracing::warn!(target: "trunkline::client::child", limit, "the server sent a message that is too long, which was skipped")
+                    }
                 }
             }
         }

@@ -30,7 +30,7 @@ impl Listener {
         tokio::select! {
             () = self.ended() => {}
             _ = signals.next() => {
-                tracing::info!(target: "trunkline::server", "a signal ends the server: calls in flight may complete");
+                tracing::info!(target: "trunkline::server::listener", "a signal ends the server: calls in flight may complete");
                 tokio::select! {
                     () = self.close(self.drain_deadline()) => {}
                     status = signals.next() => process::exit(status),

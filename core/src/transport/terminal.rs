@@ -39,7 +39,7 @@ impl Terminal for SystemTerminal {
             }
             match Device::open() {
                 Ok(device) => dialogue(&mut SystemConsole { device, stopped }),
-                Err(error) => tracing::warn!(target: "trunkline::client", "the terminal is gone: {error}"),
+                Err(error) => tracing::warn!(target: "trunkline::client::terminal", %error, "the terminal is gone"),
             }
         };
         thread::Builder::new().name("trunkline-terminal".to_owned()).spawn(talk).map(drop)

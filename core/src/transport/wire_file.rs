@@ -40,7 +40,9 @@ impl WireFile {
         FILE.get_or_init(|| {
             let folder = std::env::var_os("TRUNKLINE_WIRE_LOG")?;
             Self::in_folder(Path::new(&folder))
-                .inspect_err(|error| tracing::error!(target: "trunkline::client", "no wire log: {error}"))
+                .inspect_err(
+                    |error| tracing::error!(target: "trunkline::wire_log", %error, "the wire log cannot be written"),
+                )
                 .ok()
         })
         .as_ref()

@@ -3,6 +3,7 @@
 use crate::{offer, process::File, wire::Wire};
 use serde_json::json;
 use std::{
+    collections::BTreeMap,
     fmt::{Debug, Write},
     path::PathBuf,
     sync::{Arc, Mutex},
@@ -14,7 +15,7 @@ use tracing::{
 };
 use tracing_core::span::Current;
 use trunkline::{
-    Client, Context, Server,
+    CallError, Client, Context, Server,
     server::{MiddlewareDefinition, Next},
 };
 
@@ -201,4 +202,73 @@ async fn a_call_has_a_span_within_those_of_its_caller_and_of_middleware() {
         assert!(request.contains(r#"name="who://am/i""#), "{request}");
     }
     assert_eq!(around.len(), 4);
+}
+
+/// Keeps each record of `trunkline` as its target and its fields.
+#[derive(Clone, Default)]
+struct Records(Arc<Mutex<Vec<Record>>>);
+
+type Record = (String, BTreeMap<&'static str, String>);
+
+impl Subscriber for Records {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("trunkline::")
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        struct Fields(BTreeMap<&'static str, String>);
+        impl Visit for Fields {
+            fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+                self.0.insert(field.name(), format!("{value:?}"));
+            }
+        }
+        let mut fields = Fields(BTreeMap::new());
+        event.record(&mut fields);
+        self.0.lock().unwrap().push((event.metadata().target().to_owned(), fields.0));
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+#[tokio::test]
+async fn records_have_fields_and_each_request_has_one_on_each_side() {
+    let records = Records::default();
+    // With only one subscriber, `tracing` lets whichever thread comes first decide for its place in
+    // the code, such as that of another test.
+    let _other = tracing::Dispatch::new(Spans::default());
+    let _here = tracing::subscriber::set_default(records.clone());
+    let server = Server::builder("logged", "1")
+        .tool("fail", "Fails.", async || -> Result<String, CallError> { Err(std::io::Error::other("disk full"))? })
+        .prompt("some", "A prompt.", async || "text".to_owned())
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    client.call_tool("fail", json!({})).await.unwrap();
+    client.get_prompt("none", None).await.unwrap_err();
+    let records = std::mem::take(&mut *records.0.lock().unwrap());
+    let of = |target: &str, method: &str| -> Vec<_> {
+        let of = |(at, fields): &&Record| at == target && fields.get("method").is_some_and(|of| of == method);
+        records.iter().filter(of).map(|(_, fields)| fields.clone()).collect()
+    };
+
+    let (_, failed) = records.iter().find(|(target, _)| target == "trunkline::server::handlers").unwrap();
+    let text = |name: &str| failed[name].as_str();
+    assert_eq!((text("message"), text("tool"), text("error")), ("a tool failed", "\"fail\"", "\"disk full\""));
+
+    for (method, error) in [("\"tools/call\"", None), ("\"prompts/get\"", Some("-32602"))] {
+        let [served] = &of("trunkline::server::request", method)[..] else { panic!("{records:#?}") };
+        assert_eq!((served["message"].as_str(), served.get("code").map(String::as_str)), ("request served", error));
+        assert!(served.contains_key("request_id") && served.contains_key("milliseconds"), "{served:?}");
+        let [answered] = &of("trunkline::client::request", method)[..] else { panic!("{records:#?}") };
+        assert_eq!(
+            (answered["message"].as_str(), answered.contains_key("error")),
+            ("request answered", error.is_some())
+        );
+    }
 }

@@ -198,7 +198,7 @@ impl CredentialSession {
         match self.renew(settings, &surroundings, &tokens, now).await {
             // It may still do.
             Err(error) if !tokens.has_ended(now) => {
-                tracing::warn!(target: "trunkline::auth", "the access token is not renewed yet: {error}");
+                tracing::warn!(target: "trunkline::auth::client", %error, "the access token is not renewed yet");
                 Ok(())
             }
             Err(error) => Err(error),

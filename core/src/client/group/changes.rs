@@ -49,7 +49,9 @@ impl GroupChanges {
             _ if method == method::RESOURCES_UPDATED => {}
             None => self.notify(method, None),
             Some(Some(params)) => self.notify(method, Some(&params)),
-            Some(None) => tracing::debug!(target: "trunkline::client", "an invalid {method} of the server {prefix}"),
+            Some(None) => {
+                tracing::debug!(target: "trunkline::client::group", method, server = prefix, "an invalid notification")
+            }
         }
     }
 

@@ -94,7 +94,7 @@ impl Link for GroupLink {
         match Frame::parse(&message.bytes, FrameBounds::NONE) {
             Frame::Single(Ok(Message::Request(request))) => self.start(request),
             // Servers are notified of roots when the group changes those of their connections.
-            _ => tracing::debug!(target: "trunkline::client", "a message that a group does not pass on"),
+            _ => tracing::debug!(target: "trunkline::client::group", "a message that a group does not pass on"),
         }
     }
 

@@ -184,7 +184,7 @@ impl Member {
             None => Ok(()),
         });
         if let Err(error) = updated {
-            tracing::warn!(target: "trunkline::client", "the server {:?} does not have the new handlers or roots: {error}", self.name);
+            tracing::warn!(target: "trunkline::client::group", server = self.name, %error, "a server does not have the new handlers or roots");
         }
     }
 
@@ -195,7 +195,7 @@ impl Member {
         let Some(client) = self.connected().filter(logging) else { return };
         let params = RawJson::from_value(&json!({"level": level})).unwrap_or_else(|_| RawJson::empty_object());
         if let Err(error) = client.request(method::LOGGING_SET_LEVEL, Some(&params), options).await {
-            tracing::warn!(target: "trunkline::client", "the server {:?} did not take the log level: {error}", self.name);
+            tracing::warn!(target: "trunkline::client::group", server = self.name, %error, "a server did not take the log level");
         }
     }
 
@@ -258,7 +258,7 @@ impl PendingConnect {
         if let Err(error) = &opened
             && !matches!(error, ClientError::Closed)
         {
-            tracing::warn!(target: "trunkline::client", "the server {:?} of the group cannot be used: {error}", member.name);
+            tracing::warn!(target: "trunkline::client::group", server = member.name, %error, "a server of the group cannot be used");
         }
         self.outcome = Some(opened);
         drop(self);

@@ -142,8 +142,8 @@ impl GroupMembers {
                 match list_of(&member, &method, &options).await {
                     Ok(items) => collected.lock()[number] = items,
                     Err(error) => tracing::warn!(
-                        target: "trunkline::client",
-                        "the server {:?} is missing in {method} of its group: {error}", member.name
+                        target: "trunkline::client::group",
+                        server = member.name, method, %error, "a server is missing in a list of its group"
                     ),
                 }
             })

@@ -50,7 +50,7 @@ impl MemberSubscriptions {
         let uris: Vec<String> = self.0.lock().keys().cloned().collect();
         for uri in &uris {
             if let Err(error) = self.open(client, prefix, uri, changes).await {
-                tracing::warn!(target: "trunkline::client", "the subscription to {uri} of the server {prefix} has ended: {error}");
+                tracing::warn!(target: "trunkline::client::group", uri, server = prefix, %error, "a subscription has ended");
             }
         }
         if !uris.is_empty() {

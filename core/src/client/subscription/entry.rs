@@ -162,7 +162,7 @@ impl SubscriptionEntry {
         match (&self.receiver, error) {
             (ChangeReceiver::Stream(changes), error) => changes.end(error),
             (ChangeReceiver::Events(_), Some(error)) => {
-                tracing::warn!(target: "trunkline::client", "the stream of change notifications ended: {error}");
+                tracing::warn!(target: "trunkline::client::subscription", %error, "the stream of change notifications ended");
             }
             (ChangeReceiver::Events(_), None) => {}
         }
@@ -208,7 +208,7 @@ fn change(notification: &Notification) -> Option<Change> {
         _ => return None,
     };
     read.inspect_err(
-        |error| tracing::warn!(target: "trunkline::client", "{method} of the server makes no sense: {error}"),
+        |error| tracing::warn!(target: "trunkline::client::subscription", method, %error, "a notification of the server makes no sense"),
     )
     .ok()
 }

@@ -84,7 +84,7 @@ impl ClientInner {
         }
         let entry = self.subscriptions.add(filter, ChangeReceiver::Events(events)).ok()?;
         if let Err(error) = self.open_stream(&entry, LISTENS_WITHIN).await {
-            tracing::warn!(target: "trunkline::client", "no stream of change notifications yet: {error}");
+            tracing::warn!(target: "trunkline::client::subscription", %error, "there is no stream of change notifications yet");
             if may_pass(&error) {
                 self.open_stream_again(&entry);
             }
@@ -111,7 +111,7 @@ impl ClientInner {
                     }
                     Err(ClientError::Cancelled) => return,
                     Err(error) if may_pass(&error) && runtime.now() < give_up => {
-                        tracing::debug!(target: "trunkline::client", "a lost subscription is still not open: {error}");
+                        tracing::debug!(target: "trunkline::client::subscription", %error, "a lost subscription is still not open");
                     }
                     Err(error) => return entry.end(Some(error)),
                 }
@@ -178,7 +178,7 @@ impl ReplyTo for ListenStream {
                 if client.runtime.now().saturating_duration_since(*since) > LONGEST_PAUSE {
                     self.entry.listening.lock().attempts = 0;
                 }
-                tracing::info!(target: "trunkline::client", "a subscription was lost and is opened again: {error}");
+                tracing::info!(target: "trunkline::client::subscription", %error, "a subscription was lost, and is opened again");
                 client.open_stream_again(&self.entry);
             }
             Err(error) => self.entry.end(Some(error)),
@@ -267,7 +267,7 @@ fn compared(wanted: &SubscriptionFilter, honoured: SubscriptionFilter) -> Result
         return Err(ClientError::Invalid("subscribe: the server honours nothing of the filter".into()));
     }
     if kept != *wanted {
-        tracing::warn!(target: "trunkline::client", "the server honours only a part of a subscription");
+        tracing::warn!(target: "trunkline::client::subscription", "the server honours only a part of a subscription");
     }
     Ok(kept)
 }

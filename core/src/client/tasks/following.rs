@@ -302,7 +302,9 @@ fn open_stream(client: &Client, id: &str, state: &Arc<ClientTaskState>) {
                     state.hold(Box::new(subscription));
                 }
             }
-            Err(error) => tracing::debug!(target: "trunkline::client", "no notifications of a task: {error}"),
+            Err(error) => {
+                tracing::debug!(target: "trunkline::client::tasks", %error, "there are no notifications of a task")
+            }
         }
     }));
 }

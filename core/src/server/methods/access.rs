@@ -159,7 +159,7 @@ impl ResultMapper for Deciding {
             }
             Outcome::Internal(_) | Outcome::Reported(_) | Outcome::ToolError(_) | Outcome::Protocol(_) => {
                 let error = error_of(results, &what(), outcome);
-                tracing::warn!(target: "trunkline::server", "{} failed, so the caller does not see it: {}", what(), error.message);
+                tracing::warn!(target: "trunkline::server::methods", feature = self.name, error = error.message, "the hook visible failed, so the caller does not see the feature");
                 Err(error)
             }
             other => {

@@ -69,7 +69,7 @@ impl MergedPage {
             Ok(page) => page,
             Err(problem) => {
                 let name = &mount.prefix;
-                tracing::warn!(target: "trunkline::server", "the mounted server {name:?} is missing in {}: {problem}", context.method);
+                tracing::warn!(target: "trunkline::server::methods", prefix = name, method = context.method, error = problem, "a mounted server is missing in a list");
                 return self.next(context, responder);
             }
         };

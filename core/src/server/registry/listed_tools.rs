@@ -74,9 +74,10 @@ impl ListedSchema {
             Ok(schema) => Some(schema),
             Err(problem) => {
                 tracing::warn!(
-                    target: "trunkline::server",
-                    "the provider of the tool {name} listed an inputSchema that is not one, so arguments are not \
-                     checked: {problem}"
+                    target: "trunkline::server::registry",
+                    tool = name,
+                    error = problem,
+                    "a provider listed an invalid inputSchema, so arguments are not checked"
                 );
                 None
             }

@@ -17,8 +17,11 @@ pub(super) fn check_members<T: Described>(what: &str, name: &str, descriptor: &V
     for member in descriptor.as_object().into_iter().flat_map(|members| members.keys()) {
         if !model.fields.iter().any(|field| field.json == member) {
             tracing::warn!(
-                target: "trunkline::server",
-                "the {what} {name} has the member {member}, which the protocol does not know"
+                target: "trunkline::server::registry",
+                kind = what,
+                name,
+                member,
+                "a descriptor has a member that the protocol does not know"
             );
         }
     }
@@ -67,7 +70,7 @@ mod tests {
                 .build();
         });
         let kept = kept.take();
-        let expected = ["prompt p has the member args,", "resource template a:{b} has the member size,"];
+        let expected = ["(kind=prompt, name=p, member=args)", r#"(kind="resource template", name=a:{b}, member=size)"#];
         assert_eq!(kept.len(), expected.len(), "{kept:?}");
         for (record, part) in kept.iter().zip(expected) {
             assert!(record.contains(part), "{record}");

@@ -91,7 +91,7 @@ impl PendingCall {
             let context = Context::new(CallInfo::new(Arc::clone(self) as _), input.clone());
             for hook in hooks {
                 if catch_unwind(AssertUnwindSafe(|| hook(&error, &context))).is_err() {
-                    tracing::error!(target: "trunkline::server", "a function of on_error panicked");
+                    tracing::error!(target: "trunkline::server::request", "a function of on_error panicked");
                 }
             }
         }

@@ -3,6 +3,7 @@
 
 use super::{
     mapper::ResultMapper,
+    request_log::RequestRecord,
     request_state::{Binding, Sealer, StateKey},
     resumptions::Resumptions,
     rounds::RequestRounds,
@@ -50,6 +51,7 @@ pub(in crate::server) struct RequestContext {
     own_vars: Vars,
     /// The span of the request, within that of its caller.
     pub(super) span: Span,
+    record: RequestRecord,
     /// `true` if the handler may make a task of it.
     pub(super) may_become_task: AtomicBool,
     own_task: OnceLock<Arc<Task>>,
@@ -151,6 +153,7 @@ impl RequestContext {
             own_rounds: RequestRounds::default(),
             own_vars: Vars::default(),
             span: Span::none(),
+            record: RequestRecord::begin(&**connection.runtime()),
             may_become_task: AtomicBool::new(false),
             own_task: OnceLock::new(),
             within: None,
@@ -180,6 +183,7 @@ impl RequestContext {
             own_rounds: RequestRounds::default(),
             own_vars: Vars::default(),
             span: self.span.clone(),
+            record: RequestRecord::none(),
             may_become_task: AtomicBool::new(false),
             own_task: OnceLock::new(),
             within: Some(Within { outer: Arc::clone(self), mount: Arc::clone(mount) }),
@@ -369,6 +373,8 @@ impl RequestContext {
             Responder::Client => {
                 // Before the client reads the result and goes on with the same state.
                 self.rounds().end();
+                let runtime = &**self.connection.runtime();
+                self.span.in_scope(|| self.outermost().record.end(runtime, self.method, &self.id, &result));
                 self.connection.answer(self.key, &self.reply, result, &self.info, self.method)
             }
             Responder::Inside(_, take) => {

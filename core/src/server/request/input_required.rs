@@ -45,11 +45,11 @@ impl RequestContext {
         user: &Option<Value>,
     ) -> Result<IndexMap<String, InputRequest>, RpcError> {
         if !self.takes_input {
-            tracing::error!(target: "trunkline::server", "a handler of {} asked for input, which only tools, prompts and resources can", self.method);
+            tracing::error!(target: "trunkline::server::request", method = self.method, "a handler asked for input, which only tools, prompts and resources can");
             return Err(RpcError::internal());
         }
         if requests.is_empty() && user.is_none() {
-            tracing::error!(target: "trunkline::server", "a handler of {} required input, but named neither requests nor state", self.method);
+            tracing::error!(target: "trunkline::server::request", method = self.method, "a handler required input, but named neither requests nor state");
             return Err(RpcError::internal());
         }
         self.rounds().begin(self.server().options().max_rounds)?;

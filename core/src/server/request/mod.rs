@@ -9,6 +9,7 @@ mod keys;
 mod mapper;
 mod mirrored;
 mod mounted;
+mod request_log;
 mod request_state;
 mod resumptions;
 mod rounds;

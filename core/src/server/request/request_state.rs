@@ -135,7 +135,7 @@ impl Sealer {
     /// Warns once if the key is random: only this process can open what it seals.
     pub(super) fn warn_of_random_key(&self) {
         if self.warn.swap(false, Ordering::Relaxed) {
-            tracing::warn!(target: "trunkline::server", "requestState is sealed with a random key of this process: another instance, or this one after a restart, cannot take it up. Give the server option stateKeys");
+            tracing::warn!(target: "trunkline::server::request_state", "requestState is sealed with a random key of this process: another instance, or this one after a restart, cannot take it up. Give the server option stateKeys");
         }
     }
 
@@ -156,10 +156,10 @@ impl Sealer {
         };
         self.seal_text(&sealed).ok_or_else(|| {
             let reason = match cfg!(feature = "request-state") {
-                true => format!("is larger than {MAX_SEALED} bytes, or cannot be sealed"),
-                false => "cannot be sealed: the feature request-state of the crate is off".to_owned(),
+                true => format!("it is larger than {MAX_SEALED} bytes, or cannot be sealed"),
+                false => "the feature request-state of the crate is off".to_owned(),
             };
-            tracing::error!(target: "trunkline::server", "the state of {} {reason}", binding.method);
+            tracing::error!(target: "trunkline::server::request_state", method = binding.method, error = reason, "the state of a request was not sealed");
             RpcError::internal()
         })
     }

@@ -58,7 +58,7 @@ impl RequestContext {
     /// The span in which the middleware and the handler of the request run.
     pub(super) fn new_span(&self) -> Span {
         tracing::info_span!(
-            target: "trunkline::server",
+            target: "trunkline::server::request",
             "mcp.call",
             method = self.method,
             name = field::Empty,
@@ -85,7 +85,7 @@ impl RequestContext {
                 Ok(()) => context.span.in_scope(|| go_on(&context, responder)),
                 Err(error) => {
                     let detail = error.detail();
-                    tracing::error!(target: "trunkline::server", "the lifespan of the server could not be opened: {detail}");
+                    tracing::error!(target: "trunkline::server::request", error = detail, "the lifespan of the server could not be opened");
                     context.deliver(responder, Err(RpcError::internal()));
                 }
             }
@@ -145,7 +145,7 @@ impl RequestContext {
                 self.deliver(responder, Err(error));
             }
             Err(_) => {
-                tracing::error!(target: "trunkline::server", "a panic while {} was served", self.method);
+                tracing::error!(target: "trunkline::server::request", method = self.method, "a panic while a request was served");
                 self.deliver(responder, Err(RpcError::internal()));
             }
         }
@@ -166,7 +166,7 @@ impl RequestContext {
         // A handler that panics drops its call, which fails it.
         let called = catch_unwind(AssertUnwindSafe(|| handler.call(Call::new(call, input))));
         if called.is_err() {
-            tracing::error!(target: "trunkline::server", "a handler of {} panicked", self.method);
+            tracing::error!(target: "trunkline::server::request", method = self.method, "a handler panicked");
         }
     }
 

@@ -20,7 +20,7 @@ pub(in crate::server) fn error_of(results: &ResultWriter, what: &str, outcome: O
         Outcome::NotFound => "it said that there is no such feature".to_owned(),
         _ => "it returned something that it cannot be made of".to_owned(),
     };
-    tracing::error!(target: "trunkline::server", "{what} failed: {detail}");
+    tracing::error!(target: "trunkline::server::handlers", feature = what, error = detail, "a handler failed");
     internal(results, &detail)
 }
 

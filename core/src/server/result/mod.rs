@@ -9,6 +9,7 @@ mod passed;
 mod prompt;
 mod resource;
 mod tool;
+mod unknown_members;
 mod writer;
 
 pub use cache_hints::{CacheHints, CacheScope};

@@ -45,7 +45,7 @@ pub(in crate::server) fn render_remote(
         return render_tool(results, &ToolOf { name: "", output: None }, revision, Outcome::Result(result));
     }
     pass_result(results, method, cacheable, revision, &result).map_err(|error| {
-        tracing::error!(target: "trunkline::server", "the result of {method} of a remote server cannot be read: {error}");
+        tracing::error!(target: "trunkline::server::handlers", method, %error, "the result of a remote server cannot be read");
         RpcError::internal()
     })
 }

@@ -5,7 +5,7 @@ use super::{
     writer::ResultWriter,
 };
 use crate::{
-    protocol::{RawJson, Revision, RpcError, project},
+    protocol::{RawJson, Revision, RpcError, model::GetPromptResult, project},
     server::handlers::Outcome,
 };
 use serde_json::{Value, json};
@@ -27,7 +27,11 @@ pub(in crate::server) fn render_prompt(
             Value::Array(messages) => json!({"messages": messages.into_iter().map(message).collect::<Vec<_>>()}),
             one => json!({"messages": [message(one)]}),
         },
-        Outcome::Result(raw) => raw.parse().map_err(unread)?,
+        Outcome::Result(raw) => {
+            let result = raw.parse().map_err(unread)?;
+            results.unknown.note::<GetPromptResult>(name, &result);
+            result
+        }
         other => return Err(error_of(results, &format!("the prompt {name}"), other)),
     };
     if !result.get("messages").is_some_and(Value::is_array) {

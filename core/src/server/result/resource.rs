@@ -6,7 +6,7 @@ use super::{
     writer::ResultWriter,
 };
 use crate::{
-    protocol::{RawJson, Revision, RevisionFeature, RpcError, project},
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, model::ReadResourceResult, project},
     server::handlers::Outcome,
 };
 use serde_json::{Map, Value, json};
@@ -38,7 +38,11 @@ pub(in crate::server) fn render_read(
             Value::Array(contents) => json!({"contents": contents}),
             one => json!({"contents": [one]}),
         },
-        Outcome::Result(raw) => raw.parse().map_err(unread)?,
+        Outcome::Result(raw) => {
+            let result = raw.parse().map_err(unread)?;
+            results.unknown.note::<ReadResourceResult>(of.uri, &result);
+            result
+        }
         Outcome::NotFound => return Err(RpcError::resource_not_found(of.uri, revision)),
         other => return Err(error_of(results, &format!("the resource {}", of.uri), other)),
     };

@@ -6,7 +6,7 @@ use super::{
     writer::ResultWriter,
 };
 use crate::{
-    protocol::{RawJson, Revision, RevisionFeature, RpcError, project},
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, model::CallToolResult, project},
     server::handlers::Outcome,
 };
 use serde::{Deserialize, Deserializer};
@@ -70,7 +70,7 @@ pub(in crate::server) fn render_tool(
         }
         Outcome::Failed(error) => render_tool(results, tool, revision, Outcome::Internal(error.detail())),
         Outcome::Internal(detail) => {
-            tracing::error!(target: "trunkline::server", "the tool {} failed: {detail}", tool.name);
+            tracing::error!(target: "trunkline::server::handlers", tool = tool.name, error = detail, "a tool failed");
             render_tool(results, tool, revision, Outcome::Reported(detail))
         }
         Outcome::Reported(detail) => {
@@ -186,7 +186,7 @@ fn output_failed(
     problem: &str,
 ) -> Result<RawJson, RpcError> {
     let text = format!("The tool {} returned what its output schema refuses: {problem}", tool.name);
-    tracing::error!(target: "trunkline::server", "{text}");
+    tracing::error!(target: "trunkline::server::handlers", tool = tool.name, error = problem, "a tool returned what its output schema refuses");
     finish(results, tool, revision, text_block(&text), None, true)
 }
 
@@ -218,7 +218,13 @@ fn full_result(
         Ok((raw.parse()?, structured.map(|text| Structured::read(text.get().as_bytes())).transpose()?))
     };
     match read() {
-        Ok((result, structured)) => complete(results, tool, revision, result, structured),
+        Ok((result, structured)) => {
+            // Members of a remote server's results are its own affair.
+            if !tool.name.is_empty() {
+                results.unknown.note::<CallToolResult>(tool.name, &result);
+            }
+            complete(results, tool, revision, result, structured)
+        }
         Err(error) => unreadable(results, tool, revision, &error),
     }
 }

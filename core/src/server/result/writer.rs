@@ -1,6 +1,6 @@
 //! The end of every result: its type, and the server that gives it.
 
-use super::cache_hints::CacheHints;
+use super::{cache_hints::CacheHints, unknown_members::UnknownMembers};
 use crate::protocol::{RawJson, Revision, RevisionFeature, meta, project};
 use serde_json::{Value, json};
 
@@ -12,6 +12,7 @@ pub(in crate::server) struct ResultWriter {
     tail: String,
     cache: CacheHints,
     debug: bool,
+    pub(super) unknown: UnknownMembers,
 }
 
 impl ResultWriter {
@@ -19,7 +20,7 @@ impl ResultWriter {
         let mut named = info.clone();
         project::project_implementation(&mut named, Revision::LATEST);
         let tail = format!(r#""resultType":"complete","_meta":{{"{}":{named}}}"#, meta::SERVER_INFO);
-        Self { info, tail, cache, debug }
+        Self { info, tail, cache, debug, unknown: UnknownMembers::default() }
     }
 
     /// The server's Implementation object as a revision knows it.

@@ -398,7 +398,7 @@ impl Connection {
             Received::Cancelled { key, reason, waiting, next } => {
                 let reason = reason.as_deref().unwrap_or("");
                 // CAN-09
-                tracing::debug!(target: "trunkline::server", "the client cancelled a request: {reason:?}");
+                tracing::debug!(target: "trunkline::server::session", ?reason, "the client cancelled a request");
                 self.cancel(key, reason);
                 if let Some(reply) = waiting {
                     reply.send(OutgoingMessage::Abandoned);
@@ -413,7 +413,7 @@ impl Connection {
                 }
             }
             Received::Nothing(why) => {
-                tracing::debug!(target: "trunkline::server", "no effect: {why} {}", id.map(|id| id.to_string()).unwrap_or_default());
+                tracing::debug!(target: "trunkline::server::session", reason = %why, request_id = id.map(tracing::field::display), "a message without an effect");
             }
         }
     }
@@ -473,7 +473,7 @@ impl Connection {
         for (uri, watching) in uris.iter().filter_map(|uri| Some((uri.clone(), snapshot.watch(uri)?))) {
             self.runtime.spawn(Box::pin(async move {
                 if let Err(error) = watching.await {
-                    tracing::warn!(target: "trunkline::server", "changes of {uri} are not known: {error}");
+                    tracing::warn!(target: "trunkline::server::session", uri, %error, "changes of a resource are not known");
                 }
             }));
         }

@@ -76,7 +76,7 @@ impl Connection {
         if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
             self.listen();
             if self.notifications().elicitations.lock().insert(id).is_err() {
-                tracing::warn!(target: "trunkline::server", "too many elicitations are open: the client will not hear that {id} is complete");
+                tracing::warn!(target: "trunkline::server::session", elicitation = id, "too many elicitations are open: the client is not notified of the end of this one");
             }
         }
     }

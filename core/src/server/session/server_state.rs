@@ -120,7 +120,7 @@ impl ServerState {
         let missing = snapshot.missing_interfaces();
         if !missing.is_empty() && !self.warned.swap(true, Ordering::Relaxed) {
             for (tool, uri) in missing {
-                tracing::warn!(target: "trunkline::server", "the tool {tool} names the user interface {uri}, which is not registered");
+                tracing::warn!(target: "trunkline::server::session", tool, uri, "a tool names a user interface that is not registered");
             }
         }
     }

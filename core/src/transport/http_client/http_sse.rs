@@ -68,7 +68,7 @@ impl LinkContext {
         match (self.open_http_sse(id).await, found) {
             (Ok(_), _) => Ok(()),
             (Err(NotOpened::Absent(failure)), Some(server)) => {
-                tracing::debug!(target: "trunkline::client", "HTTP+SSE is gone: {failure}");
+                tracing::debug!(target: "trunkline::client::http", error = %failure, "HTTP+SSE is gone");
                 FOUND.forget(server);
                 Ok(())
             }
@@ -87,11 +87,11 @@ impl LinkContext {
                 if let SseExpectation::OfServer(server) = self.expectation {
                     FOUND.keep(server, (), Instant::now());
                 }
-                tracing::info!(target: "trunkline::client", "the server at {} has HTTP+SSE only", self.place);
+                tracing::info!(target: "trunkline::client::http", server = %self.place, "the server has HTTP+SSE only");
                 Ok(Some(http_sse))
             }
             Err(NotOpened::Absent(failure)) => {
-                tracing::debug!(target: "trunkline::client", "no HTTP+SSE at {}: {failure}", self.place);
+                tracing::debug!(target: "trunkline::client::http", server = %self.place, error = %failure, "there is no HTTP+SSE");
                 Ok(None)
             }
             Err(NotOpened::Unusable(failure)) => Err(failure),

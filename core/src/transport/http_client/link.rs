@@ -220,7 +220,7 @@ impl LinkContext {
         let ended = self.send(EndpointRequest::delete(headers));
         let told = async {
             if let Err(error) = ended.await {
-                tracing::debug!(target: "trunkline::client", "the session was not ended: {}", error);
+                tracing::debug!(target: "trunkline::client::http", %error, "the session was not ended");
             }
         };
         deadline.allows(told).await;
@@ -248,9 +248,11 @@ impl LinkContext {
             Ok(Ok(())) => {}
             Ok(Err(refused)) => {
                 let failure = LinkFailure::from(refused);
-                tracing::warn!(target: "trunkline::client", "notifications/initialized was not taken: {failure}");
+                tracing::warn!(target: "trunkline::client::http", error = %failure, "notifications/initialized was not taken");
             }
-            Err(_) => tracing::warn!(target: "trunkline::client", "notifications/initialized was not taken in time"),
+            Err(_) => {
+                tracing::warn!(target: "trunkline::client::http", "notifications/initialized was not taken in time")
+            }
         }
         let mut state = self.state.lock();
         if state.closed {

@@ -91,7 +91,7 @@ impl LinkContext {
             Ok(Err(failure)) => failure.to_string(),
             Err(_) => format!("the server has not taken it within {} s", TOLD_WITHIN.as_secs()),
         };
-        tracing::warn!(target: "trunkline::client", "a notification or response was not delivered: {problem}");
+        tracing::warn!(target: "trunkline::client::http", error = %problem, "a notification or response was not delivered");
     }
 
     /// Sends a message; once more if its session is opened anew.

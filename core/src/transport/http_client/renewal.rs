@@ -66,7 +66,7 @@ impl LinkContext {
         if self.exchange(initialized).await.is_err() {
             return false;
         }
-        tracing::info!(target: "trunkline::client", "the server at {} had lost the session; it is opened anew", self.place);
+        tracing::info!(target: "trunkline::client::http", server = %self.place, "the server had lost the session, which is opened anew");
         let mut state = self.state.lock();
         state.has_stream = false;
         self.start_stream(&mut state);

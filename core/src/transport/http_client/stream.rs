@@ -78,7 +78,7 @@ impl LinkContext {
         let mut response = match self.send(EndpointRequest::get(headers)).await {
             Ok(response) => response,
             Err(error) => {
-                tracing::debug!(target: "trunkline::client", "no stream: {}", error);
+                tracing::debug!(target: "trunkline::client::http", %error, "the server gives no stream");
                 return StreamEnd::Unreachable;
             }
         };
@@ -99,7 +99,7 @@ impl LinkContext {
             match response.chunk().await {
                 Ok(Some(chunk)) => {
                     if let Err(failure) = self.take_events(&mut stream, &chunk, None) {
-                        tracing::warn!(target: "trunkline::client", "the stream is opened anew: {failure}");
+                        tracing::warn!(target: "trunkline::client::http", error = %failure, "the stream was lost, and is opened anew");
                         return StreamEnd::TooLarge;
                     }
                 }

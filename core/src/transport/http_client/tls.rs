@@ -75,7 +75,7 @@ impl Security {
 fn of_file(name: &str, file: &Path) -> Vec<Certificate> {
     let found = std::fs::read(file).ok().and_then(|pem| certificates(&pem));
     found.unwrap_or_else(|| {
-        tracing::warn!(target: "trunkline::client", "{name} names {}, where no certificates in PEM can be read", file.display());
+        tracing::warn!(target: "trunkline::client::http", variable = name, file = %file.display(), "a variable names a file without certificates in PEM");
         Vec::new()
     })
 }

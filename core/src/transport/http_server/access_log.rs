@@ -37,8 +37,12 @@ impl AccessRecord {
             let milliseconds = at.elapsed().as_secs_f64() * 1e3;
             tracing::debug!(
                 target: "trunkline::access",
-                "{peer} {method} {path:?} {} in {milliseconds:.1} ms",
-                status.as_u16()
+                peer,
+                %method,
+                path,
+                status = status.as_u16(),
+                milliseconds,
+                "access"
             );
         }
     }
@@ -53,11 +57,13 @@ impl RefusalLog {
     /// A request was refused: `of` names the part of it.
     pub(super) fn note(&self, of: &str, text: &str) {
         if self.0.swap(true, Ordering::Relaxed) {
-            tracing::debug!(target: "trunkline::access", "a request was refused for its {of}: {text}");
+            tracing::debug!(target: "trunkline::access", part = of, error = text, "a request was refused");
         } else {
             tracing::warn!(
                 target: "trunkline::access",
-                "a request was refused for its {of}: {text} (from now on, this is a debug record)"
+                part = of,
+                error = text,
+                "a request was refused (from now on, this is a debug record)"
             );
         }
     }

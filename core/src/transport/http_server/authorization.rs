@@ -214,7 +214,7 @@ fn rejection(
 ) -> Rejection {
     let refusal = &refused.refusal;
     if let Refusal::Unavailable(text) = refusal {
-        tracing::warn!(target: "trunkline::server", "an access token could not be verified: {text}");
+        tracing::warn!(target: "trunkline::auth::tokens", error = text, "an access token could not be verified");
         return Rejection::busy(request, refusal.description());
     }
     let mut error = RpcError::invalid_request(refusal.description());

@@ -51,12 +51,12 @@ impl HttpListener {
         let address = socket.address();
         if is_open_to_others(&address, options) {
             tracing::warn!(
-                target: "trunkline::server",
-                "other machines reach this server at {}, and it asks nobody for an access token: set auth, or listen on 127.0.0.1",
-                address.url(&options.path)
+                target: "trunkline::server::http",
+                url = address.url(&options.path),
+                "other machines reach this server, and it asks nobody for an access token: set auth, or listen on 127.0.0.1"
             );
         }
-        tracing::info!(target: "trunkline::server", "serving at {}", address.url(&routes::normal(&options.path)));
+        tracing::info!(target: "trunkline::server::http", url = address.url(&routes::normal(&options.path)), "serving");
         let service = HttpService::at_path(server, options, runtime);
         let (stopping, stop) = watch::channel(false);
         let times = Times { idle: options.idle_timeout, write: options.write_timeout };
@@ -139,7 +139,7 @@ async fn accept(
                     served.spawn(serve(stream, address, service.clone(), place, times, stopped.clone()));
                 }
                 Err(NoPlace::OfAddress) => {
-                    tracing::debug!(target: "trunkline::server", "a connection was refused: its address has too many");
+                    tracing::debug!(target: "trunkline::server::http", "a connection was refused: its address has too many");
                 }
                 Err(NoPlace::AtAll) => next = Some((stream, address)),
             }
@@ -152,7 +152,7 @@ async fn accept(
             accepted = socket.accept(), if next.is_none() => match accepted {
                 Ok(accepted) => next = Some(accepted),
                 Err(error) => {
-                    tracing::debug!(target: "trunkline::server", "a connection was not accepted: {error}");
+                    tracing::debug!(target: "trunkline::server::http", %error, "a connection was not accepted");
                     sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -213,7 +213,7 @@ async fn serve(
         }
     };
     if let Err(error) = served {
-        tracing::debug!(target: "trunkline::server", "a connection ended early: {error}");
+        tracing::debug!(target: "trunkline::server::http", %error, "a connection ended early");
     }
 }
 
@@ -297,7 +297,7 @@ mod tests {
                 });
             });
             let mut records = log.take();
-            records.retain(|record| !record.contains("serving at http://"));
+            records.retain(|record| !record.contains("serving (url=http://"));
             records
         };
         let everywhere = || HttpOptions::default().with_host("0.0.0.0");

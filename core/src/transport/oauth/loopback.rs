@@ -123,7 +123,7 @@ impl Authorizing for RedirectReceiver {
     fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>> {
         Box::pin(async move {
             if let Err(error) = (self.open)(&url) {
-                tracing::warn!(target: "trunkline::client", "no browser could be opened ({error}): visit {url}");
+                tracing::warn!(target: "trunkline::auth::client", %url, %error, "no browser could be opened: visit the page yourself");
             }
             loop {
                 let accepted = self.listener.accept().await;

@@ -119,7 +119,7 @@ impl LineReader {
                 return ReadOutcome::Lines(0);
             }
             Err(error) => {
-                tracing::debug!(target: "trunkline::server", "the pipe broke: {error}");
+                tracing::debug!(target: "trunkline::server::stdio", %error, "the pipe broke");
                 return self.end();
             }
         };

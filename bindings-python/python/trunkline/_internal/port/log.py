@@ -1,5 +1,5 @@
-"""The core's log records, as records of the standard loggers `trunkline.server`, `trunkline.access`
-and so on.
+"""The core's log records, as records of the standard loggers `trunkline.server.http`,
+`trunkline.access` and so on.
 """
 
 from __future__ import annotations
@@ -27,5 +27,6 @@ def wanted_level() -> str:
     logging = sys.modules.get("logging")
     if logging is None:
         return "info"
-    loggers = map(logging.getLogger, ("trunkline.server", "trunkline.client", "trunkline.access"))
+    names = {name for name in list(logging.root.manager.loggerDict) if name.startswith("trunkline.")}
+    loggers = map(logging.getLogger, names | {"trunkline.server", "trunkline.client", "trunkline.access"})
     return "debug" if any(logger.isEnabledFor(logging.DEBUG) for logger in loggers) else "info"

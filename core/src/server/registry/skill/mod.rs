@@ -156,7 +156,7 @@ impl RegisteredSkill {
     pub(in crate::server) fn warn_of_same_name(&self, other: &Self) {
         let name = |skill: &Self| skill.root.rsplit('/').next().map(str::to_owned);
         if name(self) == name(other) {
-            tracing::warn!(target: "trunkline::server", "the skills {} and {} have the same name: clients that know skills by name take one for the other", other.root, self.root);
+            tracing::warn!(target: "trunkline::server::registry", skill = other.root, other = self.root, "two skills have the same name: clients that know skills by name take one for the other");
         }
     }
 }

@@ -88,7 +88,7 @@ impl Tasks {
         let size = outcome.as_ref().map_or(0, |result| result.as_bytes().len());
         let outcome = self.table.lock().hold(task, size, options).and(outcome);
         if let Err(error) = &outcome {
-            tracing::debug!(target: "trunkline::server", "the task {} failed: {error}", task.id());
+            tracing::debug!(target: "trunkline::server::tasks", task = task.id(), %error, "a task failed");
         }
         if !task.finish(outcome) {
             self.table.lock().let_go(task);

@@ -105,6 +105,6 @@ fn remove_own(path: &Path, file: (u64, u64)) {
     if identity(path).is_ok_and(|found| found == file)
         && let Err(error) = fs::remove_file(path)
     {
-        tracing::warn!(target: "trunkline::server", "the socket {} was not removed: {error}", path.display());
+        tracing::warn!(target: "trunkline::server::http", path = %path.display(), %error, "a socket was not removed");
     }
 }

@@ -1,0 +1,71 @@
+//! Members of results that no revision knows: most often known ones misspelt.
+
+use crate::{
+    protocol::{
+        describe::{Described, Type},
+        options::nearest,
+    },
+    sync::Mutex,
+};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The members that are warned of at most: names are the handlers' own, and could be any.
+const MAX_WARNINGS: usize = 64;
+
+/// Members of every result, whatever its type.
+const COMMON: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "_meta"];
+
+/// The members that were warned of: each once.
+#[derive(Default)]
+pub(super) struct UnknownMembers(Mutex<BTreeSet<(String, String)>>);
+
+impl UnknownMembers {
+    /// Looks at a result that a handler gave as a whole. It is sent as it is: a newer revision or
+    /// an extension may have the member.
+    pub(super) fn note<T: Described>(&self, name: &str, result: &Value) {
+        let (Type::Model(model), Some(members)) = (T::TYPE, result.as_object()) else { return };
+        let known = || model.fields.iter().map(|field| field.json);
+        for member in members.keys().filter(|member| !COMMON.contains(&member.as_str())) {
+            if known().any(|field| field == member) {
+                continue;
+            }
+            let mut warned = self.0.lock();
+            if warned.len() < MAX_WARNINGS && warned.insert((name.to_owned(), member.clone())) {
+                tracing::warn!(
+                    target: "trunkline::server::handlers",
+                    feature = name,
+                    member,
+                    meant = nearest(member, known()),
+                    "a result has a member that the protocol does not know"
+                );
+            }
+        }
+    }
+}
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    use super::*;
+    use crate::{kept_log::KeptLog, protocol::model::CallToolResult};
+    use serde_json::json;
+
+    #[test]
+    fn an_unknown_member_is_warned_of_once() {
+        let log = KeptLog::default();
+        let members = UnknownMembers::default();
+        tracing::subscriber::with_default(log.clone(), || {
+            for result in
+                [json!({"contnt": 1}), json!({"contnt": 2, "x-vendor": {}}), json!({"content": [], "_meta": {}})]
+            {
+                members.note::<CallToolResult>("greet", &result);
+            }
+        });
+        let [first, second] = &log.take()[..] else { panic!("two members are unknown") };
+        assert_eq!(
+            first,
+            "a result has a member that the protocol does not know (feature=greet, member=contnt, meant=content)"
+        );
+        assert!(second.contains("member=x-vendor)"), "{second}");
+    }
+}
