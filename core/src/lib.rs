@@ -140,10 +140,10 @@ mod skills;
 pub mod store;
 mod sync;
 pub mod telemetry;
-mod timestamp;
-#[cfg(feature = "tokio")]
 #[cfg(all(feature = "client", feature = "server", feature = "tokio"))]
 pub mod testing;
+mod timestamp;
+#[cfg(feature = "tokio")]
 pub mod transport;
 #[cfg(feature = "client")]
 mod verdicts;

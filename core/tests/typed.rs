@@ -368,3 +368,29 @@ fn sch_05_the_documented_dialects_are_the_supported_ones() {
         server.add_tool(ToolDefinition::new(descriptor, |_: Call| {})).unwrap();
     }
 }
+
+/// On a runtime of one thread: the client sees reports before the handler ends.
+#[tokio::test]
+async fn a_handler_that_only_reports_lets_others_run() {
+    let seen = Arc::new(AtomicU32::new(0));
+    let at_the_end = Arc::new(AtomicU32::new(0));
+    let (counted, noted) = (Arc::clone(&seen), Arc::clone(&at_the_end));
+    let server = Server::builder("busy", "1.0.0")
+        .tool("count", "Counts.", move |ctx: Context| {
+            let (counted, noted) = (Arc::clone(&counted), Arc::clone(&noted));
+            async move {
+                for number in 1..=1_000 {
+                    ctx.progress(f64::from(number), None).await;
+                }
+                noted.store(counted.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        })
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    let counted = Arc::clone(&seen);
+    let options = RequestOptions::default().with_progress(move |_, _, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    client.call_tool_with("count", json!({}), &options).await.unwrap();
+    assert!(at_the_end.load(Ordering::Relaxed) > 0, "nobody saw a report while the handler ran");
+}

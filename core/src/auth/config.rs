@@ -41,7 +41,7 @@ trunkline_proto::options! {
         /// The public URL of the endpoint, which tokens must be issued for (its canonical URI, RFC
         /// 8707).
         @into resource: String => "resource" as Required = String::new(),
-        /// The servers where clients get tokens (AUS-01). The issuers by default.
+        /// The servers where clients get tokens. The issuers by default.
         @each(String) authorization_servers: Vec<String> => "authorizationServers" = Vec::new(),
         /// Scopes that the metadata tells clients to ask for: those for basic use, not the whole
         /// catalogue. The required ones by default.
@@ -55,15 +55,15 @@ trunkline_proto::options! {
         dpop: DpopPolicy => "dpop" = DpopPolicy::Off,
         /// Algorithms by which proofs may be signed. All of them by default.
         @into dpop_algorithms: Vec<Algorithm> => "dpopAlgorithms" = Algorithm::ALL.to_vec(),
-        /// Proofs need a nonce of the server (XAU-67): `true`, or a secret of 32 bytes or more in
+        /// Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in
         /// Base64 that all processes of one endpoint share.
         @into dpop_nonce: DpopNonce => "dpopNonce" as NonceSecret = DpopNonce::Off,
-        /// Proofs that are remembered, so that none is good twice (XAU-70); a fifth of them for one
+        /// Proofs that are remembered, so that none is good twice; a fifth of them for one
         /// key. Beyond it requests are refused with 503. Each process remembers its own, each proof
         /// for as long as its date is accepted, in some 20 bytes.
         dpop_proofs: usize => "dpopProofs" = dpop::DEFAULT_MAX,
         /// The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs
-        /// name it (XAU-59). By default the origin of the resource with the path of the request.
+        /// name it. By default the origin of the resource with the path of the request.
         @some(String) public_url: Option<String> => "publicUrl" = None,
         /// Further members of the metadata document, such as `resource_name` (RFC 9728 section 2);
         /// not those that other options give.

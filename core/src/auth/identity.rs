@@ -7,7 +7,7 @@ use std::time::Duration;
 
 trunkline_proto::described! {
     /// The identity that a verified token stands for. The token itself is not part of it: it was
-    /// issued for this server and must not travel further (AUS-09). A subject, a client or a
+    /// issued for this server and must not travel further. A subject, a client or a
     /// principal is required.
     ///
     /// ```
@@ -36,10 +36,9 @@ trunkline_proto::described! {
         /// `cnf.jkt` here.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         optional claims: Map<String, Value> = "claims",
-        /// The name of the sender among all senders, so that what one of them opened stays theirs
-        /// (SEC-04). By default `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that
-        /// acts for itself; without an issuer, subjects must be unique among all that the endpoint
-        /// knows.
+        /// The name of the sender among all senders, so that what one of them opened stays theirs.
+        /// By default `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for
+        /// itself; without an issuer, subjects must be unique among all that the endpoint knows.
         #[serde(default)]
         optional principal: String = "principal",
     }

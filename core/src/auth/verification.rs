@@ -14,7 +14,7 @@ use std::{
 /// dropping it unanswered refuses the request.
 ///
 /// A verifier says for whom a token was issued and whether it is good *here*: it must refuse tokens
-/// of another audience (AUS-08, SEC-07). Expiry ([`Identity::expires_at`]), scopes and the binding
+/// of another audience. Expiry ([`Identity::expires_at`]), scopes and the binding
 /// to a key (`cnf.jkt` among the [`Identity::claims`]) are judged afterwards, from what it answers.
 ///
 /// ```

@@ -175,7 +175,7 @@ impl Client {
         Ok(())
     }
 
-    /// Changes the roots. Servers of the legacy era are notified (ROOT-03); others see the new ones
+    /// Changes the roots. Servers of the legacy era are notified; others see the new ones
     /// when they ask.
     ///
     /// # Errors

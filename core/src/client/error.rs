@@ -13,7 +13,7 @@ use crate::{
 use std::time::Duration;
 
 /// Why a client's call failed. Failures on this side are never mixed with errors that the server
-/// sent (RPC-29).
+/// sent.
 ///
 /// ```no_run
 /// use trunkline::{Client, client::ErrorKind};

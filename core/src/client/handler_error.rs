@@ -5,11 +5,26 @@ use std::{error::Error, fmt};
 
 /// Why a handler gave no answer. Every error type converts into it by `?`; the server then gets a
 /// generic text, and the log the error with its causes.
+///
+/// ```
+/// use trunkline::{
+///     Client,
+///     client::{ElicitRequest, HandlerError},
+///     protocol::model::ElicitResult,
+/// };
+///
+/// async fn ask(_: ElicitRequest) -> Result<ElicitResult, HandlerError> {
+///     let name = std::fs::read_to_string("name.txt")?;
+///     Ok(ElicitResult::accept([("name".to_owned(), name.into())].into_iter().collect()))
+/// }
+///
+/// let client = Client::builder().on_elicit(ask);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct HandlerError(RpcError);
 
 impl HandlerError {
-    /// The user refused (SMP-09).
+    /// The user refused.
     pub fn rejected(text: impl Into<String>) -> Self {
         Self(RpcError::new(-1, text))
     }

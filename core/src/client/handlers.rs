@@ -52,9 +52,9 @@ pub struct ClientHandlers {
 pub struct ServerRequest<P> {
     /// The parameters.
     pub params: P,
-    /// The name and version of the server that asks, if it gave them (ELI-22).
+    /// The name and version of the server that asks, if it gave them.
     pub server: Option<Implementation>,
-    /// The name by which the server was added to its [`ClientGroup`](super::ClientGroup) (ELI-22).
+    /// The name by which the server was added to its [`ClientGroup`](super::ClientGroup).
     pub server_name: Option<String>,
     /// The telemetry of the request, if it is observed.
     #[doc(hidden)]
@@ -63,7 +63,7 @@ pub struct ServerRequest<P> {
 
 /// A form for the user to fill in.
 pub type ElicitRequest = ServerRequest<ElicitFormParams>;
-/// A page for the user to open. Nobody may fetch or open it without the user's consent (ELI-19).
+/// A page for the user to open. Nobody may fetch or open it without the user's consent.
 pub type ElicitUrlRequest = ServerRequest<ElicitUrlParams>;
 /// A conversation for the model to continue.
 pub type SampleRequest = ServerRequest<CreateMessageParams>;
@@ -262,7 +262,7 @@ impl fmt::Debug for ClientHandlers {
 const SERVER_NAME: &str = "serverName";
 
 impl ServerRequest<RawJson> {
-    /// The parameters, with the name of the server within its group (ELI-22). Only this side gives
+    /// The parameters, with the name of the server within its group. Only this side gives
     /// the name: one that a server claims is removed.
     #[doc(hidden)]
     pub fn into_named_params(self) -> RawJson {

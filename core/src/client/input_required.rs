@@ -45,7 +45,7 @@ const MAX_REQUESTS: usize = 64;
 #[non_exhaustive]
 pub struct InputRequired {
     pub(super) requests: IndexMap<String, InputRequest>,
-    /// The state of the server, a JSON string that only it can read (MRTR-16).
+    /// The state of the server, a JSON string that only it can read.
     state: Option<RawJson>,
 }
 

@@ -32,7 +32,7 @@ macro_rules! client_methods {
     (@list $name:ident $page:ident, [$($doc:literal)*] $method:ident [] $result:ident $member:ident $item:ident) => {
         $(#[doc = $doc])*
         ///
-        /// Every page is fetched, one after the other (PAG-04).
+        /// Every page is fetched, one after the other.
         ///
         /// # Errors
         /// As for [`Client::request`].

@@ -59,7 +59,7 @@ trunkline_proto::options! {
         /// meanwhile.
         input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
         /// Refuse requests of the server for input or roots while no request of this client is in
-        /// flight that they could belong to (MRTR-21).
+        /// flight that they could belong to.
         related_requests_only: bool => "relatedRequestsOnly" = false,
         /// Most requests of the server that are answered by tasks and kept (2025-11-25): those for
         /// elicitation and sampling for which there are handlers. With 0, servers are told that
@@ -82,7 +82,7 @@ trunkline_proto::options! {
         /// them.
         max_cache_bytes: usize => "maxCacheBytes" as Bytes = 16 << 20,
         /// Check the structured content of tools against the output schemas of their most recent
-        /// list; results that do not match are errors (TOOL-14). A program that has not listed the
+        /// list; results that do not match are errors. A program that has not listed the
         /// tools gets results as they are, and those of tasks.
         validate_results: bool => "validateResults" = true,
         /// The least severe log messages that servers are asked for; without it, their default.
@@ -158,6 +158,15 @@ pub type ProgressHook = Arc<dyn Fn(&RawJson) + Send + Sync>;
 
 trunkline_proto::options! {
     /// The options of one request.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trunkline::RequestOptions;
+    ///
+    /// let options = RequestOptions::default()
+    ///     .with_timeout(Duration::from_secs(10))
+    ///     .with_progress(|progress, total, message| println!("{progress} of {total:?}: {message:?}"));
+    /// ```
     #[derive(Clone)]
     pub struct RequestOptions {
         /// Longest time of the request, or of each page; progress starts it anew. The connection's

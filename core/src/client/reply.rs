@@ -19,7 +19,7 @@ pub trait ReplyTo: Send + Sync + 'static {
         let _ = notification;
     }
 
-    /// The server made a task of the request. By default that is an invalid response (TKX-04).
+    /// The server made a task of the request. By default that is an invalid response.
     #[doc(hidden)]
     fn task_created(&self, _result: RawJson) {
         self.answered(Err(ClientError::InvalidResponse("it makes a task of a request that cannot be one".to_owned())));

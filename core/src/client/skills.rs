@@ -15,11 +15,11 @@ const MAX_FILES: usize = 512;
 const MAX_BYTES: u64 = 16 << 20;
 
 /// An agent skill that was loaded: its instructions matched its entry. Its files are read one by
-/// one, when they are needed (SKL-56), and only those that the entry lists (SKL-53).
+/// one, when they are needed, and only those that the entry lists.
 ///
 /// A skill is instructions of a stranger: let the user approve it before the model gets its text. A
-/// matching digest says that it is what the server lists, not that it is safe (SKL-58). Names of
-/// skills may collide: keep a skill by its server and its URI (SKL-28).
+/// matching digest says that it is what the server lists, not that it is safe. Names of
+/// skills may collide: keep a skill by its server and its URI.
 ///
 /// ```no_run
 /// # async fn run(client: trunkline::Client) -> Result<(), trunkline::ClientError> {
@@ -80,7 +80,7 @@ impl Client {
         Ok(LoadedSkill { client: self.clone(), entry, text })
     }
 
-    /// Reads a file of a skill, by its URI or by its path relative to the `SKILL.md` (SKL-49).
+    /// Reads a file of a skill, by its URI or by its path relative to the `SKILL.md`.
     ///
     /// # Errors
     /// [`ClientError::InvalidResponse`] if the entry does not list the file, or the file has

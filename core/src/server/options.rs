@@ -86,7 +86,7 @@ trunkline_proto::options! {
         /// Size of the results of the tasks of one principal, or of one session or pipe where no
         /// tokens are verified.
         max_task_bytes_per_client: usize => "maxTaskBytesPerClient" as Bytes = 64 << 20,
-        /// Extensions that are declared, by their ids, with their settings (EXT-01).
+        /// Extensions that are declared, by their ids, with their settings.
         extensions: Map<String, Value> => "extensions" = Map::new(),
         /// Capabilities that are declared outside of the specification, by name, with their
         /// settings.
@@ -126,7 +126,7 @@ impl JsonForm<Vec<StateKey>> for StateKeys {
 }
 
 impl ServerOptions {
-    /// Returns whether what is declared can be (EXT-01, EXT-02).
+    /// Returns whether what is declared can be.
     ///
     /// # Errors
     /// Checks the options; the error has the reason.

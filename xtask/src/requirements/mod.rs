@@ -49,6 +49,12 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     Ok(count)
 }
 
+/// Finds the ids of requirements in a text.
+pub(crate) fn finder(workspace: &Workspace) -> Result<impl Fn(&str) -> Vec<String>> {
+    let prefixes = List::read(workspace)?.prefixes();
+    Ok(move |text: &str| ids::in_text(text, &prefixes).concat())
+}
+
 fn read(workspace: &Workspace) -> Result<(List, Mentions)> {
     let list = List::read(workspace)?;
     let mentions = scan::tree(workspace, &list.prefixes())?;

@@ -10,7 +10,7 @@ use crate::build::python::VENV;
 use crate::build::rust::{self, PACKAGES};
 use crate::process::run;
 use crate::stamp::files_under;
-use crate::test::{Count, Selection, counts};
+use crate::test::{Count, Selection, counts, rust_docs};
 use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(1200);
@@ -69,7 +69,8 @@ pub(crate) fn rust_doc(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut cargo = workspace.cargo();
     cargo.args(["doc", "--quiet", "--no-deps", "--package", "trunkline-proto", "--package", "trunkline"]);
     cargo.args(["--package", "trunkline-bridge"]).env("RUSTDOCFLAGS", "-D warnings");
-    one(cargo)
+    let count = one(cargo)?;
+    Ok(if count.failed == 0 { count.and(rust_docs::check(workspace)?) } else { count })
 }
 
 /// A command that fails if it says anything: warnings do not change its exit status.

@@ -12,6 +12,7 @@ mod methods;
 mod programs;
 mod prose;
 mod rooms;
+mod rust_docs;
 mod snippets;
 mod suites;
 mod type_names;

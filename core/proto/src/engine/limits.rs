@@ -6,6 +6,13 @@ use std::time::Duration;
 
 crate::options! {
     /// Limits of a conversation.
+    ///
+    /// ```
+    /// # use trunkline_proto::engine as trunkline;
+    /// use trunkline::Limits;
+    ///
+    /// let limits = Limits::default().with_max_message_bytes(64 << 20);
+    /// ```
     #[derive(Debug, Clone, PartialEq)]
     pub struct Limits {
         /// Largest message. Over HTTP a larger one is refused with 413.

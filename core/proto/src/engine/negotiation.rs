@@ -9,6 +9,14 @@ use crate::protocol::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// Which revision a client wants to speak.
+///
+/// ```
+/// # use trunkline_proto::{engine as trunkline, protocol::Revision};
+/// use trunkline::RevisionChoice;
+///
+/// let choice = RevisionChoice::Pinned(Revision::V2025_11_25);
+/// assert_ne!(choice, RevisionChoice::default());
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RevisionChoice {

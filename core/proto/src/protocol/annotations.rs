@@ -5,8 +5,8 @@ use super::schema::{Invalid, Schema};
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 
-/// Checks annotations that a server offers: `priority` from 0 to 1, `lastModified` as ISO 8601
-/// (RES-16), known audiences.
+/// Checks annotations that a server offers: `priority` from 0 to 1, `lastModified` as ISO 8601,
+/// known audiences.
 ///
 /// # Errors
 ///

@@ -30,9 +30,9 @@ codes! {
     /// Something failed inside.
     INTERNAL_ERROR = -32603, "Read the log of the peer. `data.reason` is `busy` where a limit was reached: try again later.";
     /// Up to 2025-11-25: there is no such resource. 2026-07-28 has [`INVALID_PARAMS`] in its place,
-    /// and clients understand both (RES-07).
+    /// and clients understand both.
     RESOURCE_NOT_FOUND = -32002, "List the resources again.";
-    /// 2025-11-25 only: the user has to open URLs first (ELI-30).
+    /// 2025-11-25 only: the user has to open URLs first.
     URL_ELICITATION_REQUIRED = -32042, "Open the URLs of the data, then make the request again.";
     /// 2026-07-28: an HTTP header is missing or differs from the body.
     HEADER_MISMATCH = -32020, "Look at proxies between the two sides: they must leave the headers alone.";
@@ -57,6 +57,14 @@ pub struct ProtocolErrorCode {
 }
 
 /// A JSON-RPC error object.
+///
+/// ```
+/// # use trunkline_proto as trunkline;
+/// use trunkline::protocol::RpcError;
+///
+/// let error = RpcError::new(1001, "The quota is used up");
+/// assert_eq!((error.code, error.message.as_str()), (1001, "The quota is used up"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RpcError {
     /// One of [`code`], or an application's own outside -32768..-32000.
@@ -95,8 +103,7 @@ impl RpcError {
         Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}"))
     }
 
-    /// There is no such resource: -32602 on 2026-07-28, -32002 before, both with the URI (RES-05,
-    /// RES-06).
+    /// There is no such resource: -32602 on 2026-07-28, -32002 before, both with the URI.
     pub fn resource_not_found(uri: &str, revision: Revision) -> Self {
         let code = match revision.era() {
             Era::Modern => code::INVALID_PARAMS,
@@ -105,19 +112,19 @@ impl RpcError {
         Self::new(code, format!("Resource not found: {uri}")).with_data(json!({"uri": uri}))
     }
 
-    /// -32602: there is no such prompt (PRM-04).
+    /// -32602: there is no such prompt.
     pub fn unknown_prompt(name: &str) -> Self {
         Self::invalid_params(format!("Unknown prompt: {name}"))
     }
 
-    /// -32602: the cursor is not one of ours, or no longer (PAG-05).
+    /// -32602: the cursor is not one of ours, or no longer.
     pub fn invalid_cursor() -> Self {
         Self::invalid_params(
             "Invalid cursor: use the nextCursor of the previous page as it stands, or leave it out to start again",
         )
     }
 
-    /// -32602: there is no such task, or no longer (TSK-31, TKX-20).
+    /// -32602: there is no such task, or no longer.
     pub fn unknown_task(id: &str) -> Self {
         Self::invalid_params(format!("Unknown or expired task: {id}"))
     }
@@ -150,13 +157,13 @@ impl RpcError {
         Self::new(code::HEADER_MISMATCH, message)
     }
 
-    /// -32021 (DISC-15)
+    /// -32021
     pub fn missing_client_capability(required: Value) -> Self {
         Self::new(code::MISSING_CLIENT_CAPABILITY, "The request needs a client capability that it did not declare")
             .with_data(json!({"requiredCapabilities": required}))
     }
 
-    /// -32022 (DISC-12)
+    /// -32022
     pub fn unsupported_version(requested: &str) -> Self {
         let supported: Vec<_> = Revision::of(Era::Modern).rev().map(Revision::as_str).collect();
         Self::new(code::UNSUPPORTED_VERSION, format!("Unsupported protocol version: {requested}"))

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 pub struct Extension {
     /// Its identifier.
     pub id: &'static str,
-    /// `true` if a client has to declare it before it may use the extension's methods (TKX-21);
-    /// skills need no declaration (SKL-07).
+    /// `true` if a client has to declare it before it may use the extension's methods;
+    /// skills need no declaration.
     pub client_declares: bool,
 }
 
@@ -43,7 +43,7 @@ pub fn check_id(id: &str) -> Result<(), String> {
 
 impl Extension {
     /// Returns whether capabilities, of a client or of a server, declare this extension. Its
-    /// settings must be an object (EXT-01).
+    /// settings must be an object.
     pub fn is_in(&self, capabilities: &Value) -> bool {
         self.settings(capabilities).is_some()
     }
@@ -54,7 +54,7 @@ impl Extension {
     }
 
     /// The capabilities that a client lacks if it does not declare this extension, as
-    /// `data.requiredCapabilities` names them (TKX-26).
+    /// `data.requiredCapabilities` names them.
     pub fn required(&self) -> Value {
         json!({"extensions": {self.id: {}}})
     }

@@ -16,7 +16,7 @@ pub enum RequestId {
 }
 
 impl RequestId {
-    /// Reads an id from its JSON text. `null`, fractions and other types are not ids (RPC-04).
+    /// Reads an id from its JSON text. `null`, fractions and other types are not ids.
     pub fn from_json(text: &str) -> Option<Self> {
         if text.starts_with('"') {
             return serde_json::from_str(text).ok().map(Self::String);

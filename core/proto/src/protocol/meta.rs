@@ -5,17 +5,17 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// Key of the protocol version of a modern request (DISC-06).
+/// Key of the protocol version of a modern request.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// Key of the client's capabilities (DISC-07).
+/// Key of the client's capabilities.
 pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Key of the client's identity (DISC-08).
+/// Key of the client's identity.
 pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-/// Key of the server's identity on results (DISC-09).
+/// Key of the server's identity on results.
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// Key of the subscription that a notification belongs to (SUB-03).
+/// Key of the subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-/// Key of the least severe log level that a request wants (LOG-04).
+/// Key of the least severe log level that a request wants.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// Key of the task that a message belongs to (2025-11-25 only, TSK-15).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
@@ -28,7 +28,7 @@ pub const BAGGAGE: &str = "baggage";
 /// Key of the progress token.
 pub const PROGRESS_TOKEN: &str = "progressToken";
 
-/// Names progress of one request: a string or an integer, as ids are (PRG-01).
+/// Names progress of one request: a string or an integer, as ids are.
 pub type ProgressToken = RequestId;
 
 /// The parts of request parameters that the engine looks at, read in one pass; all slices of the

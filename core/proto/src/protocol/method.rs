@@ -24,16 +24,16 @@ pub struct Method {
     pub senders: &'static [Sender],
     /// The first and last revision that has it.
     pub span: (Revision, Revision),
-    /// The parameter that HTTP mirrors in `Mcp-Name` (H26-03, TKX-23).
+    /// The parameter that HTTP mirrors in `Mcp-Name`.
     pub name_parameter: Option<&'static str>,
     /// The extension that brings it; `None` for the methods of the specification itself.
     pub extension: Option<&'static Extension>,
-    /// `true` if its result carries `ttlMs` and `cacheScope` from 2026-07-28 on (CCH-01).
+    /// `true` if its result carries `ttlMs` and `cacheScope` from 2026-07-28 on.
     pub cacheable: bool,
-    /// `true` if it may be answered by a request for input (MRTR-01).
+    /// `true` if it may be answered by a request for input.
     pub takes_input: bool,
-    /// The member of its result that holds a page of a list; `None` for what does not come in pages
-    /// (PAG-04).
+    /// The member of its result that holds a page of a list; `None` for what does not come in
+    /// pages.
     pub list_member: Option<&'static str>,
 }
 
@@ -80,12 +80,12 @@ impl Method {
         rows.filter(|method| method.kind == MessageKind::Request).map(|method| method.span)
     }
 
-    /// Returns whether a request of this method may be answered by requests for input (MRTR-01).
+    /// Returns whether a request of this method may be answered by requests for input.
     pub fn may_need_input(name: &str) -> bool {
         METHODS.iter().any(|method| method.name == name && method.takes_input)
     }
 
-    /// Returns whether the result of this method may be kept (CCH-01).
+    /// Returns whether the result of this method may be kept.
     pub fn is_cacheable(name: &str) -> bool {
         METHODS.iter().any(|method| method.name == name && method.cacheable)
     }
@@ -97,7 +97,7 @@ impl Method {
 }
 
 /// The requests that a server makes of a client: on legacy as JSON-RPC requests, on 2026-07-28 as
-/// entries of `inputRequests` (MRTR-03).
+/// entries of `inputRequests`.
 pub const INPUT_REQUESTS: [&str; 3] = [ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE, ROOTS_LIST];
 
 macro_rules! names {

@@ -3,6 +3,15 @@
 use std::fmt;
 
 /// A revision of the Model Context Protocol.
+///
+/// ```
+/// # use trunkline_proto as trunkline;
+/// use trunkline::protocol::Revision;
+///
+/// assert_eq!(Revision::parse("2025-11-25"), Some(Revision::V2025_11_25));
+/// assert!(Revision::V2025_11_25 < Revision::LATEST);
+/// assert_eq!(Revision::V2024_11_05.as_str(), "2024-11-05");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Revision {
@@ -40,7 +49,7 @@ impl Revision {
     pub const LATEST: Revision = Revision::V2026_07_28;
     /// The newest revision that `initialize` can open.
     pub const LATEST_LEGACY: Revision = Revision::V2025_11_25;
-    /// The revision of a legacy HTTP request without any other evidence (HTTP-52).
+    /// The revision of a legacy HTTP request without any other evidence.
     pub const HEADERLESS: Revision = Revision::V2025_03_26;
 
     /// The name on the wire, such as `2025-06-18`.

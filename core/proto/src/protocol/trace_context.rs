@@ -7,7 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use std::sync::OnceLock;
 
 /// A trace context in the formats of W3C Trace Context and W3C Baggage, as it travels in the
-/// `_meta` of a request (RPC-38) and in the HTTP headers of the same names. The values are those of
+/// `_meta` of a request and in the HTTP headers of the same names. The values are those of
 /// the propagator of the program, and are not looked at here.
 ///
 /// ```

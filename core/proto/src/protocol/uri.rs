@@ -11,7 +11,7 @@ pub struct UriError {
     problem: &'static str,
 }
 
-/// Checks that a text is a URI with a scheme, as every resource has one (RES-10).
+/// Checks that a text is a URI with a scheme, as every resource has one.
 ///
 /// # Errors
 ///
@@ -27,8 +27,7 @@ pub fn check(uri: &str) -> Result<(), UriError> {
     }
 }
 
-/// Checks that a text is a URL that a user can be sent to: `https`, or `http` for development
-/// (ELI-07, ELI-18).
+/// Checks that a text is a URL that a user can be sent to: `https`, or `http` for development.
 ///
 /// # Errors
 ///
@@ -50,7 +49,7 @@ pub fn check_url(url: &str) -> Result<(), UriError> {
 }
 
 /// Checks that a `file:` URI does not climb out of where it starts: no `..`, in no encoding, and no
-/// NUL (RES-12, ROOT-05). Other schemes pass: only their server knows what their paths mean.
+/// NUL. Other schemes pass: only their server knows what their paths mean.
 ///
 /// # Errors
 ///

@@ -13,7 +13,7 @@ pub trait AuthorizationHandler: Send + Sync + 'static {
 
 /// One authorization under way. Dropping it ends it.
 pub trait Authorizing: Send + Sync {
-    /// The redirect URI: https, or http of this machine (AUC-35).
+    /// The redirect URI: https, or http of this machine.
     fn redirect_uri(&self) -> String;
     /// Lets the user visit a URL, and gives the redirect that follows: its URL, or the query of it.
     fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>>;

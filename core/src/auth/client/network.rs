@@ -16,7 +16,7 @@ use url::Url;
 #[non_exhaustive]
 pub enum NetworkAccess {
     /// Public addresses only: the URL came from a server, which must not send us to our own
-    /// neighbours (SEC-11, SEC-13).
+    /// neighbours.
     Public,
     /// Private networks and this machine, too: the MCP server itself is there, or the program named
     /// the URL.
@@ -26,7 +26,7 @@ pub enum NetworkAccess {
 /// Makes the HTTP requests of authorization.
 ///
 /// Implementations bound size and time of a response, follow no redirects, and check the addresses
-/// that they connect to, not only the name (SEC-14).
+/// that they connect to, not only the name.
 pub trait AuthNetwork: Send + Sync + 'static {
     /// Makes a request.
     fn fetch(&self, request: Request<Bytes>, access: NetworkAccess) -> BoxedTask<Result<Response<Bytes>, FetchError>>;

@@ -20,6 +20,12 @@ use url::Url;
 trunkline_proto::options! {
     /// Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server is
     /// asked what it needs, the client registers itself, and the user logs in with the browser.
+    ///
+    /// ```
+    /// use trunkline::auth::OAuthOptions;
+    ///
+    /// let options = OAuthOptions::default().with_scopes(["notes.read".to_owned()]);
+    /// ```
     #[derive(Clone)]
     pub struct OAuthOptions {
         /// An access token that the program has from elsewhere. No other option goes with it.
@@ -28,16 +34,15 @@ trunkline_proto::options! {
         grant: OAuthGrant => "grant" = OAuthGrant::AuthorizationCode,
         /// The name of the program, for the page on which the user authorizes it.
         @into client_name: String => "clientName" = "trunkline".to_owned(),
-        /// A client id that was registered beforehand (AUC-22). Without one, the metadata document
+        /// A client id that was registered beforehand. Without one, the metadata document
         /// of the client or a registration is used.
         @some(String) client_id: Option<String> => "clientId" = None,
         /// The secret of that client.
         @some(String) client_secret: Option<String> => "clientSecret" = None,
-        /// The issuer of the authorization server that knows the client. It is shown to no other
-        /// (AUC-25).
+        /// The issuer of the authorization server that knows the client. It is shown to no other.
         @some(String) issuer: Option<String> => "issuer" = None,
         /// The https URL of the client's metadata document, which is its id at authorization
-        /// servers that read such documents (AUC-15).
+        /// servers that read such documents.
         @some(String) client_metadata_url: Option<String> => "clientMetadataUrl" = None,
         /// The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in
         /// PEM. It belongs to `clientId` or to the metadata document.
@@ -70,11 +75,11 @@ trunkline_proto::options! {
         @some(String) idp_token_endpoint: Option<String> => "idpTokenEndpoint" = None,
         /// The client id at the identity provider.
         @some(String) idp_client_id: Option<String> => "idpClientId" = None,
-        /// The secret of that client (XAU-19).
+        /// The secret of that client.
         @some(String) idp_client_secret: Option<String> => "idpClientSecret" = None,
         /// The type of the token that the program gives: an ID token by default, or
         /// `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged
-        /// for one (XAU-20).
+        /// for one.
         @into idp_token_type: String => "idpTokenType" = ID_TOKEN.to_owned(),
         /// The user's ID token of the identity provider (`enterprise_managed`). One that ends
         /// before the connection does is better given by the function `identity_token`.

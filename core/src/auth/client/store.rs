@@ -4,10 +4,10 @@ use crate::{client_auth::AuthError, runtime::BoxedTask, sync::Mutex};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{any::Any, collections::HashMap, future::ready, sync::Arc};
 
-/// Keeps secrets by key, for as long as it likes. Keys name an authorization server and a resource
-/// (AUC-23); values are JSON.
+/// Keeps secrets by key, for as long as it likes. Keys name an authorization server and a resource;
+/// values are JSON.
 ///
-/// A store on disk must be readable by its user only (AUC-46).
+/// A store on disk must be readable by its user only.
 pub trait TokenStore: Send + Sync + 'static {
     /// The value of a key.
     fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>>;

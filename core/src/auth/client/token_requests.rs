@@ -14,7 +14,7 @@ trunkline_proto::described! {
 }
 
 trunkline_proto::described! {
-    /// The need for an ID token of the user: the sign-on itself is the program's (XAU-15).
+    /// The need for an ID token of the user: the sign-on itself is the program's.
     #[derive(Serialize)]
     pub struct IdentityTokenRequest {
         /// The token endpoint of the identity provider.

@@ -12,6 +12,14 @@ use std::{collections::BTreeMap, fmt};
 ///
 /// `${NAME}` and `${NAME:-default}` in `command`, `args`, `env`, `cwd`, `url` and `headers` stand
 /// for variables of the environment; `${env:NAME}`, as some hosts write it, is the same.
+///
+/// ```
+/// use serde_json::json;
+/// use trunkline::client::ServerEntry;
+///
+/// let entry = ServerEntry::from_value(&json!({"command": "python", "args": ["weather.py"]}));
+/// assert!(matches!(entry, Ok(ServerEntry::Command { .. })));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEntry {

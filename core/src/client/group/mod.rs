@@ -206,7 +206,7 @@ impl ClientGroup {
         Ok(())
     }
 
-    /// Changes the roots for all servers. Those of the legacy era are notified (ROOT-03); others
+    /// Changes the roots for all servers. Those of the legacy era are notified; others
     /// see the new ones when they ask.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ use std::{
 /// The task is polled for at the pace that the server names, and read from its notifications where
 /// it sends them. The handlers of the client answer its requests for input. States that follow fast
 /// on one another may be passed over. Dropping the handle ends the polling and leaves the task
-/// alone: keep its id, and [`Client::resume_task`] finds it again (TKX-16).
+/// alone: keep its id, and [`Client::resume_task`] finds it again.
 ///
 /// ```
 /// use trunkline::{Client, Server, server::{TaskSupport, Tool}};
@@ -89,7 +89,7 @@ impl Client {
     /// Cancels a task by its id, if it is not over.
     ///
     /// # Errors
-    /// As for [`Client::request`]; a server of 2025-11-25 refuses if the task is over (TSK-29).
+    /// As for [`Client::request`]; a server of 2025-11-25 refuses if the task is over.
     pub async fn cancel_task(&self, id: &str) -> Result<(), ClientError> {
         let params = task_params(id)?;
         self.request(method::TASKS_CANCEL, Some(&params), &RequestOptions::default()).await.map(drop).map_err(unknown)

@@ -219,13 +219,12 @@ impl CallInfo {
         self.backend.name()
     }
 
-    /// Reports progress, if the client asked for it. Values that do not rise are dropped (PRG-02).
+    /// Reports progress, if the client asked for it. Values that do not rise are dropped.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         self.backend.progress(progress, total, message);
     }
 
-    /// Sends a log message to the client of this call, if it wants messages of that level (LOG-02,
-    /// LOG-04).
+    /// Sends a log message to the client of this call, if it wants messages of that level.
     pub fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
         self.backend.log(level, logger, data);
     }
@@ -298,7 +297,7 @@ impl CallInfo {
         self.backend.input_responses()
     }
 
-    /// The problems of this round's answers that do not match their requests (ELI-11): the handler
+    /// The problems of this round's answers that do not match their requests: the handler
     /// may ask again.
     pub fn input_problems(&self) -> BTreeMap<String, String> {
         self.backend.input_problems()
@@ -326,7 +325,7 @@ impl CallInfo {
     }
 
     /// Closes the HTTP connection that waits for this call, where the client can come back for the
-    /// answer: in sessions of 2025-11-25 (HTTP-27). The client is told when to ask again. Elsewhere
+    /// answer: in sessions of 2025-11-25. The client is told when to ask again. Elsewhere
     /// nothing happens.
     pub fn close_stream(&self) {
         self.backend.close_stream();

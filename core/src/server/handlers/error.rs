@@ -10,7 +10,7 @@ type AnyError = Box<dyn Error + Send + Sync>;
 /// into it.
 ///
 /// The client sees
-/// - the text of [`ToolError::new`], in a result with `isError` that the model can read (TOOL-18);
+/// - the text of [`ToolError::new`], in a result with `isError` that the model can read;
 /// - the JSON-RPC error that an [`RpcError`] or an [`ClientRequestError`] becomes;
 /// - nothing of [`ToolError::internal`] and of all errors that `?` turns into a [`CallError`]: the
 ///   result has a generic text, and the log has the error with its causes.

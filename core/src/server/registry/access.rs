@@ -40,8 +40,8 @@ impl Access {
 macro_rules! access_setters {
     () => {
         /// Scopes that the access token of a call must grant, beside those that the endpoint needs.
-        /// Calls without them are refused (over HTTP with 403), and told all that is needed
-        /// (AUS-10, AUS-11); lists leave out what the caller lacks scopes for, unless
+        /// Calls without them are refused (over HTTP with 403), and told all that is needed; lists
+        /// leave out what the caller lacks scopes for, unless
         /// [`crate::ServerOptions::list_out_of_scope`] says otherwise. Where a transport verifies
         /// no tokens, nothing is needed.
         pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {

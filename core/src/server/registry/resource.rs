@@ -59,7 +59,7 @@ impl ResourceDefinition {
         self
     }
 
-    /// Time that clients may keep the contents (CCH-01).
+    /// Time that clients may keep the contents.
     pub fn cache(mut self, hints: CacheHints) -> Self {
         self.cache = hints;
         self
@@ -103,14 +103,14 @@ impl ResourceTemplateDefinition {
         self
     }
 
-    /// Time that clients may keep the contents (CCH-01).
+    /// Time that clients may keep the contents.
     pub fn cache(mut self, hints: CacheHints) -> Self {
         self.cache = hints;
         self
     }
 
     /// Values of variables may lead out of a folder that they are appended to. Otherwise a URI is
-    /// not found (RES-12) if a value, decoded, has a segment `..` or a NUL, or begins like an
+    /// not found if a value, decoded, has a segment `..` or a NUL, or begins like an
     /// absolute path: [`UriTemplate::has_unsafe_path`].
     pub fn unsafe_paths(mut self, unsafe_paths: bool) -> Self {
         self.unsafe_paths = unsafe_paths;

@@ -18,7 +18,7 @@ trunkline_proto::options! {
     }
 }
 
-/// The callers that may share a cached result. No substitute for access control (CCH-13).
+/// The callers that may share a cached result. No substitute for access control.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

@@ -21,7 +21,7 @@ pub enum OutgoingMessage {
     Notification(Bytes),
     /// A request of the server's own (legacy only).
     Request(Bytes),
-    /// The request of this exchange was cancelled: nothing will answer it (CAN-05).
+    /// The request of this exchange was cancelled: nothing will answer it.
     Abandoned,
 }
 
@@ -75,8 +75,8 @@ pub trait Outbound: Send + Sync + 'static {
         true
     }
 
-    /// Closes the connection that carries this way, where its client can come back for the rest
-    /// (HTTP-27); elsewhere nothing happens.
+    /// Closes the connection that carries this way, where its client can come back for the rest;
+    /// elsewhere nothing happens.
     fn close_stream(&self) {}
 
     /// Gives back the place that the request has among those being served: it has become a task,

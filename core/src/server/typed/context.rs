@@ -17,12 +17,36 @@ use crate::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     future::{Future, poll_fn},
     sync::Arc,
     task::Poll,
     time::Duration,
 };
+
+thread_local! {
+    /// The reports of progress on this thread since other tasks could run.
+    static REPORTS: Cell<u8> = const { Cell::new(0) };
+}
+
+/// Reports of a thread from one pause for other tasks to the next.
+const REPORTS_AT_ONCE: u8 = 64;
+
+/// Lets other tasks run after so many reports.
+async fn yield_at_times() {
+    let reports = REPORTS.get() + 1;
+    REPORTS.set(reports % REPORTS_AT_ONCE);
+    let mut is_due = reports == REPORTS_AT_ONCE;
+    poll_fn(|context| match std::mem::take(&mut is_due) {
+        true => {
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+        false => Poll::Ready(()),
+    })
+    .await;
+}
 
 /// Time of a client to show that it is alive.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
@@ -72,14 +96,18 @@ impl Context {
         &self.arguments
     }
 
-    /// Reports progress, if the client asked for it. Values must rise; others are dropped.
+    /// Reports progress, if the client asked for it. Values must rise; others are dropped. It waits
+    /// for nobody, but lets other tasks run once in 64 reports of a thread: a handler that only
+    /// computes and reports would keep them from sending what it reports.
     pub async fn progress(&self, progress: f64, total: Option<f64>) {
         self.call.progress(progress, total, None);
+        yield_at_times().await;
     }
 
-    /// Reports progress with a text for people.
+    /// Reports progress with a text for people; as [`Self::progress`].
     pub async fn progress_message(&self, progress: f64, total: Option<f64>, message: &str) {
         self.call.progress(progress, total, Some(message));
+        yield_at_times().await;
     }
 
     /// From here on the call is a task, as [`crate::server::CallInfo::start_task`] says.
@@ -100,7 +128,7 @@ impl Context {
     }
 
     /// Closes the HTTP connection that waits for this call, where the client can come back for the
-    /// answer: in sessions of 2025-11-25 (HTTP-27). Elsewhere nothing happens.
+    /// answer: in sessions of 2025-11-25. Elsewhere nothing happens.
     pub fn close_stream(&self) {
         self.call.close_stream();
     }
@@ -191,7 +219,7 @@ impl Context {
     }
 
     /// Does something once, however often this handler runs for one request: its value travels with
-    /// the state of the request, and a retry that comes again finds it too (MRTR-08), as long as
+    /// the state of the request, and a retry that comes again finds it too, as long as
     /// this process serves it and the state has not expired
     /// ([`ServerOptions::state_lifetime`](crate::ServerOptions)). The values of all retries have 16
     /// MiB: beyond it the oldest of the principal with the most are forgotten, and their work would
@@ -281,7 +309,7 @@ impl Context {
     }
 
     /// The name and version of the client, if it gave them. They are its own claim: not for
-    /// decisions (DISC-10).
+    /// decisions.
     pub fn client_info(&self) -> Option<Implementation> {
         self.scope().client_info.as_ref()?.parse().ok()
     }

@@ -104,7 +104,7 @@ macro_rules! common_members {
             self
         }
 
-        /// Scopes that the caller's access token must grant (AUS-10, AUS-11). Lists leave out what
+        /// Scopes that the caller's access token must grant. Lists leave out what
         /// the caller lacks scopes for, unless [`crate::ServerOptions::list_out_of_scope`] says
         /// otherwise. Where no tokens are verified, none are needed.
         pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -162,7 +162,7 @@ macro_rules! resource_members {
             self
         }
 
-        /// The time for which clients may keep the contents (CCH-01).
+        /// The time for which clients may keep the contents.
         pub fn cache(mut self, hints: CacheHints) -> Self {
             self.draft.tune(move |entry| entry.cache(hints));
             self
@@ -380,7 +380,7 @@ impl<S> ResourceTemplate<S> {
     resource_members!();
 
     /// Values of variables may lead out of a folder that they are appended to. Otherwise a URI is
-    /// not found (RES-12) if a value, decoded, has a segment `..` or a NUL, or begins like an
+    /// not found if a value, decoded, has a segment `..` or a NUL, or begins like an
     /// absolute path.
     pub fn unsafe_paths(mut self, unsafe_paths: bool) -> Self {
         self.draft.tune(move |entry| entry.unsafe_paths(unsafe_paths));

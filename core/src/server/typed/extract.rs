@@ -94,6 +94,19 @@ pub struct State<T>(pub T);
 
 /// The value that the lifespan of the server has opened; given with
 /// [`super::super::ServerBuilder::lifespan`].
+///
+/// ```
+/// use trunkline::{Server, ToolError, server::Lifespan};
+///
+/// struct Database(&'static str);
+///
+/// let server = Server::builder("rows", "1.0.0")
+///     .lifespan(async || Ok::<_, ToolError>(Database("open")), async |_| println!("closed"))
+///     .tool("state", "The state of the database.", async |Lifespan(database): Lifespan<Database>| {
+///         database.0.to_owned()
+///     })
+///     .build();
+/// ```
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Lifespan<T>(pub Arc<T>);
 
@@ -104,6 +117,29 @@ impl<T> Clone for Lifespan<T> {
 }
 
 /// A part of a state, for [`State`].
+///
+/// ```
+/// use trunkline::{Server, State, server::FromRef};
+///
+/// #[derive(Clone)]
+/// struct Greeting(String);
+///
+/// #[derive(Clone)]
+/// struct App {
+///     greeting: Greeting,
+/// }
+///
+/// impl FromRef<App> for Greeting {
+///     fn from_ref(app: &App) -> Self {
+///         app.greeting.clone()
+///     }
+/// }
+///
+/// let server = Server::builder("greeter", "1.0.0")
+///     .with_state(App { greeting: Greeting("Hello!".into()) })
+///     .tool("greet", "Greet someone.", async |State(Greeting(text)): State<Greeting>| text)
+///     .build();
+/// ```
 pub trait FromRef<S> {
     /// The part.
     fn from_ref(state: &S) -> Self;

@@ -17,6 +17,16 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 /// The rest of a request that middleware wraps.
+///
+/// ```
+/// use trunkline::{Context, Server, server::{MiddlewareDefinition, Next}};
+///
+/// let logged = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move {
+///     println!("{} begins", next.method());
+///     Ok(next.run().await?)
+/// });
+/// let server = Server::builder("logged", "1.0.0").add_middleware(logged).build();
+/// ```
 pub struct Next {
     call: CallInfo,
     params: Option<Value>,
@@ -94,6 +104,14 @@ impl MiddlewareDefinition {
 }
 
 /// One page of a list.
+///
+/// ```
+/// use trunkline::{protocol::model::Resource, server::Page};
+///
+/// let row = |number: u32| Resource { uri: format!("rows://{number}"), name: format!("row {number}"), ..Resource::default() };
+/// let first = Page::followed_by((0..100).map(row), "100");
+/// let last = Page::last((100..120).map(row));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page<T> {
     items: Vec<T>,

@@ -3,6 +3,16 @@
 use crate::server::handlers::CallError;
 
 /// A result whose error takes everything by `?`.
+///
+/// ```
+/// use trunkline::Server;
+///
+/// async fn notes() -> trunkline::Result<String> {
+///     Ok(std::fs::read_to_string("notes.txt")?)
+/// }
+///
+/// let server = Server::builder("notes", "1.0.0").tool("notes", "Read all notes.", notes).build();
+/// ```
 pub type Result<T, E = CallError> = std::result::Result<T, E>;
 
 /// `Ok` of a [`Result`], for closures: `async move { let text = read()?; trunkline::Ok(text) }`

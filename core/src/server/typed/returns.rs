@@ -80,6 +80,22 @@ pub trait IntoToolResult {
 /// | [`ReadResourceResult`] | as it is |
 /// | `Option<T>` | those of T, or the error that there is no such resource |
 /// | `Result<T, E>` where E converts into [`ToolError`] | those of T, or the error |
+///
+/// ```
+/// use trunkline::{Params, Server};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Note {
+///     name: String,
+/// }
+///
+/// let server = Server::builder("notes", "1.0.0")
+///     .resource("notes://all", "all", async || "milk")
+///     .resource_template("notes://{name}", "note", async |Params(note): Params<Note>| {
+///         (note.name == "milk").then_some("Buy two bottles.")
+///     })
+///     .build();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a resource cannot return `{Self}`",
     note = "a resource returns a text, bytes, `ResourceContents`, `Json(value)` where the value has Serialize, a `ReadResourceResult`, or an `Option` or `Result` of one",
@@ -100,6 +116,17 @@ pub trait IntoResourceResult {
 /// | [`GetPromptResult`] | as it is |
 /// | [`Json`], [`Value`] | the JSON as a text of the user |
 /// | `Result<T, E>` where E converts into [`ToolError`] | those of T, or the error |
+///
+/// ```
+/// use trunkline::{Server, protocol::model::PromptMessage};
+///
+/// let server = Server::builder("prompts", "1.0.0")
+///     .prompt("review", "Review the changes.", async || "Please review these changes.")
+///     .prompt("dialogue", "Begin a dialogue.", async || {
+///         [PromptMessage::user("Who are you?"), PromptMessage::assistant("A reviewer.")]
+///     })
+///     .build();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a prompt cannot return `{Self}`",
     note = "a prompt returns a text, content blocks, `PromptMessage`s, a `GetPromptResult`, or a `Result` of one",

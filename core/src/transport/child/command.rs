@@ -14,7 +14,7 @@ trunkline_proto::options! {
     /// It runs in a process group (Windows: a job) of its own, which ends with the client. Out of
     /// reach are descendants that leave that group (`setsid`), and where this process itself is
     /// killed no code of it runs: then a server learns of it from the end of its standard input, at
-    /// which it must exit (STD-13). A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come
+    /// which it must exit. A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come
     /// with the end of the thread that started the server, which a runtime may end long before the
     /// process.
     ///

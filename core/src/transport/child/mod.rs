@@ -186,7 +186,7 @@ impl ChildProcess {
     }
 
     /// Ends the process and its group: closes its standard input, waits, asks it to terminate,
-    /// waits, kills it (STD-13).
+    /// waits, kills it.
     ///
     /// On Windows a job cannot be asked, so the middle step kills. Closing again, or closing what
     /// has ended, is harmless.

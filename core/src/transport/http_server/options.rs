@@ -54,7 +54,7 @@ trunkline_proto::options! {
         /// The path where clients of HTTP+SSE post their messages; where the path is shared, they
         /// post there.
         @into messages: String => "messages" = "/messages".into(),
-        /// Events of each session that are kept for clients whose connection breaks (HTTP-39); 0
+        /// Events of each session that are kept for clients whose connection breaks; 0
         /// keeps none, and events have no ids.
         replay_events: usize => "replayEvents" = 1000,
         /// Size of the events that are kept of each session; the newest is kept whatever its size.
@@ -62,7 +62,7 @@ trunkline_proto::options! {
         /// Size of the events that are kept of all sessions. Beyond it the sessions that have been
         /// quiet the longest lose theirs: their clients cannot come back to a stream that broke.
         max_replay_bytes: usize => "maxReplayBytes" as Bytes = 256 << 20,
-        /// Time after which a client comes back when its connection was closed early (HTTP-27).
+        /// Time after which a client comes back when its connection was closed early.
         retry: Duration => "retryMs" as Millis = Duration::from_secs(1),
         /// Connections at once, and never more than the process has descriptors for, less 64.
         /// Beyond it one without a request gives way: one that never had any, or else the oldest.

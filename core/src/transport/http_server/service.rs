@@ -44,6 +44,23 @@ use tokio::runtime::Handle;
 ///
 /// It answers at every path: where it is found is for the router to say. It must be polled within a
 /// tokio runtime.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use trunkline::Server;
+///
+/// # async fn run() -> std::io::Result<()> {
+/// let service = Server::builder("mounted", "1.0.0").build().into_service();
+/// let router = axum::Router::new().nest_service("/mcp", service.clone());
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+/// axum::serve(listener, router)
+///     .with_graceful_shutdown(async move {
+///         let _ = tokio::signal::ctrl_c().await;
+///         service.close(Duration::from_secs(5)).await;
+///     })
+///     .await
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct HttpService {
     shared: Arc<EndpointState>,

@@ -24,7 +24,7 @@ const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_prox
 
 /// Makes requests over the network: without redirects, within five seconds, half a megabyte at
 /// most. Where only public addresses may be reached, the addresses that are connected to are
-/// checked, not only names (SEC-11, SEC-13, SEC-14).
+/// checked, not only names.
 #[derive(Clone, Default)]
 pub struct HttpNetwork {
     clients: Arc<NetworkClients>,

@@ -13,15 +13,15 @@ use std::fmt;
 /// Why an answer cannot be taken as it is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerError {
-    /// It is not an answer to this request at all (MRTR-12).
+    /// It is not an answer to this request at all.
     Malformed(String),
-    /// The user accepted, but what was filled in does not match the form (ELI-11). The handler may
+    /// The user accepted, but what was filled in does not match the form. The handler may
     /// ask again.
     Mismatch(Invalid),
 }
 
 /// Completes the answer of a host to a request for input, whose parameters were these, and checks
-/// it: fields of a form that were not filled in get their defaults (ELI-10), content is only there
+/// it: fields of a form that were not filled in get their defaults, content is only there
 /// where a form was accepted, and a message of the model has one block where the revision has no
 /// lists of them.
 ///

@@ -3,7 +3,7 @@
 use crate::protocol::{Revision, RevisionFeature, method, project::Unsupported};
 use serde_json::{Value, json};
 
-/// Checks that a client declared what a request for input needs (ELI-04, SMP-04, ROOT-07, MRTR-04).
+/// Checks that a client declared what a request for input needs.
 ///
 /// # Errors
 ///

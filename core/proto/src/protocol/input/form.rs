@@ -44,7 +44,7 @@ impl Form {
         Ok(Self { schema: compile(schema)? })
     }
 
-    /// Checks what the user filled in (ELI-11).
+    /// Checks what the user filled in.
     ///
     /// # Errors
     ///

@@ -3,8 +3,8 @@
 use super::InvalidInput;
 use serde_json::Value;
 
-/// Checks the parameters of `sampling/createMessage` beyond their types: roles (SMP-12), blocks,
-/// results of tools on their own (SMP-06) and one for each use, at once (SMP-07).
+/// Checks the parameters of `sampling/createMessage` beyond their types: roles, blocks,
+/// results of tools on their own and one for each use, at once.
 ///
 /// # Errors
 ///

@@ -40,9 +40,8 @@ pub struct InvalidInput {
     pub problem: String,
 }
 
-/// Checks a request for input and projects its parameters: its form (ELI-07, ELI-08, SMP-06,
-/// SMP-07), then what the client can do (ELI-04, SMP-04, ROOT-07, MRTR-04), then the words of the
-/// revision. `new_id` makes an `elicitationId` where one is needed.
+/// Checks a request for input and projects its parameters: its form, then what the client can do,
+/// then the words of the revision. `new_id` makes an `elicitationId` where one is needed.
 ///
 /// # Errors
 ///

@@ -5,8 +5,8 @@ use crate::protocol::{Revision, RpcError, method};
 use serde_json::Value;
 
 /// Checks a request of a server against the capabilities that the client declared to it. An
-/// undeclared one is refused as an unknown method (ROOT-04, RPC-32), an undeclared mode or use of
-/// tools as invalid parameters (ELI-05, SMP-05), and so are parameters that make no sense (SMP-08).
+/// undeclared one is refused as an unknown method, an undeclared mode or use of
+/// tools as invalid parameters, and so are parameters that make no sense.
 ///
 /// # Errors
 /// The request is refused; the error is the answer in the legacy era.

@@ -30,7 +30,7 @@ json_object! {
 json_object! {
     /// Arguments that have values already.
     pub struct CompleteContext {
-        /// The other arguments that have a value (CMP-06).
+        /// The other arguments that have a value.
         optional arguments: BTreeMap<String, String> = "arguments",
     }
 }
@@ -88,7 +88,7 @@ json_object! {
 }
 
 impl Completion {
-    /// Most suggestions of one result (CMP-02).
+    /// Most suggestions of one result.
     pub const MAX_VALUES: usize = 100;
 
     /// All suggestions there are, best first; the result carries the first of them and says how

@@ -48,7 +48,7 @@ json_object! {
 json_object! {
     /// A picture.
     pub struct ImageContent as "image" {
-        /// The bytes, as base64 (TOOL-24).
+        /// The bytes, as base64.
         required data: String = "data",
         /// MIME type.
         required mime_type: String = "mimeType",
@@ -62,7 +62,7 @@ json_object! {
 json_object! {
     /// Sound.
     pub struct AudioContent as "audio" {
-        /// The bytes, as base64 (TOOL-24).
+        /// The bytes, as base64.
         required data: String = "data",
         /// MIME type.
         required mime_type: String = "mimeType",

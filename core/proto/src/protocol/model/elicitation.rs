@@ -24,7 +24,7 @@ json_union! {
 json_object! {
     /// A form to fill in.
     pub struct ElicitFormParams {
-        /// `form`, which is also meant when absent (ELI-06).
+        /// `form`, which is also meant when absent.
         optional mode: String = "mode",
         /// The message that the client shows to the user.
         required message: String = "message",
@@ -36,13 +36,13 @@ json_object! {
 }
 
 json_object! {
-    /// A URL to open. Data entered there does not pass through the client (ELI-15).
+    /// A URL to open. Data entered there does not pass through the client.
     pub struct ElicitUrlParams {
         /// `url`
         required mode: String = "mode",
         /// The message that the client shows to the user.
         required message: String = "message",
-        /// The page: an https URL without secrets or personal data (ELI-16, ELI-18).
+        /// The page: an https URL without secrets or personal data.
         required url: String = "url",
         /// The id of this elicitation in the notification of its completion. Default: one that
         /// nobody can guess.
@@ -65,7 +65,7 @@ json_object! {
 }
 
 json_names! {
-    /// The decision of a user (ELI-12).
+    /// The decision of a user.
     pub enum ElicitAction, by default Cancel {
         /// The user agreed: to what the form says, or to open the URL.
         Accept = "accept",

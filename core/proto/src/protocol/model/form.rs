@@ -197,7 +197,7 @@ impl Field {
         Self { description: Some(description.into()), ..self }
     }
 
-    /// The same field, filled in already (ELI-10): text, a number, a boolean, a choice or an array
+    /// The same field, filled in already: text, a number, a boolean, a choice or an array
     /// of choices.
     pub fn with_default(self, default: impl Into<Value>) -> Self {
         Self { default: Some(default.into()), ..self }

@@ -34,7 +34,7 @@ json_object! {
         required level: LoggingLevel = "level",
         /// The part of the server that logs.
         optional logger: String = "logger",
-        /// The data to log: any JSON, without credentials or personal data (LOG-07).
+        /// The data to log: any JSON, without credentials or personal data.
         required data: Value = "data",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",

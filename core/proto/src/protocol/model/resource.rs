@@ -142,7 +142,7 @@ impl ResourceContents {
         Self::Text(TextResourceContents { uri: uri.into(), text: text.into(), ..TextResourceContents::default() })
     }
 
-    /// Bytes (RES-11).
+    /// Bytes.
     pub fn blob(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         let blob = STANDARD.encode(bytes);
         Self::Blob(BlobResourceContents { uri: uri.into(), blob, ..BlobResourceContents::default() })

@@ -5,7 +5,7 @@ use super::JsonObject;
 json_object! {
     /// A directory or file that a server may work in.
     pub struct Root {
-        /// The URI; `file:` today (ROOT-05).
+        /// The URI; `file:` today.
         required uri: String = "uri",
         /// The name for people.
         optional name: String = "name",

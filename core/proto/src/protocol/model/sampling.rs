@@ -10,14 +10,13 @@ json_object! {
     pub struct CreateMessageParams {
         /// The conversation so far.
         list messages: SamplingMessage = "messages",
-        /// The most tokens to generate (SMP-10).
+        /// The most tokens to generate.
         required max_tokens: u64 = "maxTokens",
         /// The system prompt, which the client may change or leave out.
         optional system_prompt: String = "systemPrompt",
         /// Which model to choose.
         optional model_preferences: ModelPreferences = "modelPreferences",
-        /// The context of servers to include; `thisServer` and `allServers` are deprecated
-        /// (SMP-13).
+        /// The context of servers to include; `thisServer` and `allServers` are deprecated.
         optional include_context: String = "includeContext" in ["none", "thisServer", "allServers"],
         /// The temperature: a greater value makes answers more varied.
         optional temperature: f64 = "temperature",
@@ -37,7 +36,7 @@ json_object! {
 json_object! {
     /// A message of the conversation.
     pub struct SamplingMessage {
-        /// The sender of the message (SMP-12).
+        /// The sender of the message.
         required role: Role = "role",
         /// The content of the message.
         required content: SamplingContent = "content",
@@ -66,7 +65,7 @@ json_object! {
 json_object! {
     /// Which model to choose.
     pub struct ModelPreferences {
-        /// Names or parts of names, best first (SMP-11).
+        /// Names or parts of names, best first.
         optional hints: Vec<ModelHint> = "hints",
         /// The weight of cost, 0 to 1.
         optional cost_priority: f64 = "costPriority",
@@ -126,7 +125,7 @@ json_object! {
         required name: String = "name",
         /// The arguments.
         required input: JsonObject = "input",
-        /// Metadata, by reverse-domain name; kept in later requests (SMP-17).
+        /// Metadata, by reverse-domain name; kept in later requests.
         optional meta: JsonObject = "_meta",
     }
 }
@@ -142,7 +141,7 @@ json_object! {
         any structured_content = "structuredContent",
         /// The tool failed.
         flag is_error = "isError",
-        /// Metadata, by reverse-domain name; kept in later requests (SMP-17).
+        /// Metadata, by reverse-domain name; kept in later requests.
         optional meta: JsonObject = "_meta",
     }
 }

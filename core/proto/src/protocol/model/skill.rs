@@ -20,7 +20,7 @@ json_object! {
 json_object! {
     /// One page of the agent skills that a server offers.
     pub struct ListSkillsResult {
-        /// The skills. None here says nothing about others (SKL-41).
+        /// The skills. None here says nothing about others.
         list skills: SkillEntry = "skills",
         /// The cursor of the next page; absent after the last one.
         optional next_cursor: String = "nextCursor",

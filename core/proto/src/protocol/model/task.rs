@@ -5,9 +5,9 @@ use crate::protocol::RpcError;
 use serde_json::Value;
 
 json_object! {
-    /// A task as the extension shows it; for 2025-11-25 it is projected (TSK-23, TKX-27).
+    /// A task as the extension shows it; for 2025-11-25 it is projected.
     pub struct Task {
-        /// The id, which cannot be guessed (TSK-33, TKX-24).
+        /// The id, which cannot be guessed.
         required task_id: String = "taskId",
         /// The status.
         required status: TaskStatus = "status",
@@ -59,12 +59,12 @@ json_names! {
 }
 
 impl TaskStatus {
-    /// Returns `true` if the task changes no more (TSK-13, TKX-28).
+    /// Returns `true` if the task changes no more.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// Returns `true` if a task of this status may go on to `next` (TSK-12).
+    /// Returns `true` if a task of this status may go on to `next`.
     pub fn may_become(self, next: Self) -> bool {
         !self.is_final() && self != next
     }

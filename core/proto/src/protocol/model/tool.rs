@@ -8,7 +8,7 @@ use std::fmt;
 json_object! {
     /// A tool that a client can call.
     pub struct Tool {
-        /// The name for programs, 1 to 128 of `A-Z a-z 0-9 _ - .` (TOOL-09).
+        /// The name for programs, 1 to 128 of `A-Z a-z 0-9 _ - .`.
         required name: String = "name",
         /// The name for people.
         optional title: String = "title",
@@ -30,7 +30,7 @@ json_object! {
 }
 
 json_object! {
-    /// Hints about a tool's behaviour; untrusted unless the server is (TOOL-12).
+    /// Hints about a tool's behaviour; untrusted unless the server is.
     pub struct ToolAnnotations {
         /// The name for people.
         optional title: String = "title",
@@ -60,7 +60,7 @@ json_object! {
         list content: ContentBlock = "content",
         /// The result as JSON, by the tool's output schema.
         any structured_content = "structuredContent",
-        /// `true` if the tool failed; the content has the reason (TOOL-18).
+        /// `true` if the tool failed; the content has the reason.
         flag is_error = "isError",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
@@ -132,8 +132,7 @@ impl CallToolResult {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// A structured result, also serialized into a text block for clients that know no structure
-    /// (TOOL-15).
+    /// A structured result, also serialized into a text block for clients that know no structure.
     pub fn structured(value: Value) -> Self {
         Self { structured_content: Some(value.clone()), ..Self::text(value.to_string()) }
     }

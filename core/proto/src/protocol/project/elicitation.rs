@@ -6,7 +6,7 @@ use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Map, Value, json};
 
 /// Projects the parameters of `elicitation/create`. `new_id` makes the `elicitationId` that URLs
-/// need on 2025-11-25, unless there is one already (ELI-28).
+/// need on 2025-11-25, unless there is one already.
 ///
 /// # Errors
 ///

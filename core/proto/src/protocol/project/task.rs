@@ -27,7 +27,7 @@ pub fn project_task(task: &mut Value, revision: Revision) {
     }
 }
 
-/// The result that hands out a task, written as the extension has it (TSK-10, TKX-06).
+/// The result that hands out a task, written as the extension has it.
 pub fn created_task(mut task: Value, revision: Revision) -> Value {
     project_task(&mut task, revision);
     if !revision.supports(RevisionFeature::TasksExtension) {

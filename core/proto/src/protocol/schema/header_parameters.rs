@@ -46,7 +46,7 @@ pub struct HeaderParameterError {
 /// # Errors
 ///
 /// An annotation breaks one of the rules H26-24 to H26-29; a server must not offer such a tool, a
-/// client leaves it out (H26-30).
+/// client leaves it out.
 pub fn header_parameters(input_schema: &Value) -> Result<Vec<HeaderParameter>, HeaderParameterError> {
     let mut found = FoundParameters::default();
     found.walk(input_schema, "", Some(Vec::new()))?;
@@ -54,12 +54,12 @@ pub fn header_parameters(input_schema: &Value) -> Result<Vec<HeaderParameter>, H
 }
 
 impl HeaderParameter {
-    /// The text to mirror, or `None` if the argument is absent or null (H26-33, H26-34). It is not
+    /// The text to mirror, or `None` if the argument is absent or null. It is not
     /// encoded yet.
     ///
     /// # Errors
     ///
-    /// The argument is not what the schema says, or an integer out of range (H26-28).
+    /// The argument is not what the schema says, or an integer out of range.
     pub fn text(&self, arguments: &Value) -> Result<Option<String>, HeaderParameterError> {
         let mut value = arguments;
         for name in &self.path {

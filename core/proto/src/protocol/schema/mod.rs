@@ -53,24 +53,24 @@ struct Validators {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// `$schema` names a dialect that this core does not know (SCH-04).
+    /// `$schema` names a dialect that this core does not know.
     #[error(
         "unknown JSON Schema dialect \"{0}\": use https://json-schema.org/draft/2020-12/schema (the default), 2019-09, draft-07, \
          draft-06 or draft-04"
     )]
     UnknownDialect(String),
-    /// A `$ref` leads out of the schema or to nothing in it (SCH-06, SCH-09).
+    /// A `$ref` leads out of the schema or to nothing in it.
     #[error(
         "the reference \"{0}\" leads to nothing in the schema; references are never fetched, put the target into \"$defs\""
     )]
     UnresolvedReference(String),
-    /// The schema breaks its own dialect (SCH-03).
+    /// The schema breaks its own dialect.
     #[error("{0}")]
     Invalid(SchemaFailure),
-    /// The schema could be used to exhaust this process (SCH-10).
+    /// The schema could be used to exhaust this process.
     #[error("the schema is too complex: {0}")]
     TooComplex(&'static str),
-    /// The root is not an object schema, which arguments need (TOOL-07).
+    /// The root is not an object schema, which arguments need.
     #[error("the root of the schema must be an object with \"type\": \"object\", not {0}")]
     NotAnObjectSchema(String),
 }
@@ -152,8 +152,7 @@ impl SchemaError {
     }
 }
 
-/// Checks what the arguments of a tool need beyond being a valid schema: an object at the root
-/// (TOOL-07).
+/// Checks what the arguments of a tool need beyond being a valid schema: an object at the root.
 ///
 /// # Errors
 ///

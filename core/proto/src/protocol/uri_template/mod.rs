@@ -80,7 +80,7 @@ impl UriTemplate {
     /// The variables of a URI, percent-decoded, if it matches; those that it leaves out are absent.
     ///
     /// A value that was percent-encoded may hold any character, `/` too: see
-    /// [`Self::has_unsafe_path`] before a value names a file (RES-12). Takes time linear in the
+    /// [`Self::has_unsafe_path`] before a value names a file. Takes time linear in the
     /// URI.
     pub fn matches(&self, uri: &str) -> Option<UriVariables> {
         self.matcher.matches(uri)

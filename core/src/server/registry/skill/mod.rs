@@ -52,8 +52,8 @@ impl SkillDefinition {
         Self { root: None, files: files.into_iter().collect(), cache: CacheHints::default() }
     }
 
-    /// Where the skill lies: a URI whose last segment is its name, such as `skill://team/pdf-tools`
-    /// (SKL-09 to SKL-12).
+    /// Where the skill lies: a URI whose last segment is its name, such as
+    /// `skill://team/pdf-tools`.
     pub fn root(mut self, root: impl Into<String>) -> Self {
         self.root = Some(root.into());
         self

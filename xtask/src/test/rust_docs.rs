@@ -1,0 +1,89 @@
+//! The reference of the Rust crates, as rustdoc has rendered it: the main types have examples, and
+//! no page names requirements, which mean nothing to its readers.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use crate::requirements;
+use crate::stamp::files_under;
+use crate::test::Count;
+use crate::workspace::Workspace;
+
+/// The crates that are published.
+const CRATES: [&str; 2] = ["trunkline", "trunkline_proto"];
+/// The files whose re-exports are main types.
+const MAIN: [&str; 2] = ["core/src/lib.rs", "core/src/prelude.rs"];
+/// Main types that stand in modules only.
+const OF_MODULES: [&str; 19] = [
+    "Authorization",
+    "Channel",
+    "ClientBuilder",
+    "ClientHandlers",
+    "FromContext",
+    "FromRef",
+    "HandlerError",
+    "HttpService",
+    "JwtOptions",
+    "Lifespan",
+    "MiddlewareDefinition",
+    "Next",
+    "OAuthOptions",
+    "Page",
+    "Provider",
+    "Script",
+    "ServerEntry",
+    "Target",
+    "Telemetry",
+];
+
+pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let mut pages = Vec::new();
+    for name in CRATES {
+        for file in files_under(&workspace.target.join("doc").join(name))? {
+            if file.extension().is_some_and(|ending| ending == "html") {
+                let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+                pages.push((file, text));
+            }
+        }
+    }
+    let mut judge = |fault: Option<String>| match fault {
+        None => count.passed += 1,
+        Some(fault) => {
+            count.failed += 1;
+            count.said.push_str(&format!("{fault}\n"));
+        }
+    };
+    for name in main_types(workspace)? {
+        let is_page = |kind: &&str| format!("{kind}.{name}.html");
+        let wanted = ["struct", "enum", "trait", "type"].iter().map(is_page).collect::<Vec<_>>();
+        let is_of =
+            |file: &std::path::Path| file.file_name().is_some_and(|of| wanted.iter().any(|name| of == name.as_str()));
+        // Those of the models have the same name as some builders.
+        let mut found = pages.iter().filter(|(file, _)| is_of(file)).peekable();
+        let has_example = found.peek().is_none() || found.any(|(_, text)| text.contains("class=\"example-wrap"));
+        judge((!has_example).then(|| format!("the page of {name} has no example")));
+    }
+    let named = requirements::finder(workspace)?;
+    for (file, text) in &pages {
+        let found = named(text);
+        judge((!found.is_empty()).then(|| format!("{} names {}", file.display(), found.join(", "))));
+    }
+    Ok(count)
+}
+
+/// The types that the crate re-exports at its root and in its prelude, and some more.
+fn main_types(workspace: &Workspace) -> Result<Vec<String>> {
+    let mut names: Vec<String> = OF_MODULES.iter().map(|name| (*name).to_owned()).collect();
+    for file in MAIN {
+        let text = fs::read_to_string(workspace.path(file))?;
+        for list in text.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next()) {
+            let words = list.split(|c: char| !c.is_alphanumeric() && c != '_');
+            names.extend(words.filter(|word| word.starts_with(char::is_uppercase)).map(str::to_owned));
+        }
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
