@@ -148,9 +148,9 @@ impl trunkline_call {
         self.surroundings.get_or_init(Arc::default)
     }
 
-    /// The data of the exchange that brought the call.
+    /// The data of the exchange or the request in memory that brought the call.
     pub(crate) fn exchange_data(&self) -> Option<&UserData> {
-        self.surroundings.get()?.exchange()
+        self.surroundings.get()?.origin()
     }
 
     /// The value of its arguments at a JSON pointer.

@@ -70,7 +70,7 @@ pub(crate) struct ResponseReceiver {
 
 impl EventReceiver for ResponseReceiver {
     fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
-        Some(CallSurroundings::of_exchange(self.data.clone()))
+        Some(CallSurroundings::with_data(self.data.clone()))
     }
 
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {

@@ -14,7 +14,7 @@ use trunkline_bridge::{Event, EventKind};
 use crate::calls::trunkline_call;
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::text::{Text, trunkline_str};
-use crate::edge::user_data::Callback;
+use crate::edge::user_data::{Callback, UserData};
 use crate::port::{EventReceiver, Port, Report};
 use crate::scope::CallSurroundings;
 use crate::telemetry::Span;
@@ -49,6 +49,8 @@ pub struct trunkline_request_options {
     /// The message, of which only options are set.
     pub(crate) message: message::Request,
     pub(crate) progress: Option<Arc<ProgressCallback>>,
+    /// The data for the calls that the request causes in this process.
+    pub(crate) user_data: Option<Arc<UserData>>,
     pub(crate) wrong: Option<Failure>,
 }
 
@@ -87,18 +89,33 @@ impl PreparedRequest<'_> {
         self.options.and_then(|options| options.progress.clone())
     }
 
+    /// The surroundings of the calls that it causes.
+    fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
+        self.options.and_then(|options| options.user_data.clone()).map(CallSurroundings::with_data)
+    }
+
     /// Sends the request to `target` and blocks until its result is there: its ticket, and the
     /// result.
     pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<(u64, Bytes), Failure> {
         port.check_may_wait()?;
-        let progress = self.progress();
+        let (progress, surroundings) = (self.progress(), self.surroundings());
         let (message, span) = observed(port, target, self.message(true));
-        let sent = port.core.request_message(target, message);
+        let causes = surroundings.is_some();
+        let sent = match surroundings {
+            None => port.core.request_message(target, message).map_err(Failure::from),
+            Some(surroundings) => {
+                let waiting = Arc::new(WaitingRequest { owner: target, surroundings });
+                port.make(waiting, |core| core.request_message(target, message), |_| ())
+            }
+        };
         let report = progress.map(|callback| move |body: &[u8]| report_progress(&callback, body));
         let outcome = match &sent {
             Ok(ticket) => port.wait_for(*ticket, report.as_ref().map(|report| report as &Report)),
             Err(_) => Ok(Bytes::new()),
         };
+        if let (true, Ok(ticket)) = (causes, &sent) {
+            port.detach(*ticket);
+        }
         if let Some((telemetry, span)) = port.telemetry().zip(span) {
             telemetry.sent(&port.core, *sent.as_ref().unwrap_or(&0), span);
         }
@@ -116,7 +133,7 @@ impl PreparedRequest<'_> {
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
         let (message, span) = observed(port, target, self.message(false));
-        let started = StartedRequest::new(owner, completion, self.progress(), None, span);
+        let started = StartedRequest::new(owner, completion, self.progress(), self.surroundings(), span);
         port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
@@ -177,6 +194,26 @@ impl ReplyArguments {
 
     pub(crate) fn error(&self) -> *const trunkline_error {
         self.error.as_ref().map_or(std::ptr::null(), std::ptr::from_ref)
+    }
+}
+
+/// A request that a thread waits for; it has the surroundings of the calls that it causes.
+struct WaitingRequest {
+    owner: u64,
+    surroundings: Arc<CallSurroundings>,
+}
+
+impl EventReceiver for WaitingRequest {
+    fn owner(&self) -> u64 {
+        self.owner
+    }
+
+    fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
+        Some(self.surroundings.clone())
+    }
+
+    fn receive(self: Arc<Self>, _: &Arc<Port>, _: Event) -> bool {
+        false
     }
 }
 

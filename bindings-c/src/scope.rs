@@ -8,22 +8,22 @@ use trunkline::bridge_support::Mutex;
 
 use crate::edge::user_data::UserData;
 
-/// The surroundings of the calls that an exchange or `next` of a middleware causes. Middleware
-/// shares them with the handlers behind it.
+/// The surroundings of the calls that an exchange, a request in memory or `next` of a middleware
+/// causes. Middleware shares them with the handlers behind it.
 #[derive(Default)]
 pub(crate) struct CallSurroundings {
-    /// The data of the exchange that brought the call.
-    exchange: Option<Arc<UserData>>,
+    /// The data of the exchange or the request in memory that brought the call.
+    origin: Option<Arc<UserData>>,
     vars: Mutex<BTreeMap<String, Arc<UserData>>>,
 }
 
 impl CallSurroundings {
-    pub(crate) fn of_exchange(data: Arc<UserData>) -> Arc<Self> {
-        Arc::new(Self { exchange: Some(data), ..Self::default() })
+    pub(crate) fn with_data(data: Arc<UserData>) -> Arc<Self> {
+        Arc::new(Self { origin: Some(data), ..Self::default() })
     }
 
-    pub(crate) fn exchange(&self) -> Option<&UserData> {
-        self.exchange.as_deref()
+    pub(crate) fn origin(&self) -> Option<&UserData> {
+        self.origin.as_deref()
     }
 
     /// Sets a value, or takes it away. The value before is dropped with no lock held.

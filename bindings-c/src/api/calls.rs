@@ -94,8 +94,10 @@ pub unsafe extern "C" fn trunkline_call_fact(
     })
 }
 
-/// The `user_data` of the `trunkline_http_request` that brought the call, such as the connection of
-/// a web server. Borrowed: valid as long as the call. NULL for other calls.
+/// The data of what brought the call: the `user_data` of `trunkline_http_request`, such as the
+/// connection of a web server, or that of a client in memory
+/// (`trunkline_request_options_set_user_data`). Borrowed: valid as long as the call. NULL for other
+/// calls.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_exchange_data(call: *const trunkline_call) -> *mut c_void {
     value_or(std::ptr::null_mut(), || Ok(handle!(call).exchange_data().map_or(std::ptr::null_mut(), UserData::pointer)))

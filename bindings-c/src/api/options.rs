@@ -1,10 +1,14 @@
 //! Options of servers, HTTP listeners and clients that are set together or are C's own;
 //! `generated/options.rs` has the others.
 
+use std::ffi::c_void;
+use std::sync::Arc;
+
 use crate::edge::prelude::*;
 use crate::generated::options::LIMITS;
 use crate::json::parsed;
 use crate::options::{trunkline_client_options, trunkline_http_options, trunkline_server_options};
+use crate::requests::trunkline_request_options;
 
 /// Sets a limit (one of `trunkline_limit`).
 #[unsafe(no_mangle)]
@@ -88,4 +92,18 @@ pub unsafe extern "C" fn trunkline_client_options_set_background(
     background: bool,
 ) -> trunkline_result {
     set!(options, options.background = background)
+}
+
+/// Sets data that follows the request to the handlers of a server in memory, which read it with
+/// `trunkline_call_exchange_data`: the user for whom a program calls its own server, say. Servers
+/// of other processes get nothing of it. `destructor` fires when neither the options nor a request
+/// nor a call uses the data any more; also if the function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_user_data(
+    options: *mut trunkline_request_options,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.user_data = Some(Arc::new(user_data)))
 }

@@ -70,6 +70,20 @@ static void replace_var(trunkline_call *call, trunkline_str arguments, void *use
   CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
 }
 
+/* Counts in the data of the caller, which is the data of the tool, too. */
+static void count_for(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments;
+  CHECK(trunkline_call_exchange_data(call) == user_data);
+  ++*(int *)user_data;
+  CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
+}
+
+static void count_reply(trunkline_result result, trunkline_str json, const trunkline_error *error, void *user_data) {
+  (void)json, (void)error;
+  CHECK(result == TRUNKLINE_OK);
+  ++*(int *)user_data;
+}
+
 static void world_of_a_call(void) {
   trunkline_server *server = new_server();
   trunkline_client *client = NULL;
@@ -88,6 +102,24 @@ static void world_of_a_call(void) {
   check_text(result, "/content/0/text", "done");
   CHECK(live_vars == 0);
   trunkline_text_free(result);
+
+  /* A caller in memory gives data of its own, to a request that blocks and to one that does not. */
+  {
+    trunkline_request_options *options = NULL;
+    int user = 0, reply = 0;
+    add(server, S(PLAIN("whose")), count_for, &user);
+    OK(trunkline_request_options_new(&options, &error));
+    CHECK(trunkline_request_options_set_user_data(options, &user, count_up) == TRUNKLINE_OK && user == 0);
+    OK(trunkline_client_call_tool(client, S("whose"), NOTHING, options, &result, &error));
+    trunkline_text_free(result);
+    CHECK(user == 1);
+    OK(trunkline_client_start_call_tool(client, S("whose"), NOTHING, options, count_reply, &reply, NULL, NULL, &error));
+    trunkline_request_options_free(options);
+    while (reply == 0) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
+    /* The data was used twice and freed once. */
+    CHECK(user == 3);
+    CHECK(trunkline_request_options_set_user_data(NULL, &user, count_up) == TRUNKLINE_NULL && user == 4);
+  }
   trunkline_client_free(client);
 
   /* Two requests at once, each with its own data. */
