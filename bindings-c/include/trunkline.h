@@ -17,7 +17,8 @@
  * - Text is UTF-8. JSON goes in and out as text; objects and arrays are the specification's, under
  *   its names.
  * - Functions that block say so. They run the callbacks of their port while they wait; callbacks
- *   run nowhere else.
+ *   run nowhere else. The last lines of a comment say where its function may be called and with
+ *   what it fails; TRUNKLINE_INTERNAL and TRUNKLINE_PANIC are faults of the library.
  * - Handles may be used on several threads at the same time, but not while they are freed. Options
  *   objects may not.
  * - Everything may be freed inside callbacks, too: a blocking function that was called with it ends
@@ -35,7 +36,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The text of a string literal. */
+/** The text of a string literal, as a value. Variables with static storage are initialised by
+ * TRUNKLINE_STR_INIT. */
 #ifdef __cplusplus
 #define TRUNKLINE_STR(literal) (trunkline_str{"" literal "", sizeof(literal) - 1})
 #else
@@ -500,7 +502,9 @@ typedef void (*trunkline_lifespan_close_callback)(void *user_data);
  * `trunkline_server_add` says) are borrowed until the callback returns; keep the call with
  * `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
  */
-typedef void (*trunkline_call_callback)(struct trunkline_call *call, struct trunkline_str arguments, void *user_data);
+typedef void (*trunkline_call_callback)(struct trunkline_call *call,
+                                        struct trunkline_str arguments,
+                                        void *user_data);
 
 /**
  * A header of a request or response. Its value may have any bytes that HTTP allows.
@@ -584,7 +588,10 @@ typedef void (*trunkline_span_scope_callback)(void *span, bool entered, void *us
  * library answered itself, whose span is begun and ended here, and of a session, which has no
  * `name` and is only measured. `record` is borrowed until the callback returns.
  */
-typedef void (*trunkline_span_end_callback)(void *span, struct trunkline_str record, void *user_data);
+typedef void (*trunkline_span_end_callback)(
+    void *span,
+    struct trunkline_str record,
+    void *user_data);
 
 /**
  * Takes the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
@@ -608,320 +615,27 @@ typedef void (*trunkline_notification_callback)(struct trunkline_str method,
  * Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
  * borrowed until the callback returns.
  */
-typedef void (*trunkline_progress_callback)(double progress, double total, struct trunkline_str message, void *user_data);
+typedef void (*trunkline_progress_callback)(double progress,
+                                            double total,
+                                            struct trunkline_str message,
+                                            void *user_data);
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
 /**
- * The text of a NUL-terminated string, without copying it. NULL gives the empty text.
+ * @defgroup server 1. Servers
+ *
+ * Make a server, add features, then listen.
+ * @{
  */
-struct trunkline_str trunkline_str_of(const char *string);
-
-/**
- * Borrows the text; valid until the text is freed. Empty for NULL.
- */
-struct trunkline_str trunkline_text_str(const struct trunkline_text *text);
-
-/**
- * Copies a text. The copy is yours: `trunkline_text_free`.
- */
-enum trunkline_result trunkline_text_copy(struct trunkline_str from, struct trunkline_text **text);
-
-/**
- * Frees a text. NULL is allowed.
- */
-void trunkline_text_free(struct trunkline_text *text);
-
-/**
- * The version of the library, such as "0.1.0". Static: never freed.
- */
-struct trunkline_str trunkline_version(void);
-
-/**
- * The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
- */
-enum trunkline_result trunkline_error_kind(const struct trunkline_error *error);
-
-/**
- * The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
- * the error is freed. "" for NULL.
- */
-const char *trunkline_error_message(const struct trunkline_error *error);
-
-/**
- * The JSON-RPC error code of a `TRUNKLINE_PROTOCOL` failure, otherwise 0.
- */
-int64_t trunkline_error_code(const struct trunkline_error *error);
-
-/**
- * The error as JSON: `{"kind", "message", "code", "data"}`, `code` only for
- * `TRUNKLINE_PROTOCOL`, `data` also for `TRUNKLINE_TRANSPORT` and `TRUNKLINE_INPUT_REQUIRED`.
- * Borrowed: `json` is valid until the error is freed.
- */
-enum trunkline_result trunkline_error_json(const struct trunkline_error *error, struct trunkline_str *json);
-
-/**
- * The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
- */
-const char *trunkline_result_name(uint32_t result);
-
-/**
- * Frees an error. NULL is allowed.
- */
-void trunkline_error_free(struct trunkline_error *error);
-
-/**
- * The failure of the last function that failed on this thread and had no `error`, or NULL for it.
- * Success changes nothing. Borrowed: valid until this function is called again on this thread.
- * NULL if no function failed.
- */
-const struct trunkline_error *trunkline_last_error(void);
-
-/**
- * Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
- * is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
- * is nothing at that place, `TRUNKLINE_INVALID_ARGUMENT` if `json` is not JSON.
- */
-enum trunkline_result trunkline_json_get(struct trunkline_str json,
-                                         struct trunkline_str pointer,
-                                         struct trunkline_str *value);
-
-/**
- * The text of the string at a JSON pointer, without quotes and escapes. `value` is yours:
- * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` also if the value is not a string.
- */
-enum trunkline_result trunkline_json_get_text(struct trunkline_str json,
-                                              struct trunkline_str pointer,
-                                              struct trunkline_text **value);
-
-/**
- * The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is not a number.
- */
-enum trunkline_result trunkline_json_get_number(struct trunkline_str json, struct trunkline_str pointer, double *value);
-
-/**
- * The whole number at a JSON pointer, exactly: a double has only 53 bits.
- * `TRUNKLINE_NOT_FOUND` also if the value is not a whole number, or beyond 64 bits.
- */
-enum trunkline_result trunkline_json_get_int64(struct trunkline_str json, struct trunkline_str pointer, int64_t *value);
-
-/**
- * The kind of the value at a JSON pointer.
- */
-enum trunkline_result trunkline_json_get_kind(struct trunkline_str json,
-                                              struct trunkline_str pointer,
-                                              enum trunkline_json_kind *kind);
-
-/**
- * The number of elements of the array, or of members of the object, at a JSON pointer.
- * `TRUNKLINE_INVALID_ARGUMENT` if the value is neither.
- */
-enum trunkline_result trunkline_json_get_count(struct trunkline_str json, struct trunkline_str pointer, size_t *count);
-
-/**
- * Walks an array or an object, one element or member for each call, in linear time; `json` is the
- * array or object itself, such as a value of `trunkline_json_get`. `cursor` is 0 at first.
- * `key` is the name of a member as it is written between its quotes, empty in an array; it may be
- * NULL. `value` is JSON. Both are slices of `json`. `TRUNKLINE_NOT_FOUND` at the end,
- * `TRUNKLINE_INVALID_ARGUMENT` if `json` is neither an array nor an object, or invalid so far.
- */
-enum trunkline_result trunkline_json_next(struct trunkline_str json,
-                                          size_t *cursor,
-                                          struct trunkline_str *key,
-                                          struct trunkline_str *value);
-
-/**
- * The truth value at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
- * false.
- */
-enum trunkline_result trunkline_json_get_bool(struct trunkline_str json, struct trunkline_str pointer, bool *value);
-
-/**
- * Writes a text as a JSON string, quotes and escapes included. `json` is yours:
- * `trunkline_text_free`.
- */
-enum trunkline_result trunkline_json_string(struct trunkline_str text,
-                                            struct trunkline_text **json,
-                                            struct trunkline_error **error);
-
-/**
- * Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is
- * yours: `trunkline_text_free`.
- */
-enum trunkline_result trunkline_json_base64(const void *data,
-                                            size_t len,
-                                            struct trunkline_text **json,
-                                            struct trunkline_error **error);
-
-/**
- * Makes a JSON writer. `writer` is yours: `trunkline_json_writer_free`.
- */
-enum trunkline_result trunkline_json_writer_new(struct trunkline_json_writer **writer, struct trunkline_error **error);
-
-/**
- * Begins an object: keys and values follow, then `trunkline_json_writer_end`.
- */
-enum trunkline_result trunkline_json_writer_begin_object(struct trunkline_json_writer *writer);
-
-/**
- * Begins an array: values follow, then `trunkline_json_writer_end`.
- */
-enum trunkline_result trunkline_json_writer_begin_array(struct trunkline_json_writer *writer);
-
-/**
- * Ends the innermost object or array.
- */
-enum trunkline_result trunkline_json_writer_end(struct trunkline_json_writer *writer);
-
-/**
- * Writes the key of the next value of an object.
- */
-enum trunkline_result trunkline_json_writer_key(struct trunkline_json_writer *writer, struct trunkline_str key);
-
-/**
- * Writes a string; quotes and escapes are added.
- */
-enum trunkline_result trunkline_json_writer_text(struct trunkline_json_writer *writer, struct trunkline_str text);
-
-/**
- * Writes a number, with as many digits as it takes to read the same one. Infinite numbers and NaN
- * are `TRUNKLINE_INVALID_ARGUMENT`: JSON has none.
- */
-enum trunkline_result trunkline_json_writer_number(struct trunkline_json_writer *writer, double number);
-
-/**
- * Writes a whole number.
- */
-enum trunkline_result trunkline_json_writer_int64(struct trunkline_json_writer *writer, int64_t number);
-
-/**
- * Writes `true` or `false`.
- */
-enum trunkline_result trunkline_json_writer_bool(struct trunkline_json_writer *writer, bool value);
-
-/**
- * Writes `null`.
- */
-enum trunkline_result trunkline_json_writer_null(struct trunkline_json_writer *writer);
-
-/**
- * Writes a value that is JSON already, such as one that `trunkline_json_get` has found.
- */
-enum trunkline_result trunkline_json_writer_json(struct trunkline_json_writer *writer, struct trunkline_str json);
-
-/**
- * Gives the text, and empties the writer for the next one. `json` is yours: `trunkline_text_free`.
- * Fails with the first failure of a function before, or with `TRUNKLINE_INVALID_ARGUMENT` if
- * something was not ended or nothing was written.
- */
-enum trunkline_result trunkline_json_writer_finish(struct trunkline_json_writer *writer,
-                                                   struct trunkline_text **json,
-                                                   struct trunkline_error **error);
-
-/**
- * Frees a writer. NULL is allowed.
- */
-void trunkline_json_writer_free(struct trunkline_json_writer *writer);
-
-/**
- * Makes a port to share. `port` is yours: `trunkline_port_free`. Starts nothing.
- */
-enum trunkline_result trunkline_port_new(struct trunkline_port **port, struct trunkline_error **error);
-
-/**
- * Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
- * does not wait; `TRUNKLINE_NO_TIMEOUT`: as long as it takes). Returns also when a listener or
- * connection ends. `count` may be NULL; otherwise it gets the number of callbacks that ran.
- * `TRUNKLINE_BLOCKING` inside a callback of the same port.
- */
-enum trunkline_result trunkline_dispatch(struct trunkline_port *port,
-                                         uint64_t timeout_ms,
-                                         size_t *count,
-                                         struct trunkline_error **error);
-
-/**
- * Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and
- * on Unix inside a signal handler.
- */
-enum trunkline_result trunkline_port_wake(struct trunkline_port *port);
-
-/**
- * The object that an event loop can wait on: on Unix a file descriptor that is readable, on
- * Windows an event handle that is signalled, when `trunkline_dispatch` has something to do. Owned
- * by the port: do not read, reset or close it. -1 for NULL.
- */
-ptrdiff_t trunkline_port_descriptor(const struct trunkline_port *port);
-
-/**
- * Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
- * callback restores that.
- */
-enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
-                                            trunkline_log_callback callback,
-                                            void *user_data,
-                                            trunkline_destructor destructor);
-
-/**
- * Lets go of a port that `trunkline_port_new` made. It lives on while a server or client uses it.
- * NULL is allowed.
- */
-void trunkline_port_free(struct trunkline_port *port);
-
-/**
- * Sets a limit (one of `trunkline_limit`).
- */
-enum trunkline_result trunkline_server_options_set_limit(struct trunkline_server_options *options,
-                                                         uint32_t limit,
-                                                         uint64_t value);
-
-/**
- * Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default
- * "/sse" and "/messages"; an empty `stream`: they are not served.
- */
-enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_options *options,
-                                                     struct trunkline_str stream,
-                                                     struct trunkline_str messages);
-
-/**
- * Lets in only who has an access token: a JSON object such as `{"resource":
- * "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
- * `resource` is the public URL of the endpoint, which tokens must be for. The others:
- * `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`,
- * `implies`, `dpop` ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`,
- * `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the place of
- * the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth"
- * (`trunkline_call_fact`).
- */
-enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
-                                                      struct trunkline_str auth);
-
-/**
- * Authorizes the client over HTTP by OAuth 2.1: `auth` is a JSON object of OAuthOptions, `{}` to
- * ask the server and open the browser, or `{"token": ...}` for a token that you have. Functions
- * belong to it: `trunkline_client_options_on_authorize` and the like.
- */
-enum trunkline_result trunkline_client_options_set_auth(struct trunkline_client_options *options,
-                                                        struct trunkline_str auth);
-
-/**
- * Sets what the client calls itself.
- */
-enum trunkline_result trunkline_client_options_set_info(struct trunkline_client_options *options,
-                                                        struct trunkline_str name,
-                                                        struct trunkline_str version);
-
-/**
- * Makes `trunkline_client_connect_*` return at once, for programs with a loop of their own.
- * Requests wait for the connection; if it cannot be made, they fail, and `trunkline_client_closed`
- * says so.
- */
-enum trunkline_result trunkline_client_options_set_background(struct trunkline_client_options *options,
-                                                              bool background);
 
 /**
  * Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
 enum trunkline_result trunkline_server_new(struct trunkline_str name,
                                            struct trunkline_str version,
@@ -930,81 +644,15 @@ enum trunkline_result trunkline_server_new(struct trunkline_str name,
 
 /**
  * Makes a server with options (NULL: none). The options are copied.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
 enum trunkline_result trunkline_server_new_with(struct trunkline_str name,
                                                 struct trunkline_str version,
                                                 const struct trunkline_server_options *options,
                                                 struct trunkline_server **server,
                                                 struct trunkline_error **error);
-
-/**
- * Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
- * A process can do this once: on Unix, descriptor 1 points at stderr and descriptor 0 at the null
- * device from now on, so that stray prints cannot touch the protocol; on Windows they stay as they
- * are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
- * deadline after `trunkline_server_stop`. A callback that still blocks two seconds after the end
- * cannot keep the process alive: it exits with status 1. On Unix, SIGINT and SIGTERM act as
- * `trunkline_server_stop` where the program has left them to the system, and a second one ends the
- * process at once.
- */
-enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server, struct trunkline_error **error);
-
-/**
- * Opens stdin and stdout without running: for programs with a loop of their own. `listener` is
- * yours: `trunkline_listener_free`. Ends when stdin ends: `trunkline_listener_closed`.
- */
-enum trunkline_result trunkline_server_listen_stdio(struct trunkline_server *server,
-                                                    struct trunkline_listener **listener,
-                                                    struct trunkline_error **error);
-
-/**
- * Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a
- * socket (the same descriptor twice), two pipes, a serial line. They stay yours: the library uses
- * duplicates, which it makes blocking, and with them the descriptors themselves. Ends when the
- * input ends: `trunkline_listener_closed`. `listener` is yours: `trunkline_listener_free`.
- * `TRUNKLINE_INVALID_ARGUMENT` if a descriptor is not open, and on Windows, which has no such
- * descriptors. A client has `trunkline_client_connect_channel`.
- */
-enum trunkline_result trunkline_server_listen_fd(struct trunkline_server *server,
-                                                 int input,
-                                                 int output,
-                                                 struct trunkline_listener **listener,
-                                                 struct trunkline_error **error);
-
-/**
- * Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside
- * `trunkline_server_run` or `trunkline_dispatch`. `listener` is yours: `trunkline_listener_free`.
- */
-enum trunkline_result trunkline_server_listen_http(struct trunkline_server *server,
-                                                   const struct trunkline_http_options *options,
-                                                   struct trunkline_listener **listener,
-                                                   struct trunkline_error **error);
-
-/**
- * Mounts the server in a web server of the program's own: no socket is opened, requests come with
- * `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a
- * path every path is served. Only requests that name this machine in their Host header are
- * answered unless others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls
- * run as with `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
- */
-enum trunkline_result trunkline_server_mount_http(struct trunkline_server *server,
-                                                  const struct trunkline_http_options *options,
-                                                  struct trunkline_listener **listener,
-                                                  struct trunkline_error **error);
-
-/**
- * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
- * calls in flight getting the drain deadline. On Unix, SIGINT and SIGTERM act as
- * `trunkline_server_stop` where the program has left them to the system, and a second one ends the
- * process at once. `TRUNKLINE_BLOCKING` inside a callback of the same port.
- */
-enum trunkline_result trunkline_server_run(struct trunkline_server *server, struct trunkline_error **error);
-
-/**
- * Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be
- * called on any thread, inside callbacks, and on Unix inside a signal handler.
- */
-enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
 
 /**
  * Sets the callbacks that open what the calls of the server need, such as a database, and close it
@@ -1014,6 +662,9 @@ enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
  * `trunkline_server_free` at the latest. Both run as callbacks do, in turns as often as the server
  * is served, with the same `user_data`; either may be NULL. A server that is mounted is opened and
  * closed with the one that shows it. `TRUNKLINE_INVALID_ARGUMENT` while the server is served.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
 enum trunkline_result trunkline_server_set_lifespan(struct trunkline_server *server,
                                                     trunkline_lifespan_open_callback open,
@@ -1024,6 +675,8 @@ enum trunkline_result trunkline_server_set_lifespan(struct trunkline_server *ser
 
 /**
  * The port of the server. Borrowed: valid until the server is freed. NULL for NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 struct trunkline_port *trunkline_server_port(const struct trunkline_server *server);
 
@@ -1032,8 +685,331 @@ struct trunkline_port *trunkline_server_port(const struct trunkline_server *serv
  * callbacks: the function that runs them ends. Not while another thread uses the server. Calls
  * that were kept with `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`.
  * NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
 void trunkline_server_free(struct trunkline_server *server);
+
+/** @} */
+
+/**
+ * @defgroup server_options 2. Options of servers
+ *
+ * For `trunkline_server_new_with`. All have defaults.
+ * @{
+ */
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL.
+ */
+enum trunkline_result trunkline_server_options_new(struct trunkline_server_options **options,
+                                                   struct trunkline_error **error);
+
+/**
+ * Frees options. NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_server_options_free(struct trunkline_server_options *options);
+
+/**
+ * Sets a limit (one of `trunkline_limit`).
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_limit(struct trunkline_server_options *options,
+                                                         uint32_t limit,
+                                                         uint64_t value);
+
+/**
+ * Sets the name for people.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_title(struct trunkline_server_options *options,
+                                                         struct trunkline_str title);
+
+/**
+ * Sets the purpose of the implementation, for people.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_description(
+    struct trunkline_server_options *options,
+    struct trunkline_str description);
+
+/**
+ * Sets the URL of a page about the implementation.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_website_url(
+    struct trunkline_server_options *options,
+    struct trunkline_str website_url);
+
+/**
+ * Sets the icons for a user interface. A JSON array.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_icons(struct trunkline_server_options *options,
+                                                         struct trunkline_str icons);
+
+/**
+ * Sets the instructions for the model on the use of the server.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_instructions(
+    struct trunkline_server_options *options,
+    struct trunkline_str instructions);
+
+/**
+ * Sets the answer to a registration whose name, URI or argument is taken: an error, or the new
+ * one takes the place of the old (a notebook cell that runs twice, a module that is loaded
+ * again). Default "error".
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_on_duplicate(
+    struct trunkline_server_options *options,
+    struct trunkline_str on_duplicate);
+
+/**
+ * Sets whether to show in lists also the features that need scopes which the caller's token
+ * lacks. A client can learn by that of what it could ask a scope for. A call without the scopes
+ * is answered by the challenge that names them in either case. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_list_out_of_scope(
+    struct trunkline_server_options *options,
+    bool list_out_of_scope);
+
+/**
+ * Sets whether to show clients the detail of internal failures. Otherwise they get a generic
+ * text, and the log gets the detail. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server_options *options,
+                                                         bool debug);
+
+/**
+ * Adds one of the keys that seal the state of requests that take several rounds: the first
+ * seals, all open. Instances that share them can continue each other's rounds. Without keys, a
+ * random key of this process is used. In JSON each is 32 bytes in Base64.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_add_state_key(
+    struct trunkline_server_options *options,
+    struct trunkline_str state_key);
+
+/**
+ * Sets whether to let clients that can answer elicitation and sampling by tasks (2025-11-25): no
+ * message waits for their answers. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_client_request_tasks(
+    struct trunkline_server_options *options,
+    bool client_request_tasks);
+
+/**
+ * Sets whether to run handlers again from the top for each answer in the legacy era too, as
+ * 2026-07-28 does: shows handlers that cannot stand it. For tests. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_rerun_handlers(
+    struct trunkline_server_options *options,
+    bool rerun_handlers);
+
+/**
+ * Adds one of the extensions that are declared, by their ids, with their settings. The settings
+ * are a JSON object.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_extension(
+    struct trunkline_server_options *options,
+    struct trunkline_str name,
+    struct trunkline_str settings);
+
+/**
+ * Adds one of the capabilities that are declared outside of the specification, by name, with
+ * their settings. The settings are a JSON object.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_experimental(
+    struct trunkline_server_options *options,
+    struct trunkline_str name,
+    struct trunkline_str settings);
+
+/**
+ * Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
+ * the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_telemetry(
+    struct trunkline_server_options *options,
+    bool telemetry);
+
+/**
+ * Sets how long clients may keep lists and what the server says about itself. Resources have
+ * their own: `trunkline_server_add`.
+ *
+ * - `ttl_ms`: Time after receipt for which a client may keep the result; 0: it asks again each
+ *   time. In milliseconds. Default 0.
+ * - `cache_scope`: The callers that may share a cached result: only the one it was made for, or
+ *   all. Default "private". Empty: the default.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_cache(struct trunkline_server_options *options,
+                                                         uint64_t ttl_ms,
+                                                         struct trunkline_str cache_scope);
+
+/**
+ * Runs the server on a port of yours instead of one of its own.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_port(struct trunkline_server_options *options,
+                                                        struct trunkline_port *port);
+
+/** @} */
+
+/**
+ * @defgroup features 3. Tools and other features
+ *
+ * Tools, resources, prompts and what belongs to them, also while the server runs.
+ * @{
+ */
+
+/**
+ * Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *server,
+                                                     struct trunkline_str descriptor,
+                                                     const struct trunkline_tool_options *options,
+                                                     trunkline_call_callback callback,
+                                                     void *user_data,
+                                                     trunkline_destructor destructor,
+                                                     struct trunkline_error **error);
+
+/**
+ * Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
+ * `{"name": ..., "description": ..., "inputSchema": ...}`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_add_tool(struct trunkline_server *server,
+                                                struct trunkline_str descriptor,
+                                                trunkline_call_callback callback,
+                                                void *user_data,
+                                                trunkline_destructor destructor,
+                                                struct trunkline_error **error);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_tool_options_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL.
+ */
+enum trunkline_result trunkline_tool_options_new(struct trunkline_tool_options **options,
+                                                 struct trunkline_error **error);
+
+/**
+ * Frees options. NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_tool_options_free(struct trunkline_tool_options *options);
+
+/**
+ * Sets whether the output schema describes `{"result": value}`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_tool_options_set_wrap_output(struct trunkline_tool_options *options,
+                                                             bool wrap_output);
+
+/**
+ * Sets the client capabilities without which a call is refused. JSON.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_options *options,
+                                                          struct trunkline_str requires);
+
+/**
+ * Sets whether on 2026-07-28 a call begins as a call, and `startTask` makes a task of it.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_tool_options *options,
+                                                            bool defer_task);
+
+/**
+ * Sets the scopes that the access token of a call must grant beside those of the endpoint. Lists
+ * leave out what the caller lacks scopes for. A JSON array.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_tool_options_set_scopes(struct trunkline_tool_options *options,
+                                                        struct trunkline_str scopes);
+
+/**
+ * Sets the longest time of one run of its handler. Then the call fails and the handler is
+ * cancelled. In milliseconds.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_tool_options_set_timeout_ms(struct trunkline_tool_options *options,
+                                                            uint64_t timeout_ms);
+
+/**
+ * Sets the handle of a `visibility`, which decides who sees and calls it. For others it is not
+ * there.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_tool_options_set_visible(struct trunkline_tool_options *options,
+                                                         uint64_t visible);
 
 /**
  * Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object;
@@ -1083,6 +1059,9 @@ void trunkline_server_free(struct trunkline_server *server);
  * `trunkline_server_set_enabled`. `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is
  * wrong. `destructor` fires exactly once: when the feature is removed or the server freed and no
  * call uses `user_data` any more, or at once if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_server_add(struct trunkline_server *server,
                                            struct trunkline_str kind,
@@ -1094,34 +1073,161 @@ enum trunkline_result trunkline_server_add(struct trunkline_server *server,
                                            struct trunkline_error **error);
 
 /**
+ * Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource
+ * as JSON: `{"uri": ..., "name": ..., "mimeType": ...}`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_add_resource(struct trunkline_server *server,
+                                                    struct trunkline_str descriptor,
+                                                    trunkline_call_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    struct trunkline_error **error);
+
+/**
+ * Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's
+ * ResourceTemplate as JSON: `{"uriTemplate": ..., "name": ..., "mimeType": ...}`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_add_resource_template(struct trunkline_server *server,
+                                                             struct trunkline_str descriptor,
+                                                             trunkline_call_callback callback,
+                                                             void *user_data,
+                                                             trunkline_destructor destructor,
+                                                             struct trunkline_error **error);
+
+/**
+ * Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as
+ * JSON: `{"name": ..., "description": ..., "arguments": [{"name": ..., "required": true}]}`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_add_prompt(struct trunkline_server *server,
+                                                  struct trunkline_str descriptor,
+                                                  trunkline_call_callback callback,
+                                                  void *user_data,
+                                                  trunkline_destructor destructor,
+                                                  struct trunkline_error **error);
+
+/**
+ * Adds a completion, as `trunkline_server_add` does.
+ *
+ * - `reference`: A CompletionReference object: the prompt or the resource template that has the
+ *   argument. JSON.
+ * - `argument`: The name of the argument.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_add_completion(struct trunkline_server *server,
+                                                      struct trunkline_str reference,
+                                                      struct trunkline_str argument,
+                                                      trunkline_call_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      struct trunkline_error **error);
+
+/**
+ * Adds a provider, as `trunkline_server_add` does.
+ *
+ * - `category`: The list that it extends: `tools`, `resources`, `resourceTemplates` or
+ *   `prompts`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_add_provider(struct trunkline_server *server,
+                                                    struct trunkline_str category,
+                                                    trunkline_call_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    struct trunkline_error **error);
+
+/**
+ * Adds a middleware, as `trunkline_server_add` does.
+ *
+ * - `methods`: The methods that it wraps; without them, all that can be wrapped. JSON, or empty
+ *   for none.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_add_middleware(struct trunkline_server *server,
+                                                      struct trunkline_str methods,
+                                                      trunkline_call_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      struct trunkline_error **error);
+
+/**
  * Removes what `trunkline_server_add` added. Connected clients are notified; calls that run are
  * not disturbed. `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_server_remove(struct trunkline_server *server,
                                               uint64_t registration,
                                               struct trunkline_error **error);
 
 /**
+ * Removes the tool of that name, as `trunkline_server_remove` does.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_remove_tool(struct trunkline_server *server,
+                                                   struct trunkline_str name,
+                                                   struct trunkline_error **error);
+
+/**
+ * Removes the resource of that URI, as `trunkline_server_remove` does.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_remove_resource(struct trunkline_server *server,
+                                                       struct trunkline_str uri,
+                                                       struct trunkline_error **error);
+
+/**
+ * Removes the resource template of that text, as `trunkline_server_remove` does.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_remove_resource_template(struct trunkline_server *server,
+                                                                struct trunkline_str uri_template,
+                                                                struct trunkline_error **error);
+
+/**
+ * Removes the prompt of that name, as `trunkline_server_remove` does.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_remove_prompt(struct trunkline_server *server,
+                                                     struct trunkline_str name,
+                                                     struct trunkline_error **error);
+
+/**
  * Hides a tool, resource, resource template or prompt (`is_enabled` false), or shows it again: no
  * list has it while it is hidden, and calls of it find nothing. It keeps its name and its place.
  * Connected clients are notified; calls that run are not disturbed. `TRUNKLINE_NOT_FOUND` if there
  * is nothing of that number.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_server_set_enabled(struct trunkline_server *server,
                                                    uint64_t registration,
                                                    bool is_enabled,
                                                    struct trunkline_error **error);
-
-/**
- * Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
- */
-enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *server,
-                                                     struct trunkline_str descriptor,
-                                                     const struct trunkline_tool_options *options,
-                                                     trunkline_call_callback callback,
-                                                     void *user_data,
-                                                     trunkline_destructor destructor,
-                                                     struct trunkline_error **error);
 
 /**
  * Shows the features of another server, and those that are added to it later, until the
@@ -1134,6 +1240,9 @@ enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *se
  * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
  * `TRUNKLINE_INVALID_ARGUMENT` if the prefix is taken or has other signs than letters, digits, `-`
  * and `_`, or if the server is there already, is this one, or shows this one.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_server_mount(struct trunkline_server *server,
                                              struct trunkline_str prefix,
@@ -1151,6 +1260,9 @@ enum trunkline_result trunkline_server_mount(struct trunkline_server *server,
  * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
  * `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and for a client that is not
  * connected, or is one of this very server or of a group.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_server_proxy(struct trunkline_server *server,
                                              const struct trunkline_client *client,
@@ -1160,16 +1272,1059 @@ enum trunkline_result trunkline_server_proxy(struct trunkline_server *server,
                                              struct trunkline_error **error);
 
 /**
+ * Notifies the clients of the server.
+ *
+ * - `category`: A list of a provider that has changed: `tools`, `resources`, `resourceTemplates`
+ *   or `prompts`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_list_changed(struct trunkline_server *server,
+                                                    struct trunkline_str category,
+                                                    struct trunkline_error **error);
+
+/**
+ * Notifies the clients of the server.
+ *
+ * - `uri`: The URI of a resource that has changed; reaches those who subscribed to it.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_resource_updated(struct trunkline_server *server,
+                                                        struct trunkline_str uri,
+                                                        struct trunkline_error **error);
+
+/**
+ * Notifies the clients of the server.
+ *
+ * - `id`: The id of an elicitation that is complete; reaches the client that was sent to that
+ *   page.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_elicitation_complete(struct trunkline_server *server,
+                                                            struct trunkline_str id,
+                                                            struct trunkline_error **error);
+
+/** @} */
+
+/**
+ * @defgroup call 4. Calls
+ *
+ * Read the arguments and facts of a call, and answer it, in its callback or later.
+ * @{
+ */
+
+/**
+ * The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for
+ * NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call);
+
+/**
+ * The text of the string at a JSON pointer in the arguments, such as "/city": without quotes and
+ * escapes, borrowed for as long as the call. `otherwise` if there is no string at that place.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+struct trunkline_str trunkline_call_text(const struct trunkline_call *call,
+                                         struct trunkline_str pointer,
+                                         struct trunkline_str otherwise);
+
+/**
+ * The number at a JSON pointer in the arguments. `otherwise` if there is no number at that place.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+double trunkline_call_number(const struct trunkline_call *call,
+                             struct trunkline_str pointer,
+                             double otherwise);
+
+/**
+ * The whole number at a JSON pointer in the arguments. `otherwise` if there is no whole number of
+ * 64 bits at that place.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+int64_t trunkline_call_int64(const struct trunkline_call *call,
+                             struct trunkline_str pointer,
+                             int64_t otherwise);
+
+/**
+ * The truth value at a JSON pointer in the arguments. `otherwise` if there is none at that place.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+bool trunkline_call_bool(const struct trunkline_call *call,
+                         struct trunkline_str pointer,
+                         bool otherwise);
+
+/**
+ * Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
+ * `TRUNKLINE_INVALID_ARGUMENT` if `json` is not what the shape says: the call is still open then.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_return_json(struct trunkline_call *call,
+                                                 uint32_t shape,
+                                                 struct trunkline_str json,
+                                                 struct trunkline_error **error);
+
+/**
+ * Answers with plain text, not JSON: one text block of a tool, which is structured content
+ * `{"result": text}` too if the tool has an output schema; the text of a resource with its
+ * `mimeType` (`text/plain` by default); or one message of the user.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_return_text(struct trunkline_call *call,
+                                                 struct trunkline_str text);
+
+/**
+ * Answers with a full result as JSON, such as a CallToolResult. The same as
+ * `trunkline_call_return_json` with `TRUNKLINE_SHAPE_RESULT`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
+                                                   struct trunkline_str json,
+                                                   struct trunkline_error **error);
+
+/**
+ * Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a
+ * JSON-RPC error as it came, anything else as `trunkline_call_fail` does. Does no harm after
+ * `TRUNKLINE_SUSPENDED`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call,
+                                               const struct trunkline_error *failure);
+
+/**
+ * Answers with a failure: a result that says that the tool failed; outside of tools a JSON-RPC
+ * error with the text. The result has `isError`, and the model reads the text.
+ *
+ * - `message`: The text.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_fail_tool(struct trunkline_call *call,
+                                               struct trunkline_str message);
+
+/**
+ * Answers with a failure: invalid arguments that fit the schema, answered as if the schema had
+ * refused them.
+ *
+ * - `path`: The place in the arguments, as a JSON pointer. Such as "/city"; empty for all of
+ *   them.
+ * - `message`: The text.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_fail_invalid(struct trunkline_call *call,
+                                                  struct trunkline_str path,
+                                                  struct trunkline_str message);
+
+/**
+ * Answers with a failure: a generic text for the client, and a log entry with the detail. The
+ * server's debug option shows the detail to both.
+ *
+ * - `message`: The text.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_fail(struct trunkline_call *call,
+                                          struct trunkline_str message);
+
+/**
+ * Answers with a failure: a JSON-RPC error of the handler's choice.
+ *
+ * - `code`: The JSON-RPC code; without it, that of an internal error.
+ * - `message`: The text.
+ * - `data`: The JSON-RPC data. JSON, or empty for none.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
+                                                   int64_t code,
+                                                   struct trunkline_str message,
+                                                   struct trunkline_str data,
+                                                   struct trunkline_error **error);
+
+/**
+ * Keeps the call beyond its callback, to answer it later from any thread. Give it back with
+ * `trunkline_call_free`. NULL for NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+struct trunkline_call *trunkline_call_retain(struct trunkline_call *call);
+
+/**
+ * Lets go of a call that was kept with `trunkline_call_retain`. If it was not answered, it fails
+ * now. NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_call_free(struct trunkline_call *call);
+
+/**
+ * Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone,
+ * or it is answered already. For tools that work in small steps. `false` for NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+bool trunkline_call_cancelled(const struct trunkline_call *call);
+
+/**
+ * Runs `callback` once when the call is no longer wanted, also if that already happened: like all
+ * callbacks, inside `trunkline_dispatch` or another blocking function of the port, and not any
+ * more once the call was let go of. A second callback replaces the first. `destructor` fires
+ * exactly once, whether or not the callback ran.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
+                                               trunkline_cancel_callback callback,
+                                               void *user_data,
+                                               trunkline_destructor destructor);
+
+/**
+ * Information about the call as JSON: `method`, `name`, `revision`, `requestId`, `sessionId`,
+ * `headers` (of the HTTP request, by their names in lower case), `url`, `remoteAddress`,
+ * `clientInfo`, `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it),
+ * `auth` (the caller, an object with at least `principal`), `inputResponses` and `state` (of the
+ * round before: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description`
+ * is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is
+ * answered.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
+                                          struct trunkline_text **description,
+                                          struct trunkline_error **error);
+
+/**
+ * The member of this description at a JSON pointer: "/auth/principal", "/headers/x-tenant",
+ * "/state", "/inputResponses/user_name/content/name". `value` is JSON and yours:
+ * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
+ */
+enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
+                                          struct trunkline_str pointer,
+                                          struct trunkline_text **value);
+
+/**
+ * The data of what brought the call: the `user_data` of `trunkline_http_request`, such as the
+ * connection of a web server, or that of a client in memory
+ * (`trunkline_request_options_set_user_data`). Borrowed: valid as long as the call. NULL for other
+ * calls.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+void *trunkline_call_exchange_data(const struct trunkline_call *call);
+
+/**
+ * Keeps a value for the handlers of the same request under a name: middleware keeps what the
+ * handlers behind it need, such as the user. `destructor` fires when the value is replaced or the
+ * request is over, and no call uses it any more; also if the function fails. A NULL value takes
+ * away the one that is there.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_call_set_var(struct trunkline_call *call,
+                                             struct trunkline_str name,
+                                             void *value,
+                                             trunkline_destructor destructor);
+
+/**
+ * The value that was kept under that name with `trunkline_call_set_var` for this request, by this
+ * handler or by middleware around it. Borrowed: valid as long as the call, also if it is replaced
+ * meanwhile. NULL if there is none.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+void *trunkline_call_var(const struct trunkline_call *call, struct trunkline_str name);
+
+/**
+ * Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped;
+ * `total` of 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did
+ * not ask. Never waits.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
+                                              double progress,
+                                              double total,
+                                              struct trunkline_str message);
+
+/**
+ * Sends a log message to the client of the call, if it wants messages of that level: "debug",
+ * "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never waits.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_log(struct trunkline_call *call,
+                                         struct trunkline_str level,
+                                         struct trunkline_str message);
+
+/**
+ * Sends a log message with any JSON as data and the name of a logger, which may be empty.
+ * Otherwise as `trunkline_call_log`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
+                                              struct trunkline_str level,
+                                              struct trunkline_str logger,
+                                              struct trunkline_str data,
+                                              struct trunkline_error **error);
+
+/** @} */
+
+/**
+ * @defgroup asking 5. Requests of a call to its client
+ *
+ * Ask the user or the model, go on as a task, and run the rest of a request in middleware.
+ * @{
+ */
+
+/**
+ * Asks the client's user to fill in a form. `params` is a JSON object, the params of
+ * `elicitation/create` in the specification, with `message` and `requestedSchema`, or with
+ * `"mode": "url"`, `message` and `url`. `key` says which answer belongs to which request; if it
+ * is empty, requests are counted by kind. `callback` gets the ElicitResult as JSON; when, and
+ * with which failures, as with `trunkline_call_start_request`. `destructor` fires exactly once,
+ * also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
+ * TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_elicit(struct trunkline_call *call,
+                                            struct trunkline_str params,
+                                            struct trunkline_str key,
+                                            trunkline_answer_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor,
+                                            struct trunkline_error **error);
+
+/**
+ * Asks the client's model to continue a conversation. `params` is a JSON object, the params of
+ * `sampling/createMessage` in the specification, with `messages` and `maxTokens`. `key` says
+ * which answer belongs to which request; if it is empty, requests are counted by kind.
+ * `callback` gets the CreateMessageResult as JSON; when, and with which failures, as with
+ * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
+ * TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_sample(struct trunkline_call *call,
+                                            struct trunkline_str params,
+                                            struct trunkline_str key,
+                                            trunkline_answer_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor,
+                                            struct trunkline_error **error);
+
+/**
+ * Asks for the directories and files that the client lets the server work in. `key` says which
+ * answer belongs to which request; if it is empty, requests are counted by kind. `callback` gets
+ * the ListRootsResult as JSON; when, and with which failures, as with
+ * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
+ * TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_list_roots(struct trunkline_call *call,
+                                                struct trunkline_str key,
+                                                trunkline_answer_callback callback,
+                                                void *user_data,
+                                                trunkline_destructor destructor,
+                                                struct trunkline_error **error);
+
+/**
+ * Makes any request to the client of the call. The outcome comes to `callback`, inside
+ * `trunkline_dispatch` or another blocking function of the port; the call lives until then. Input
+ * of the user, samples and roots have functions of their own, and work on every revision; other
+ * requests, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL`
+ * with the code -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback`
+ * may be NULL.
+ *
+ * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the
+ * answer if the client has given it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
+ * it. Effects before the request are kept with `trunkline_call_set_once`.
+ *
+ * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function
+ * itself fails if an argument is wrong, or with `TRUNKLINE_CLOSED` if the call is not wanted any
+ * more. `destructor` fires exactly once, also then.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
+ * TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
+                                                   struct trunkline_str method,
+                                                   struct trunkline_str params,
+                                                   const struct trunkline_request_options *options,
+                                                   trunkline_answer_callback callback,
+                                                   void *user_data,
+                                                   trunkline_destructor destructor,
+                                                   struct trunkline_error **error);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL.
+ */
+enum trunkline_result trunkline_request_options_new(struct trunkline_request_options **options,
+                                                    struct trunkline_error **error);
+
+/**
+ * Frees options. NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_request_options_free(struct trunkline_request_options *options);
+
+/**
+ * Sets data that follows the request to the handlers of a server in memory, which read it with
+ * `trunkline_call_exchange_data`: the user for whom a program calls its own server, say. Servers
+ * of other processes get nothing of it. `destructor` fires when neither the options nor a request
+ * nor a call uses the data any more; also if the function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_request_options_set_user_data(
+    struct trunkline_request_options *options,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Sets the name of the client request that an answer belongs to, in a request of a handler.
+ * Without it, client requests are counted by kind.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_request_options_set_key(struct trunkline_request_options *options,
+                                                        struct trunkline_str key);
+
+/**
+ * Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
+ * request fails with the kind `transport`. Results of tools that failed pass. JSON.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_request_options_set_result_schema(
+    struct trunkline_request_options *options,
+    struct trunkline_str result_schema);
+
+/**
+ * Sets the longest time of the request, or of each page; progress starts it anew. The
+ * connection's option by default. In milliseconds.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_request_options_set_timeout_ms(
+    struct trunkline_request_options *options,
+    uint64_t timeout_ms);
+
+/**
+ * Sets the longest time however much it progresses, or of all pages. The connection's option by
+ * default. In milliseconds.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_request_options_set_max_timeout_ms(
+    struct trunkline_request_options *options,
+    uint64_t max_timeout_ms);
+
+/**
+ * Sets whether the caller gives the input that the server needs (2026-07-28), in the place of
+ * the client's handlers: the requests are the error `inputRequired`, and the call is made again
+ * with the answers. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_request_options_set_manual_input(
+    struct trunkline_request_options *options,
+    bool manual_input);
+
+/**
+ * Sets the answers to the requests of the round before, by their keys: results of
+ * `elicitation/create`, `sampling/createMessage` or `roots/list`. A JSON object.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_request_options_set_input_responses(
+    struct trunkline_request_options *options,
+    struct trunkline_str input_responses);
+
+/**
+ * Sets the state of the server, as it came with the requests.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_request_options_set_request_state(
+    struct trunkline_request_options *options,
+    struct trunkline_str request_state);
+
+/**
+ * Sets whether to ask the server even if the result is kept and fresh. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_request_options_set_fresh(struct trunkline_request_options *options,
+                                                          bool fresh);
+
+/**
+ * Requests progress. `callback` runs before the outcome of the request: for a blocking request
+ * on the thread that made it. Progress that comes while a callback of the port runs is reduced
+ * to the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires
+ * exactly once, when neither the options nor a request uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_request_options_on_progress(
+    struct trunkline_request_options *options,
+    trunkline_progress_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Answers with input of the client that is needed first: `{"inputRequests": {key: {"method",
+ * "params"}}, "state": any}`. The state travels sealed. For tools, prompts and resources. When
+ * the answers are there, the handler is called again, as a new call; `trunkline_call_fact` has
+ * "/inputResponses" (the answers of this round, by key) and "/state".
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_require_input(struct trunkline_call *call,
+                                                   struct trunkline_str json,
+                                                   struct trunkline_error **error);
+
+/**
+ * Keeps a value (JSON) for the runs of this handler that follow within the same request: what has
+ * an effect before the client is asked for input is done once, and its outcome kept under a name.
+ * The runs that follow find it with `trunkline_call_once`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
+                                              struct trunkline_str name,
+                                              struct trunkline_str value,
+                                              struct trunkline_error **error);
+
+/**
+ * The value that this run or one before has kept under that name with `trunkline_call_set_once`.
+ * `value` is JSON and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has
+ * to be done.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
+ */
+enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
+                                          struct trunkline_str name,
+                                          struct trunkline_text **value);
+
+/**
+ * Makes a task of the call from here on, where it may be one.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
+
+/**
+ * Sets the current step of the task, if the call is one.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *call,
+                                                      struct trunkline_str task_message);
+
+/**
+ * Closes the HTTP response early, where the client can come back for the answer.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
+
+/**
+ * In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty,
+ * as it came. The outcome comes to `callback`, which answers the call, most often with
+ * `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL callback answers it with
+ * the outcome as it is.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_call_next(struct trunkline_call *call,
+                                          struct trunkline_str params,
+                                          trunkline_answer_callback callback,
+                                          void *user_data,
+                                          trunkline_destructor destructor,
+                                          struct trunkline_error **error);
+
+/** @} */
+
+/**
+ * @defgroup listening 6. Listening
+ *
+ * Serve stdin and stdout, descriptors, a port, or the requests of a web server.
+ * @{
+ */
+
+/**
+ * Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
+ * A process can do this once: on Unix, descriptor 1 points at stderr and descriptor 0 at the null
+ * device from now on, so that stray prints cannot touch the protocol; on Windows they stay as they
+ * are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
+ * deadline after `trunkline_server_stop`. A callback that still blocks two seconds after the end
+ * cannot keep the process alive: it exits with status 1. On Unix, SIGINT and SIGTERM act as
+ * `trunkline_server_stop` where the program has left them to the system, and a second one ends the
+ * process at once.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server,
+                                                 struct trunkline_error **error);
+
+/**
+ * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
+ * calls in flight getting the drain deadline. On Unix, SIGINT and SIGTERM act as
+ * `trunkline_server_stop` where the program has left them to the system, and a second one ends the
+ * process at once. `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_run(struct trunkline_server *server,
+                                           struct trunkline_error **error);
+
+/**
+ * Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be
+ * called on any thread, inside callbacks, and on Unix inside a signal handler.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: yes, on Unix. Fails with:
+ * TRUNKLINE_NULL.
+ */
+enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
+
+/**
+ * Opens stdin and stdout without running: for programs with a loop of their own. Blocks until they
+ * are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. `listener` is yours:
+ * `trunkline_listener_free`. Ends when stdin ends: `trunkline_listener_closed`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_listen_stdio(struct trunkline_server *server,
+                                                    struct trunkline_listener **listener,
+                                                    struct trunkline_error **error);
+
+/**
+ * Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a
+ * socket (the same descriptor twice), two pipes, a serial line. They stay yours: the library uses
+ * duplicates, which it makes blocking, and with them the descriptors themselves. Blocks until they
+ * are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. Ends when the input ends:
+ * `trunkline_listener_closed`. `listener` is yours: `trunkline_listener_free`.
+ * `TRUNKLINE_INVALID_ARGUMENT` if a descriptor is not open, and on Windows, which has no such
+ * descriptors. A client has `trunkline_client_connect_channel`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_listen_fd(struct trunkline_server *server,
+                                                 int input,
+                                                 int output,
+                                                 struct trunkline_listener **listener,
+                                                 struct trunkline_error **error);
+
+/**
+ * Listens for HTTP (options may be NULL). Blocks until the address is taken; `TRUNKLINE_BLOCKING`
+ * inside a callback of the same port. Calls run inside `trunkline_server_run` or
+ * `trunkline_dispatch`. `listener` is yours: `trunkline_listener_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_listen_http(struct trunkline_server *server,
+                                                   const struct trunkline_http_options *options,
+                                                   struct trunkline_listener **listener,
+                                                   struct trunkline_error **error);
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL.
+ */
+enum trunkline_result trunkline_http_options_new(struct trunkline_http_options **options,
+                                                 struct trunkline_error **error);
+
+/**
+ * Frees options. NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_http_options_free(struct trunkline_http_options *options);
+
+/**
+ * Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default
+ * "/sse" and "/messages"; an empty `stream`: they are not served.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_options *options,
+                                                     struct trunkline_str stream,
+                                                     struct trunkline_str messages);
+
+/**
+ * Lets in only who has an access token: a JSON object such as `{"resource":
+ * "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
+ * `resource` is the public URL of the endpoint, which tokens must be for. The others:
+ * `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`,
+ * `implies`, `dpop` ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`,
+ * `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the place of
+ * the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth"
+ * (`trunkline_call_fact`).
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
+                                                      struct trunkline_str auth);
+
+/**
+ * Sets the host to listen on. The default reaches this machine only. Default "127.0.0.1".
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
+                                                      struct trunkline_str host);
+
+/**
+ * Sets the port to listen on; 0 takes one that is free. Default 8000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_options *options,
+                                                      uint64_t port);
+
+/**
+ * Sets the path of the endpoint; a slash at its end makes no difference. Default "/mcp".
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_options *options,
+                                                      struct trunkline_str path);
+
+/**
+ * Sets whether to keep no sessions for clients of the legacy era. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http_options *options,
+                                                           bool stateless);
+
+/**
+ * Sets whether to answer with plain JSON and never with an event stream, except to
+ * `subscriptions/listen`; progress and log messages of a call are dropped. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_options *options,
+                                                      bool json);
+
+/**
+ * Adds one of the names in `Host` that are allowed beside those of this machine, with or without
+ * a port; `*` allows every name. A server that does not listen on loopback checks `Host` only if
+ * names are listed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_allow_host(struct trunkline_http_options *options,
+                                                        struct trunkline_str allowed_host);
+
+/**
+ * Adds one of the values of `Origin` that are allowed beside those of this machine, such as
+ * `https://app.example`; `*` allows every page.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_options *options,
+                                                          struct trunkline_str allowed_origin);
+
+/**
+ * Sets the size of the events that are kept of all sessions. Beyond it the sessions that have
+ * been quiet the longest lose theirs: their clients cannot come back to a stream that broke. In
+ * bytes. Default 268435456.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_max_replay_bytes(
+    struct trunkline_http_options *options,
+    uint64_t max_replay_bytes);
+
+/**
+ * Sets the time after which a client comes back when its connection was closed early. In
+ * milliseconds. Default 1000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_options *options,
+                                                          uint64_t retry_ms);
+
+/**
+ * Sets the connections at once, and never more than the process has descriptors for, less 64.
+ * Beyond it one without a request gives way: one that never had any, or else the oldest. Where
+ * each has a request, further ones wait in the system's backlog. Default 16384.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_max_connections(
+    struct trunkline_http_options *options,
+    uint64_t max_connections);
+
+/**
+ * Sets the connections at once of one peer's address; 0 has no bound, for behind a proxy all of
+ * them are of one address. Beyond it one of its own without a request gives way; where each has
+ * a request, further ones are closed at once. Default 0.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_max_connections_per_address(
+    struct trunkline_http_options *options,
+    uint64_t max_connections_per_address);
+
+/**
+ * Sets the longest time of a connection without a request, or for the head of one; it may be
+ * twice that. Then the connection is closed. In milliseconds. Default 60000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_idle_timeout_ms(
+    struct trunkline_http_options *options,
+    uint64_t idle_timeout_ms);
+
+/**
+ * Sets the longest time for which a client reads nothing of what is written to it. Then the
+ * connection is closed; the client of a session can come back to its streams. In milliseconds.
+ * Default 60000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_write_timeout_ms(
+    struct trunkline_http_options *options,
+    uint64_t write_timeout_ms);
+
+/**
+ * Sets the requests without a session at once, from before their body is read until their call
+ * has ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
+ * busy. Default 4096.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_max_requests(
+    struct trunkline_http_options *options,
+    uint64_t max_requests);
+
+/**
+ * Sets the size of all bodies that are being read or served, never less than one message may
+ * have. A request for which there is no room is refused as busy. One client may use a quarter of
+ * it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
+ * second. Inside a web framework, bodies that wait for their access token to be verified have a
+ * quarter of it besides. In bytes. Default 268435456.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_max_body_bytes(
+    struct trunkline_http_options *options,
+    uint64_t max_body_bytes);
+
+/**
+ * Sets the POST requests a minute of one principal, or of one session where no tokens are
+ * verified; requests of neither count together. Further ones are refused with 429 and
+ * `Retry-After`. 0: no bound. Default 0.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_rate_limit(struct trunkline_http_options *options,
+                                                            uint64_t rate_limit);
+
+/**
+ * Sets the requests that one of them may send at once before `rateLimit` holds. Default 20.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_rate_burst(struct trunkline_http_options *options,
+                                                            uint64_t rate_burst);
+
+/**
+ * Listens on a Unix socket instead of an address.
+ *
+ * - `path`: The path of a Unix socket to listen on, in the place of host and port. A socket that
+ *   a dead server left there is replaced; ours is removed when the listener closes.
+ * - `mode`: The permissions of the Unix socket, as for files; in JSON in octal digits. Default
+ *   "600". Empty: the default.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_unix(struct trunkline_http_options *options,
+                                                      struct trunkline_str path,
+                                                      struct trunkline_str mode);
+
+/**
+ * Sets what each session keeps for clients whose connection breaks; 0: nothing.
+ *
+ * - `replay_events`: Events of each session that are kept for clients whose connection breaks; 0
+ *   keeps none, and events have no ids. Default 1000.
+ * - `replay_bytes`: Size of the events that are kept of each session; the newest is kept
+ *   whatever its size. In bytes. Default 4194304.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_options *options,
+                                                        uint64_t replay_events,
+                                                        uint64_t replay_bytes);
+
+/**
+ * Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
+ * Blocks until it is closed and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback
+ * of the same port.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_listener_close(struct trunkline_listener *listener,
+                                               uint64_t deadline_ms,
+                                               struct trunkline_error **error);
+
+/**
+ * Returns `true` if the listener has ended (closed, or stdin ended), and for NULL. Changes only
+ * inside `trunkline_dispatch` and other blocking functions.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+bool trunkline_listener_closed(const struct trunkline_listener *listener);
+
+/**
+ * The end of the listener: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open
+ * (`trunkline_listener_closed`), otherwise the failure that ended it.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_listener_end(const struct trunkline_listener *listener,
+                                             struct trunkline_error **error);
+
+/**
  * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until
  * the listener is freed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 struct trunkline_str trunkline_listener_url(const struct trunkline_listener *listener);
 
 /**
  * Frees a listener; one that is open is closed without waiting. Also inside callbacks. NULL is
  * allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
 void trunkline_listener_free(struct trunkline_listener *listener);
+
+/**
+ * Mounts the server in a web server of the program's own: no socket is opened, requests come with
+ * `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a
+ * path every path is served. Only requests that name this machine in their Host header are
+ * answered unless others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls
+ * run as with `trunkline_server_listen_http`. Blocks until the lifespan of the server is open;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port. `listener` is yours:
+ * `trunkline_listener_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_mount_http(struct trunkline_server *server,
+                                                  const struct trunkline_http_options *options,
+                                                  struct trunkline_listener **listener,
+                                                  struct trunkline_error **error);
+
+/**
+ * Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May
+ * be called inside its callbacks. NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
 
 /**
  * Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is
@@ -1180,6 +2335,9 @@ void trunkline_listener_free(struct trunkline_listener *listener);
  * and no such call is left. `end_of_request`: it has no body; otherwise that follows with
  * `trunkline_http_body`. `exchange` is yours: `trunkline_http_exchange_free`. An invalid HTTP
  * request is answered with status 400.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_http_request(struct trunkline_listener *listener,
                                              struct trunkline_str method,
@@ -1201,6 +2359,9 @@ enum trunkline_result trunkline_http_request(struct trunkline_listener *listener
  * They are copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they
  * are not if the body is too long or the request was refused already. The response comes all the
  * same.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_http_body(struct trunkline_http_exchange *exchange,
                                           const void *data,
@@ -1212,321 +2373,82 @@ enum trunkline_result trunkline_http_body(struct trunkline_http_exchange *exchan
 /**
  * Lets so many more bytes of the response come. The first 65,536 come without; after that, grant
  * the length of each chunk once it was passed on: a client that reads slowly then costs no memory.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_http_credit(struct trunkline_http_exchange *exchange, size_t len);
 
 /**
  * The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An
  * exchange that is over is left as it is.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_http_cancel(struct trunkline_http_exchange *exchange);
 
-/**
- * Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May
- * be called inside its callbacks. NULL is allowed.
- */
-void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
+/** @} */
 
 /**
- * The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for
- * NULL.
- */
-struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call);
-
-/**
- * The text of the string at a JSON pointer in the arguments, such as "/city": without quotes and
- * escapes, borrowed for as long as the call. `otherwise` if there is no string at that place.
- */
-struct trunkline_str trunkline_call_text(const struct trunkline_call *call,
-                                         struct trunkline_str pointer,
-                                         struct trunkline_str otherwise);
-
-/**
- * The number at a JSON pointer in the arguments. `otherwise` if there is no number at that place.
- */
-double trunkline_call_number(const struct trunkline_call *call, struct trunkline_str pointer, double otherwise);
-
-/**
- * The whole number at a JSON pointer in the arguments. `otherwise` if there is no whole number of
- * 64 bits at that place.
- */
-int64_t trunkline_call_int64(const struct trunkline_call *call, struct trunkline_str pointer, int64_t otherwise);
-
-/**
- * The truth value at a JSON pointer in the arguments. `otherwise` if there is none at that place.
- */
-bool trunkline_call_bool(const struct trunkline_call *call, struct trunkline_str pointer, bool otherwise);
-
-/**
- * Information about the call as JSON: `method`, `name`, `revision`, `requestId`, `sessionId`,
- * `headers` (of the HTTP request, by their names in lower case), `url`, `remoteAddress`,
- * `clientInfo`, `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it),
- * `auth` (the caller, an object with at least `principal`), `inputResponses` and `state` (of the
- * round before: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description`
- * is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is
- * answered.
- */
-enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
-                                          struct trunkline_text **description,
-                                          struct trunkline_error **error);
-
-/**
- * The member of this description at a JSON pointer: "/auth/principal", "/headers/x-tenant",
- * "/state", "/inputResponses/user_name/content/name". `value` is JSON and yours:
- * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
- */
-enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
-                                          struct trunkline_str pointer,
-                                          struct trunkline_text **value);
-
-/**
- * The `user_data` of the `trunkline_http_request` that brought the call, such as the connection of
- * a web server. Borrowed: valid as long as the call. NULL for other calls.
- */
-void *trunkline_call_exchange_data(const struct trunkline_call *call);
-
-/**
- * Keeps a value for the handlers of the same request under a name: middleware keeps what the
- * handlers behind it need, such as the user. `destructor` fires when the value is replaced or the
- * request is over, and no call uses it any more; also if the function fails. A NULL value takes
- * away the one that is there.
- */
-enum trunkline_result trunkline_call_set_var(struct trunkline_call *call,
-                                             struct trunkline_str name,
-                                             void *value,
-                                             trunkline_destructor destructor);
-
-/**
- * The value that was kept under that name with `trunkline_call_set_var` for this request, by this
- * handler or by middleware around it. Borrowed: valid as long as the call, also if it is replaced
- * meanwhile. NULL if there is none.
- */
-void *trunkline_call_var(const struct trunkline_call *call, struct trunkline_str name);
-
-/**
- * Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone,
- * or it is answered already. For tools that work in small steps. `false` for NULL.
- */
-bool trunkline_call_cancelled(const struct trunkline_call *call);
-
-/**
- * Runs `callback` once when the call is no longer wanted, also if that already happened: like all
- * callbacks, inside `trunkline_dispatch` or another blocking function of the port, and not any
- * more once the call was let go of. A second callback replaces the first. `destructor` fires
- * exactly once, whether or not the callback ran.
- */
-enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
-                                               trunkline_cancel_callback callback,
-                                               void *user_data,
-                                               trunkline_destructor destructor);
-
-/**
- * Keeps the call beyond its callback, to answer it later from any thread. Give it back with
- * `trunkline_call_free`. NULL for NULL.
- */
-struct trunkline_call *trunkline_call_retain(struct trunkline_call *call);
-
-/**
- * Lets go of a call that was kept with `trunkline_call_retain`. If it was not answered, it fails
- * now. NULL is allowed.
- */
-void trunkline_call_free(struct trunkline_call *call);
-
-/**
- * Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
- * `TRUNKLINE_INVALID_ARGUMENT` if `json` is not what the shape says: the call is still open then.
- */
-enum trunkline_result trunkline_call_return_json(struct trunkline_call *call,
-                                                 uint32_t shape,
-                                                 struct trunkline_str json,
-                                                 struct trunkline_error **error);
-
-/**
- * Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a
- * JSON-RPC error as it came, anything else as `trunkline_call_fail` does. Does no harm after
- * `TRUNKLINE_SUSPENDED`.
- */
-enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call, const struct trunkline_error *failure);
-
-/**
- * Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped;
- * `total` of 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did
- * not ask. Never waits.
- */
-enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
-                                              double progress,
-                                              double total,
-                                              struct trunkline_str message);
-
-/**
- * Sends a log message to the client of the call, if it wants messages of that level: "debug",
- * "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never waits.
- */
-enum trunkline_result trunkline_call_log(struct trunkline_call *call,
-                                         struct trunkline_str level,
-                                         struct trunkline_str message);
-
-/**
- * Sends a log message with any JSON as data and the name of a logger, which may be empty.
- * Otherwise as `trunkline_call_log`.
- */
-enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
-                                              struct trunkline_str level,
-                                              struct trunkline_str logger,
-                                              struct trunkline_str data,
-                                              struct trunkline_error **error);
-
-/**
- * Keeps a value (JSON) for the runs of this handler that follow within the same request: what has
- * an effect before the client is asked for input is done once, and its outcome kept under a name.
- * The runs that follow find it with `trunkline_call_once`.
- */
-enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
-                                              struct trunkline_str name,
-                                              struct trunkline_str value,
-                                              struct trunkline_error **error);
-
-/**
- * The value that this run or one before has kept under that name with `trunkline_call_set_once`.
- * `value` is JSON and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has
- * to be done.
- */
-enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
-                                          struct trunkline_str name,
-                                          struct trunkline_text **value);
-
-/**
- * Makes any request to the client of the call. The outcome comes to `callback`, inside
- * `trunkline_dispatch` or another blocking function of the port; the call lives until then. Input
- * of the user, samples and roots have functions of their own, and work on every revision; other
- * requests, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL`
- * with the code -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback`
- * may be NULL.
+ * @defgroup loops 7. Loops
  *
- * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the
- * answer if the client has given it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
- * it. Effects before the request are kept with `trunkline_call_set_once`.
+ * A port runs the callbacks of its servers and clients, in a blocking function or in a loop.
+ * @{
+ */
+
+/**
+ * Makes a port to share. `port` is yours: `trunkline_port_free`. Starts nothing.
  *
- * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function
- * itself fails if an argument is wrong, or with `TRUNKLINE_CLOSED` if the call is not wanted any
- * more. `destructor` fires exactly once, also then.
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
-                                                   struct trunkline_str method,
-                                                   struct trunkline_str params,
-                                                   const struct trunkline_request_options *options,
-                                                   trunkline_answer_callback callback,
-                                                   void *user_data,
-                                                   trunkline_destructor destructor,
-                                                   struct trunkline_error **error);
+enum trunkline_result trunkline_port_new(struct trunkline_port **port,
+                                         struct trunkline_error **error);
 
 /**
- * In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty,
- * as it came. The outcome comes to `callback`, which answers the call, most often with
- * `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL callback answers it with
- * the outcome as it is.
+ * Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
+ * does not wait; `TRUNKLINE_NO_TIMEOUT`: as long as it takes). Returns also when a listener or
+ * connection ends. `count` may be NULL; otherwise it gets the number of callbacks that ran.
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_next(struct trunkline_call *call,
-                                          struct trunkline_str params,
-                                          trunkline_answer_callback callback,
-                                          void *user_data,
-                                          trunkline_destructor destructor,
-                                          struct trunkline_error **error);
+enum trunkline_result trunkline_dispatch(struct trunkline_port *port,
+                                         uint64_t timeout_ms,
+                                         size_t *count,
+                                         struct trunkline_error **error);
 
 /**
- * Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
- * texts, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
- * `client` is yours: `trunkline_client_free`.
+ * The object that an event loop can wait on: on Unix a file descriptor that is readable, on
+ * Windows an event handle that is signalled, when `trunkline_dispatch` has something to do. Owned
+ * by the port: do not read, reset or close it. -1 for NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-enum trunkline_result trunkline_client_connect_child(const struct trunkline_str *command,
-                                                     size_t count,
-                                                     const struct trunkline_client_options *options,
-                                                     struct trunkline_client **client,
-                                                     struct trunkline_error **error);
+ptrdiff_t trunkline_port_descriptor(const struct trunkline_port *port);
 
 /**
- * Connects to a server over HTTP. Blocks until connected. `options` may be NULL. `client` is
- * yours: `trunkline_client_free`.
+ * Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and
+ * on Unix inside a signal handler.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: yes, on Unix. Fails with:
+ * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_client_connect_http(struct trunkline_str url,
-                                                    const struct trunkline_client_options *options,
-                                                    struct trunkline_client **client,
-                                                    struct trunkline_error **error);
+enum trunkline_result trunkline_port_wake(struct trunkline_port *port);
 
 /**
- * Connects over a transport of the program's own, whose functions are the
- * `trunkline_client_options_on_transport_*` of the options. Blocks until connected. `client` is
- * yours: `trunkline_client_free`.
+ * Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
+ * callback restores that.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_connect_channel(const struct trunkline_client_options *options,
-                                                       struct trunkline_client **client,
-                                                       struct trunkline_error **error);
-
-/**
- * Connects to a server of this process in memory: for tests, and to embed a server. The client
- * runs on the server's port, so that its blocking calls run the server's tools too. Inside a
- * callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be NULL. `client` is yours:
- * `trunkline_client_free`.
- */
-enum trunkline_result trunkline_client_connect_memory(struct trunkline_server *server,
-                                                      const struct trunkline_client_options *options,
-                                                      struct trunkline_client **client,
-                                                      struct trunkline_error **error);
-
-/**
- * Gives the client in the place of a server of a group: JSON for `trunkline_client_add_server`, or
- * for a place among those of `trunkline_client_connect_group`. The group shares the client, which
- * keeps its own callbacks and options, and is yours to free as before. Its callbacks run where its
- * own port is dispatched. `json` is yours: `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_as_server(const struct trunkline_client *client,
-                                                 struct trunkline_text **json,
-                                                 struct trunkline_error **error);
-
-/**
- * Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
- * ticket that is already answered is not an error.
- */
-enum trunkline_result trunkline_client_cancel(struct trunkline_client *client,
-                                              uint64_t ticket,
-                                              struct trunkline_str reason,
-                                              struct trunkline_error **error);
-
-/**
- * Sends a notification. `params` is JSON, or empty for none.
- */
-enum trunkline_result trunkline_client_notify(struct trunkline_client *client,
-                                              struct trunkline_str method,
-                                              struct trunkline_str params,
-                                              struct trunkline_error **error);
-
-/**
- * Changes the roots: `roots` is a JSON array of the specification's Root objects, whose URIs begin
- * with `file://`. A server of 2025-11-25 or older is notified; others ask again.
- */
-enum trunkline_result trunkline_client_set_roots(struct trunkline_client *client,
-                                                 struct trunkline_str roots,
-                                                 struct trunkline_error **error);
-
-/**
- * Information about the connection as JSON: `revision`, `serverInfo`, `capabilities`,
- * `instructions`. `description` is yours: `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_info(const struct trunkline_client *client,
-                                            struct trunkline_text **description,
-                                            struct trunkline_error **error);
-
-/**
- * The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
- */
-struct trunkline_port *trunkline_client_port(const struct trunkline_client *client);
-
-/**
- * Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
- * more, their destructors do. Also inside callbacks, not while another thread uses the client.
- * NULL is allowed.
- */
-void trunkline_client_free(struct trunkline_client *client);
+enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
+                                            trunkline_log_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor);
 
 /**
  * Reports the requests and sessions of all servers and clients of the port, for spans and
@@ -1536,6 +2458,9 @@ void trunkline_client_free(struct trunkline_client *client);
  * NULL. They run on the thread that sends the request, or dispatches the port, or drops the last
  * handle; spans of requests that are sent may begin on several threads at once.
  * `TRUNKLINE_INVALID_ARGUMENT` if it was set already.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
 enum trunkline_result trunkline_port_on_telemetry(struct trunkline_port *port,
                                                   trunkline_span_begin_callback begin,
@@ -1547,503 +2472,115 @@ enum trunkline_result trunkline_port_on_telemetry(struct trunkline_port *port,
 /**
  * Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or
  * "baggage", others are left out. For `trunkline_span_begin_callback`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
 enum trunkline_result trunkline_trace_context_set(struct trunkline_trace_context *context,
                                                   struct trunkline_str key,
                                                   struct trunkline_str value);
 
 /**
- * Lists the tools that the server offers. Blocks until all pages are there and runs callbacks
- * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Lets go of a port that `trunkline_port_new` made. It lives on while a server or client uses it.
+ * NULL is allowed.
  *
- * `options` may be NULL: each page may take their timeout, all together their maximum. `tools`
- * is a JSON array of the specification's Tool; it is yours: `trunkline_text_free`.
- * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-enum trunkline_result trunkline_client_list_tools(struct trunkline_client *client,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **tools,
-                                                  struct trunkline_error **error);
+void trunkline_port_free(struct trunkline_port *port);
+
+/** @} */
 
 /**
- * Starts `trunkline_client_list_tools` without waiting: `callback` gets the ListToolsResult with
- * the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function of
- * the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_list_tools(struct trunkline_client *client,
-                                                        const struct trunkline_request_options *options,
-                                                        trunkline_reply_callback callback,
-                                                        void *user_data,
-                                                        trunkline_destructor destructor,
-                                                        uint64_t *ticket,
-                                                        struct trunkline_error **error);
-
-/**
- * Calls a tool. A failure of the tool itself is a result that says so. Blocks until the result
- * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
- * port.
+ * @defgroup client 8. Clients
  *
- * - `name`: The name of the tool.
- * - `arguments`: Its arguments, as its input schema says. JSON, or empty for none.
+ * Connect to a server: a program, a URL, one of this process, or a transport of your own.
+ * @{
+ */
+
+/**
+ * Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
+ * texts, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
+ * `client` is yours: `trunkline_client_free`.
  *
- * `options` may be NULL. `result` is the CallToolResult as JSON; it is yours:
- * `trunkline_text_free`.
+ * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
+ * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
+ * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_call_tool(struct trunkline_client *client,
-                                                 struct trunkline_str name,
-                                                 struct trunkline_str arguments,
-                                                 const struct trunkline_request_options *options,
-                                                 struct trunkline_text **result,
-                                                 struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_call_tool` without waiting: `callback` gets the CallToolResult as
- * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
- * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_call_tool(struct trunkline_client *client,
-                                                       struct trunkline_str name,
-                                                       struct trunkline_str arguments,
-                                                       const struct trunkline_request_options *options,
-                                                       trunkline_reply_callback callback,
-                                                       void *user_data,
-                                                       trunkline_destructor destructor,
-                                                       uint64_t *ticket,
-                                                       struct trunkline_error **error);
-
-/**
- * Lists the resources that the server offers. Blocks until all pages are there and runs
- * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
- *
- * `options` may be NULL: each page may take their timeout, all together their maximum.
- * `resources` is a JSON array of the specification's Resource; it is yours:
- * `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no
- * end.
- */
-enum trunkline_result trunkline_client_list_resources(struct trunkline_client *client,
-                                                      const struct trunkline_request_options *options,
-                                                      struct trunkline_text **resources,
-                                                      struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_list_resources` without waiting: `callback` gets the
- * ListResourcesResult with the items of all pages, as JSON, inside `trunkline_dispatch` or
- * another blocking function of the port. `callback` and `ticket` may be NULL; otherwise `ticket`
- * gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also if this
- * function fails.
- */
-enum trunkline_result trunkline_client_start_list_resources(struct trunkline_client *client,
-                                                            const struct trunkline_request_options *options,
-                                                            trunkline_reply_callback callback,
-                                                            void *user_data,
-                                                            trunkline_destructor destructor,
-                                                            uint64_t *ticket,
-                                                            struct trunkline_error **error);
-
-/**
- * Lists the resource templates that the server offers: families of resources whose URIs match a
- * template. Blocks until all pages are there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
- * inside a callback of the same port.
- *
- * `options` may be NULL: each page may take their timeout, all together their maximum.
- * `resource_templates` is a JSON array of the specification's ResourceTemplate; it is yours:
- * `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no
- * end.
- */
-enum trunkline_result trunkline_client_list_resource_templates(struct trunkline_client *client,
-                                                               const struct trunkline_request_options *options,
-                                                               struct trunkline_text **resource_templates,
-                                                               struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_list_resource_templates` without waiting: `callback` gets the
- * ListResourceTemplatesResult with the items of all pages, as JSON, inside `trunkline_dispatch`
- * or another blocking function of the port. `callback` and `ticket` may be NULL; otherwise
- * `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also
- * if this function fails.
- */
-enum trunkline_result trunkline_client_start_list_resource_templates(struct trunkline_client *client,
-                                                                     const struct trunkline_request_options *options,
-                                                                     trunkline_reply_callback callback,
-                                                                     void *user_data,
-                                                                     trunkline_destructor destructor,
-                                                                     uint64_t *ticket,
-                                                                     struct trunkline_error **error);
-
-/**
- * Reads a resource. Blocks until the result is there and runs callbacks meanwhile;
- * `TRUNKLINE_BLOCKING` inside a callback of the same port.
- *
- * - `uri`: The URI of the resource.
- *
- * `options` may be NULL. `result` is the ReadResourceResult as JSON; it is yours:
- * `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_read_resource(struct trunkline_client *client,
-                                                     struct trunkline_str uri,
-                                                     const struct trunkline_request_options *options,
-                                                     struct trunkline_text **result,
+enum trunkline_result trunkline_client_connect_child(const struct trunkline_str *command,
+                                                     size_t count,
+                                                     const struct trunkline_client_options *options,
+                                                     struct trunkline_client **client,
                                                      struct trunkline_error **error);
 
 /**
- * Starts `trunkline_client_read_resource` without waiting: `callback` gets the
- * ReadResourceResult as JSON inside `trunkline_dispatch` or another blocking function of the
- * port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_read_resource(struct trunkline_client *client,
-                                                           struct trunkline_str uri,
-                                                           const struct trunkline_request_options *options,
-                                                           trunkline_reply_callback callback,
-                                                           void *user_data,
-                                                           trunkline_destructor destructor,
-                                                           uint64_t *ticket,
-                                                           struct trunkline_error **error);
-
-/**
- * Lists the prompts that the server offers. Blocks until all pages are there and runs callbacks
- * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Connects to a server over HTTP: `url` is `http://` or `https://`, or
+ * `unix:/run/server.sock:/mcp` for a Unix socket and the path there. Blocks until connected.
+ * `options` may be NULL. `client` is yours: `trunkline_client_free`.
  *
- * `options` may be NULL: each page may take their timeout, all together their maximum. `prompts`
- * is a JSON array of the specification's Prompt; it is yours: `trunkline_text_free`.
- * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
+ * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
+ * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_list_prompts(struct trunkline_client *client,
-                                                    const struct trunkline_request_options *options,
-                                                    struct trunkline_text **prompts,
+enum trunkline_result trunkline_client_connect_http(struct trunkline_str url,
+                                                    const struct trunkline_client_options *options,
+                                                    struct trunkline_client **client,
                                                     struct trunkline_error **error);
 
 /**
- * Starts `trunkline_client_list_prompts` without waiting: `callback` gets the ListPromptsResult
- * with the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function
- * of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_list_prompts(struct trunkline_client *client,
-                                                          const struct trunkline_request_options *options,
-                                                          trunkline_reply_callback callback,
-                                                          void *user_data,
-                                                          trunkline_destructor destructor,
-                                                          uint64_t *ticket,
-                                                          struct trunkline_error **error);
-
-/**
- * Gets a prompt, filled in with its arguments. Blocks until the result is there and runs
- * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Connects over a transport of the program's own, whose functions are the
+ * `trunkline_client_options_on_transport_*` of the options. Blocks until connected. `client` is
+ * yours: `trunkline_client_free`.
  *
- * - `name`: The name of the prompt.
- * - `arguments`: Its arguments by name; their values are strings. JSON, or empty for none.
+ * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
+ * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
+ * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_connect_channel(
+    const struct trunkline_client_options *options,
+    struct trunkline_client **client,
+    struct trunkline_error **error);
+
+/**
+ * Connects to a server of this process in memory: for tests, and to embed a server. Blocks until
+ * connected. The client runs on the server's port, so that its blocking calls run the server's
+ * tools too. Inside a callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be
+ * NULL. `client` is yours: `trunkline_client_free`.
  *
- * `options` may be NULL. `result` is the GetPromptResult as JSON; it is yours:
- * `trunkline_text_free`.
+ * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
+ * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
+ * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_get_prompt(struct trunkline_client *client,
-                                                  struct trunkline_str name,
-                                                  struct trunkline_str arguments,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **result,
-                                                  struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_get_prompt` without waiting: `callback` gets the GetPromptResult as
- * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
- * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_get_prompt(struct trunkline_client *client,
-                                                        struct trunkline_str name,
-                                                        struct trunkline_str arguments,
-                                                        const struct trunkline_request_options *options,
-                                                        trunkline_reply_callback callback,
-                                                        void *user_data,
-                                                        trunkline_destructor destructor,
-                                                        uint64_t *ticket,
-                                                        struct trunkline_error **error);
-
-/**
- * Suggests values for an argument of a prompt or of a resource template. Blocks until the result
- * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
- * port.
- *
- * - `reference`: The prompt or resource template that has the argument. JSON.
- * - `argument`: The argument with what was typed so far. JSON.
- * - `context`: Values that are known already, such as those of other arguments (2025-06-18 and
- *   later). JSON, or empty for none.
- *
- * `options` may be NULL. `result` is the CompleteResult as JSON; it is yours:
- * `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_complete(struct trunkline_client *client,
-                                                struct trunkline_str reference,
-                                                struct trunkline_str argument,
-                                                struct trunkline_str context,
-                                                const struct trunkline_request_options *options,
-                                                struct trunkline_text **result,
-                                                struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_complete` without waiting: `callback` gets the CompleteResult as JSON
- * inside `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket`
- * may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor`
- * fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_complete(struct trunkline_client *client,
-                                                      struct trunkline_str reference,
-                                                      struct trunkline_str argument,
-                                                      struct trunkline_str context,
-                                                      const struct trunkline_request_options *options,
-                                                      trunkline_reply_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      uint64_t *ticket,
-                                                      struct trunkline_error **error);
-
-/**
- * Lists the agent skills that the server offers (the skills extension of 2026-07-28). An empty
- * list does not mean that there are none. Blocks until all pages are there and runs callbacks
- * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
- *
- * `options` may be NULL: each page may take their timeout, all together their maximum. `skills`
- * is a JSON array of the specification's SkillEntry; it is yours: `trunkline_text_free`.
- * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
- */
-enum trunkline_result trunkline_client_list_skills(struct trunkline_client *client,
-                                                   const struct trunkline_request_options *options,
-                                                   struct trunkline_text **skills,
-                                                   struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_list_skills` without waiting: `callback` gets the ListSkillsResult
- * with the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function
- * of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_list_skills(struct trunkline_client *client,
-                                                         const struct trunkline_request_options *options,
-                                                         trunkline_reply_callback callback,
-                                                         void *user_data,
-                                                         trunkline_destructor destructor,
-                                                         uint64_t *ticket,
-                                                         struct trunkline_error **error);
-
-/**
- * Gets the entry of an agent skill (the skills extension of 2026-07-28). Blocks until the result
- * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
- * port.
- *
- * - `uri`: The URI of its `SKILL.md`.
- *
- * `options` may be NULL. `result` is the GetSkillResult as JSON; it is yours:
- * `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_get_skill(struct trunkline_client *client,
-                                                 struct trunkline_str uri,
-                                                 const struct trunkline_request_options *options,
-                                                 struct trunkline_text **result,
-                                                 struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_get_skill` without waiting: `callback` gets the GetSkillResult as
- * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
- * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_get_skill(struct trunkline_client *client,
-                                                       struct trunkline_str uri,
-                                                       const struct trunkline_request_options *options,
-                                                       trunkline_reply_callback callback,
-                                                       void *user_data,
-                                                       trunkline_destructor destructor,
-                                                       uint64_t *ticket,
-                                                       struct trunkline_error **error);
-
-/**
- * Lists the tasks of this client that the server keeps (2025-11-25). Blocks until all pages are
- * there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
- *
- * `options` may be NULL: each page may take their timeout, all together their maximum. `tasks`
- * is a JSON array of the specification's Task; it is yours: `trunkline_text_free`.
- * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
- */
-enum trunkline_result trunkline_client_list_tasks(struct trunkline_client *client,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **tasks,
-                                                  struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_list_tasks` without waiting: `callback` gets the ListTasksResult with
- * the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function of
- * the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_list_tasks(struct trunkline_client *client,
-                                                        const struct trunkline_request_options *options,
-                                                        trunkline_reply_callback callback,
-                                                        void *user_data,
-                                                        trunkline_destructor destructor,
-                                                        uint64_t *ticket,
-                                                        struct trunkline_error **error);
-
-/**
- * Gets a task as it is now (2025-11-25 and later). Blocks until the result is there and runs
- * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
- *
- * - `task_id`: The id of the task.
- *
- * `options` may be NULL. `result` is the Task as JSON; it is yours: `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_get_task(struct trunkline_client *client,
-                                                struct trunkline_str task_id,
-                                                const struct trunkline_request_options *options,
-                                                struct trunkline_text **result,
-                                                struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_get_task` without waiting: `callback` gets the Task as JSON inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_get_task(struct trunkline_client *client,
-                                                      struct trunkline_str task_id,
-                                                      const struct trunkline_request_options *options,
-                                                      trunkline_reply_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      uint64_t *ticket,
-                                                      struct trunkline_error **error);
-
-/**
- * Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
- * Blocks until the answer is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a
- * callback of the same port.
- *
- * - `task_id`: The id of the task.
- *
- * `options` may be NULL.
- */
-enum trunkline_result trunkline_client_cancel_task(struct trunkline_client *client,
-                                                   struct trunkline_str task_id,
-                                                   const struct trunkline_request_options *options,
-                                                   struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_cancel_task` without waiting: `callback` gets the outcome inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_cancel_task(struct trunkline_client *client,
-                                                         struct trunkline_str task_id,
-                                                         const struct trunkline_request_options *options,
-                                                         trunkline_reply_callback callback,
-                                                         void *user_data,
-                                                         trunkline_destructor destructor,
-                                                         uint64_t *ticket,
-                                                         struct trunkline_error **error);
-
-/**
- * Asks whether the server is alive. Blocks until the answer is there and runs callbacks
- * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
- *
- * `options` may be NULL.
- */
-enum trunkline_result trunkline_client_ping(struct trunkline_client *client,
-                                            const struct trunkline_request_options *options,
-                                            struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_ping` without waiting: `callback` gets the outcome inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_ping(struct trunkline_client *client,
-                                                  const struct trunkline_request_options *options,
-                                                  trunkline_reply_callback callback,
-                                                  void *user_data,
-                                                  trunkline_destructor destructor,
-                                                  uint64_t *ticket,
-                                                  struct trunkline_error **error);
-
-/**
- * Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the
- * entry. A skill is instructions of a stranger: let the user approve it before the model gets
- * its text. Blocks until the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
- * inside a callback of the same port.
- *
- * - `skill`: The entry of the skill, as the server listed it. JSON.
- *
- * `options` may be NULL. `result` is the ResourceContents as JSON; it is yours:
- * `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_load_skill(struct trunkline_client *client,
-                                                  struct trunkline_str skill,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **result,
-                                                  struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_load_skill` without waiting: `callback` gets the ResourceContents as
- * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
- * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_load_skill(struct trunkline_client *client,
-                                                        struct trunkline_str skill,
-                                                        const struct trunkline_request_options *options,
-                                                        trunkline_reply_callback callback,
-                                                        void *user_data,
-                                                        trunkline_destructor destructor,
-                                                        uint64_t *ticket,
-                                                        struct trunkline_error **error);
-
-/**
- * Reads a file that a skill lists, and checks size and digest against the entry. Blocks until
- * the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of
- * the same port.
- *
- * - `skill`: The entry of the skill, as the server listed it. JSON.
- * - `file`: Its URI, or its path relative to the `SKILL.md`.
- *
- * `options` may be NULL. `result` is the ResourceContents as JSON; it is yours:
- * `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_read_skill_file(struct trunkline_client *client,
-                                                       struct trunkline_str skill,
-                                                       struct trunkline_str file,
-                                                       const struct trunkline_request_options *options,
-                                                       struct trunkline_text **result,
-                                                       struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_read_skill_file` without waiting: `callback` gets the
- * ResourceContents as JSON inside `trunkline_dispatch` or another blocking function of the port.
- * `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_read_skill_file(struct trunkline_client *client,
-                                                             struct trunkline_str skill,
-                                                             struct trunkline_str file,
-                                                             const struct trunkline_request_options *options,
-                                                             trunkline_reply_callback callback,
-                                                             void *user_data,
-                                                             trunkline_destructor destructor,
-                                                             uint64_t *ticket,
-                                                             struct trunkline_error **error);
+enum trunkline_result trunkline_client_connect_memory(
+    struct trunkline_server *server,
+    const struct trunkline_client_options *options,
+    struct trunkline_client **client,
+    struct trunkline_error **error);
 
 /**
  * Connects to a server of a configuration. `server` is an entry of `mcpServers` or a
  * configuration with one server as JSON, or the path of its file. `${NAME}` and
  * `${NAME:-default}` stand for variables of the environment. Blocks until connected. `options`
  * may be NULL. `client` is yours: `trunkline_client_free`.
+ *
+ * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
+ * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
+ * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_connect_config(struct trunkline_str server,
-                                                      const struct trunkline_client_options *options,
-                                                      struct trunkline_client **client,
-                                                      struct trunkline_error **error);
+enum trunkline_result trunkline_client_connect_config(
+    struct trunkline_str server,
+    const struct trunkline_client_options *options,
+    struct trunkline_client **client,
+    struct trunkline_error **error);
 
 /**
  * Connects to many servers at once, behind one client. `servers` is a configuration with
@@ -2057,11 +2594,1809 @@ enum trunkline_result trunkline_client_connect_config(struct trunkline_str serve
  * take; resources are `server+uri`. Changes of one server come as changes of the group. The
  * options are those of each connection, and the params of a request of a server have
  * `serverName`. `options` may be NULL. `client` is yours: `trunkline_client_free`.
+ *
+ * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
+ * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
+ * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_client_connect_group(struct trunkline_str servers,
                                                      const struct trunkline_client_options *options,
                                                      struct trunkline_client **client,
                                                      struct trunkline_error **error);
+
+/**
+ * Information about the connection as JSON: `revision`, `serverInfo`, `capabilities`,
+ * `instructions`. `description` is yours: `trunkline_text_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_info(const struct trunkline_client *client,
+                                            struct trunkline_text **description,
+                                            struct trunkline_error **error);
+
+/**
+ * The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+struct trunkline_port *trunkline_client_port(const struct trunkline_client *client);
+
+/**
+ * Returns `true` if the connection has ended or could not be made, and for NULL. Changes only
+ * inside `trunkline_dispatch` and other blocking functions.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+bool trunkline_client_closed(const struct trunkline_client *client);
+
+/**
+ * The end of the connection: `TRUNKLINE_OK` if it was closed or it is still open
+ * (`trunkline_client_closed`), otherwise the failure that ended it or kept it from being made,
+ * such as `TRUNKLINE_TRANSPORT` with the last output of a child process.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
+ * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_end(const struct trunkline_client *client,
+                                           struct trunkline_error **error);
+
+/**
+ * Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
+ * `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_close(struct trunkline_client *client,
+                                             uint64_t deadline_ms,
+                                             struct trunkline_error **error);
+
+/**
+ * Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
+ * more, their destructors do. Also inside callbacks, not while another thread uses the client.
+ * NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_client_free(struct trunkline_client *client);
+
+/** @} */
+
+/**
+ * @defgroup client_options 9. Options of clients
+ *
+ * For `trunkline_client_connect_*`: what the client is, how it connects, and what it answers.
+ * @{
+ */
+
+/**
+ * Makes options in which nothing is set. `options` is yours: `trunkline_client_options_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL.
+ */
+enum trunkline_result trunkline_client_options_new(struct trunkline_client_options **options,
+                                                   struct trunkline_error **error);
+
+/**
+ * Frees options. NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_client_options_free(struct trunkline_client_options *options);
+
+/**
+ * Authorizes the client over HTTP by OAuth 2.1: `auth` is a JSON object of OAuthOptions, `{}` to
+ * ask the server and open the browser, or `{"token": ...}` for a token that you have. Functions
+ * belong to it: `trunkline_client_options_on_authorize` and the like.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_auth(struct trunkline_client_options *options,
+                                                        struct trunkline_str auth);
+
+/**
+ * Sets what the client calls itself.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_info(struct trunkline_client_options *options,
+                                                        struct trunkline_str name,
+                                                        struct trunkline_str version);
+
+/**
+ * Makes `trunkline_client_connect_*` return at once, for programs with a loop of their own.
+ * Requests wait for the connection; if it cannot be made, they fail, and `trunkline_client_closed`
+ * says so.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_background(
+    struct trunkline_client_options *options,
+    bool background);
+
+/**
+ * Sets the capabilities that servers may use, beyond those of handlers, roots and tasks, which
+ * are declared by themselves: those of requests whose input the caller gives itself, and those
+ * of extensions. JSON.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_capabilities(
+    struct trunkline_client_options *options,
+    struct trunkline_str capabilities);
+
+/**
+ * Sets the directories and files that servers may work in: their URIs begin with `file://`.
+ * Without this option servers cannot ask for them. A JSON array.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_roots(struct trunkline_client_options *options,
+                                                         struct trunkline_str roots);
+
+/**
+ * Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
+ * (`legacy`, `modern`), or one revision without a probe. Default "auto".
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_revision(
+    struct trunkline_client_options *options,
+    struct trunkline_str revision);
+
+/**
+ * Sets whether to receive changes of lists on every revision: servers of the legacy era send
+ * them anyway, others are asked by a subscription. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_listen(struct trunkline_client_options *options,
+                                                          bool listen);
+
+/**
+ * Sets the longest time of a request; each progress notification starts it anew. In
+ * milliseconds. Default 60000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_timeout_ms(
+    struct trunkline_client_options *options,
+    uint64_t timeout_ms);
+
+/**
+ * Sets the longest time of a request however much it progresses, and of a list with all its
+ * pages. Never less than the other. In milliseconds. Default 600000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_max_timeout_ms(
+    struct trunkline_client_options *options,
+    uint64_t max_timeout_ms);
+
+/**
+ * Sets the longest time of a handler that answers a request of the server, for example while the
+ * user fills in a form. The time of the call that the request belongs to stands still meanwhile.
+ * In milliseconds. Default 600000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_input_timeout_ms(
+    struct trunkline_client_options *options,
+    uint64_t input_timeout_ms);
+
+/**
+ * Sets whether to refuse requests of the server for input or roots while no request of this
+ * client is in flight that they could belong to. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_related_requests_only(
+    struct trunkline_client_options *options,
+    bool related_requests_only);
+
+/**
+ * Sets the most requests of the server that are answered by tasks and kept (2025-11-25): those
+ * for elicitation and sampling for which there are handlers. With 0, servers are told that the
+ * client has none. Default 1024.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_max_host_tasks(
+    struct trunkline_client_options *options,
+    uint64_t max_host_tasks);
+
+/**
+ * Sets the most bytes of the results of those tasks that are kept. In bytes. Default 16777216.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_max_host_task_bytes(
+    struct trunkline_client_options *options,
+    uint64_t max_host_task_bytes);
+
+/**
+ * Sets the longest time that such a task is kept after it began; its handler ends with it. In
+ * milliseconds. Default 3600000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_host_task_ttl_ms(
+    struct trunkline_client_options *options,
+    uint64_t host_task_ttl_ms);
+
+/**
+ * Sets whether to answer forms and pages of servers at the terminal of the process, one after
+ * the other, where the program has no handler for them. Without a terminal servers are told that
+ * they cannot ask. The program must not read from the terminal meanwhile. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_terminal_forms(
+    struct trunkline_client_options *options,
+    bool terminal_forms);
+
+/**
+ * Sets the most rounds of requests for input in one call (2026-07-28). Default 10.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_max_input_rounds(
+    struct trunkline_client_options *options,
+    uint64_t max_input_rounds);
+
+/**
+ * Sets whether to keep results for as long as the server says (2026-07-28: `ttlMs`,
+ * `cacheScope`): lists and the contents of resources. Notifications of changes end that earlier.
+ * Default true.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_cache(struct trunkline_client_options *options,
+                                                         bool cache);
+
+/**
+ * Sets the most bytes of results that are kept; the oldest go first. There are at most 1,024 of
+ * them. In bytes. Default 16777216.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_max_cache_bytes(
+    struct trunkline_client_options *options,
+    uint64_t max_cache_bytes);
+
+/**
+ * Sets whether to check the structured content of tools against the output schemas of their most
+ * recent list; results that do not match are errors. A program that has not listed the tools
+ * gets results as they are, and those of tasks. Default true.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_validate_results(
+    struct trunkline_client_options *options,
+    bool validate_results);
+
+/**
+ * Sets the least severe log messages that servers are asked for; without it, their default.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_log_level(
+    struct trunkline_client_options *options,
+    struct trunkline_str log_level);
+
+/**
+ * Sets the longest time of opening the conversation, all attempts together. In milliseconds.
+ * Default 30000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_connect_timeout_ms(
+    struct trunkline_client_options *options,
+    uint64_t connect_timeout_ms);
+
+/**
+ * Sets whether to make a connection anew that was lost, when the next call needs it. Calls that
+ * were in flight have failed by then. Without it, the client ends with its connection. Default
+ * true.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_reconnect(
+    struct trunkline_client_options *options,
+    bool reconnect);
+
+/**
+ * Sets the longest silence of a server on a pipe before it is taken for one of the legacy era.
+ * In milliseconds. Default 5000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_probe_timeout_ms(
+    struct trunkline_client_options *options,
+    uint64_t probe_timeout_ms);
+
+/**
+ * Sets the longest time that a child process may take to exit by itself when the client closes,
+ * or gives up connecting to it; then it is asked to terminate, and at last killed. In
+ * milliseconds. Default 2000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_close_timeout_ms(
+    struct trunkline_client_options *options,
+    uint64_t close_timeout_ms);
+
+/**
+ * Sets the largest message, sent or received. In bytes. Default 67108864.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_max_message_bytes(
+    struct trunkline_client_options *options,
+    uint64_t max_message_bytes);
+
+/**
+ * Sets the JSON values in a message, which cost far more in memory than on the wire. Default
+ * 1000000.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_max_values(
+    struct trunkline_client_options *options,
+    uint64_t max_values);
+
+/**
+ * Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
+ * the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_telemetry(
+    struct trunkline_client_options *options,
+    bool telemetry);
+
+/**
+ * Adds one of the headers of each request. For HTTP only.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_header(struct trunkline_client_options *options,
+                                                          struct trunkline_str name,
+                                                          struct trunkline_str value);
+
+/**
+ * Sets the certificates in PEM that are trusted beside those of the system, and those of the
+ * files that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. For HTTP only.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_ca(struct trunkline_client_options *options,
+                                                      struct trunkline_str ca);
+
+/**
+ * Sets the certificate of the client in PEM, for servers that ask for one (mTLS), and those of
+ * its issuers. For HTTP only.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_client_certificate(
+    struct trunkline_client_options *options,
+    struct trunkline_str client_certificate);
+
+/**
+ * Sets the private key of that certificate, in PEM. For HTTP only.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_client_key(
+    struct trunkline_client_options *options,
+    struct trunkline_str client_key);
+
+/**
+ * Sets the URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
+ * `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP only.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_proxy(struct trunkline_client_options *options,
+                                                         struct trunkline_str proxy);
+
+/**
+ * Adds one of the environment variables for the child process, beside those that it inherits.
+ * For child processes only.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_env(struct trunkline_client_options *options,
+                                                       struct trunkline_str name,
+                                                       struct trunkline_str value);
+
+/**
+ * Sets whether the child process inherits the whole environment of this process, secrets
+ * included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`,
+ * on Windows those that programs need there. Default false. For child processes only.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_inherit_env(
+    struct trunkline_client_options *options,
+    bool inherit_env);
+
+/**
+ * Sets the folder that the child process runs in; this process's own by default. For child
+ * processes only.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_options *options,
+                                                       struct trunkline_str cwd);
+
+/**
+ * Runs the client on a port of yours instead of one of its own. A client in memory always runs
+ * on the port of its server.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_port(struct trunkline_client_options *options,
+                                                        struct trunkline_port *port);
+
+/**
+ * Runs `callback` for each notification of the server. `destructor` fires exactly once, when
+ * neither the options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_notification(
+    struct trunkline_client_options *options,
+    trunkline_notification_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * A server asks the user to fill in a form. `callback` gets the `params` of the request, of a
+ * group with the `serverName`, as JSON, and answers with ElicitResult by
+ * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
+ * exactly once, when neither the options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_elicit(struct trunkline_client_options *options,
+                                                         trunkline_call_callback callback,
+                                                         void *user_data,
+                                                         trunkline_destructor destructor);
+
+/**
+ * A server asks the user to open a page; nobody may open it without the user's consent.
+ * `callback` gets the `params` of the request, of a group with the `serverName`, as JSON, and
+ * answers with ElicitResult by `trunkline_call_return_result`. The capability is declared to
+ * servers. `destructor` fires exactly once, when neither the options nor a client uses
+ * `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_elicit_url(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * A server asks the model to continue a conversation. `callback` gets the `params` of the
+ * request, of a group with the `serverName`, as JSON, and answers with CreateMessageResult by
+ * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
+ * exactly once, when neither the options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_sample(struct trunkline_client_options *options,
+                                                         trunkline_call_callback callback,
+                                                         void *user_data,
+                                                         trunkline_destructor destructor);
+
+/**
+ * A server asks the model to continue a conversation in which it may use tools. `callback` gets
+ * the `params` of the request, of a group with the `serverName`, as JSON, and answers with
+ * CreateMessageResult by `trunkline_call_return_result`. The capability is declared to servers.
+ * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
+ * more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_sample_with_tools(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Lets the user visit a page, on which the client is authorized, and gives the redirect that
+ * follows. Needs the option `redirectUri`. Without this function the browser is opened.
+ * `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
+ * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
+ * a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_authorize(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Gives the access token of a request, in the place of the option `token`. `callback` gets
+ * TokenRequest as JSON, and answers with Token by `trunkline_call_return_result`. `destructor`
+ * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_access_token(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Gives the user's ID token of the organization's identity provider (grant
+ * `enterprise_managed`), in the place of the option `identityToken`. `callback` gets
+ * IdentityTokenRequest as JSON, and answers with Token by `trunkline_call_return_result`.
+ * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
+ * more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_identity_token(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in
+ * the place of the option `assertion`. `callback` gets AssertionRequest as JSON, and answers
+ * with Token by `trunkline_call_return_result`. `destructor` fires exactly once, when neither
+ * the options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_assertion(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Gives headers of a request, beside those of the credentials. Headers of the protocol are
+ * refused. `callback` gets HeadersRequest as JSON, and answers with GivenHeaders by
+ * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
+ * a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_request_headers(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Loads credentials from a store of the program's own, in the place of the option `store`. Needs
+ * the functions that save and remove them, too. `callback` gets CredentialsKey as JSON, and
+ * answers with LoadedCredentials by `trunkline_call_return_result`. `destructor` fires exactly
+ * once, when neither the options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_load_credentials(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Saves credentials in a store of the program's own. They are secrets. `callback` gets
+ * Credentials as JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor`
+ * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_save_credentials(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Removes credentials from a store of the program's own, if they are there. `callback` gets
+ * CredentialsKey as JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor`
+ * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_remove_credentials(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Connects to the server. Called again after the connection was lost, and where a server has
+ * ended it because it was asked for its revision. For `trunkline_client_connect_channel`.
+ * `callback` gets `{}` as JSON, and answers with `{}` by `trunkline_call_return_result`, then or
+ * later. A failure ends the connection. `destructor` fires exactly once, when neither the
+ * options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_transport_connect(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Sends a message to the server. The next one waits until it is done. For
+ * `trunkline_client_connect_channel`. `callback` gets `{"message": text}` as JSON, and answers
+ * with `{}` by `trunkline_call_return_result`, then or later. A failure ends the connection.
+ * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
+ * more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_transport_send(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Waits for the next message of the server. Without one, the server has ended the connection.
+ * For `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and answers with
+ * `{"message": text}`, or `{}`, by `trunkline_call_return_result`, then or later. A failure ends
+ * the connection. `destructor` fires exactly once, when neither the options nor a client uses
+ * `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_transport_receive(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * Ends the connection. A call of the function that receives is cancelled before. For
+ * `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and answers with `{}` by
+ * `trunkline_call_return_result`, then or later. A failure ends the connection. `destructor`
+ * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_on_transport_close(
+    struct trunkline_client_options *options,
+    trunkline_call_callback callback,
+    void *user_data,
+    trunkline_destructor destructor);
+
+/**
+ * As `trunkline_client_options_on_elicit`, of a client that is connected. In place of the
+ * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
+ * revision takes no further capabilities (2025-11-25 and older).
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_on_elicit(struct trunkline_client *client,
+                                                 trunkline_call_callback callback,
+                                                 void *user_data,
+                                                 trunkline_destructor destructor,
+                                                 struct trunkline_error **error);
+
+/**
+ * As `trunkline_client_options_on_elicit_url`, of a client that is connected. In place of the
+ * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
+ * revision takes no further capabilities (2025-11-25 and older).
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_on_elicit_url(struct trunkline_client *client,
+                                                     trunkline_call_callback callback,
+                                                     void *user_data,
+                                                     trunkline_destructor destructor,
+                                                     struct trunkline_error **error);
+
+/**
+ * As `trunkline_client_options_on_sample`, of a client that is connected. In place of the
+ * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
+ * revision takes no further capabilities (2025-11-25 and older).
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_on_sample(struct trunkline_client *client,
+                                                 trunkline_call_callback callback,
+                                                 void *user_data,
+                                                 trunkline_destructor destructor,
+                                                 struct trunkline_error **error);
+
+/**
+ * As `trunkline_client_options_on_sample_with_tools`, of a client that is connected. In place of
+ * the handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the
+ * server's revision takes no further capabilities (2025-11-25 and older).
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_on_sample_with_tools(struct trunkline_client *client,
+                                                            trunkline_call_callback callback,
+                                                            void *user_data,
+                                                            trunkline_destructor destructor,
+                                                            struct trunkline_error **error);
+
+/**
+ * Changes the roots: `roots` is a JSON array of the specification's Root objects, whose URIs begin
+ * with `file://`. A server of 2025-11-25 or older is notified; others ask again.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_set_roots(struct trunkline_client *client,
+                                                 struct trunkline_str roots,
+                                                 struct trunkline_error **error);
+
+/** @} */
+
+/**
+ * @defgroup requests 10. Requests of clients
+ *
+ * Each request has a function that blocks, and one with `_start_` that does not.
+ * @{
+ */
+
+/**
+ * Calls a tool as a task, on every revision that has tasks, or takes a task up again. Blocks
+ * until it is there. `params` is a JSON object: `{"name": tool, "arguments": {}, "ttlMs":
+ * milliseconds}`, of which only the name is required, or `{"taskId": id}`. `task` gets the
+ * number for `trunkline_client_next_state`, `trunkline_client_task_result` and
+ * `trunkline_client_close_task`; `trunkline_client_cancel_task` takes the id. `state` is the
+ * Task as JSON, or `null` where the server made no task of the call, whose result is there then;
+ * it is yours: `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_task(struct trunkline_client *client,
+                                                  struct trunkline_str params,
+                                                  const struct trunkline_request_options *options,
+                                                  uint64_t *task,
+                                                  struct trunkline_text **state,
+                                                  struct trunkline_error **error);
+
+/**
+ * Waits for the next change of a subscription (`trunkline_client_subscribe`). Blocks until the
+ * result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the
+ * same port.
+ *
+ * `options` may be NULL. `result` is the Change as JSON, `{"kind", "uri", "task"}`, or `null`
+ * when the subscription is over; it is yours: `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_next_change(struct trunkline_client *client,
+                                                   uint64_t subscription,
+                                                   const struct trunkline_request_options *options,
+                                                   struct trunkline_text **result,
+                                                   struct trunkline_error **error);
+
+/**
+ * Waits for the next state of a task (`trunkline_client_start_task`). States that follow fast on
+ * one another may be passed over. Blocks until the result is there and runs callbacks meanwhile;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL. `result` is the Task as JSON, or `null` when the task is over; it is
+ * yours: `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_next_state(struct trunkline_client *client,
+                                                  uint64_t task,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_text **result,
+                                                  struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_next_change` without waiting: `callback` gets the Change as JSON,
+ * `{"kind", "uri", "task"}`, or `null` when the subscription is over inside `trunkline_dispatch`
+ * or another blocking function of the port. `callback` and `ticket` may be NULL; otherwise
+ * `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also
+ * if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_next_change(
+    struct trunkline_client *client,
+    uint64_t subscription,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_next_state` without waiting: `callback` gets the Task as JSON, or
+ * `null` when the task is over inside `trunkline_dispatch` or another blocking function of the
+ * port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_next_state(
+    struct trunkline_client *client,
+    uint64_t task,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Waits for the result of a task (`trunkline_client_start_task`): for the timeout of `options`,
+ * or else the longest time of the client's requests. `TRUNKLINE_TIMEOUT` if the task is not
+ * over: it goes on, and can be waited for again. `TRUNKLINE_CANCELLED` if it was cancelled. The
+ * progress of `options` is that of a task that `trunkline_client_start_task` started, where the
+ * revision has it for tasks. Blocks until the result is there and runs callbacks meanwhile;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL. `result` is the CallToolResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_task_result(struct trunkline_client *client,
+                                                   uint64_t task,
+                                                   const struct trunkline_request_options *options,
+                                                   struct trunkline_text **result,
+                                                   struct trunkline_error **error);
+
+/**
+ * Answers the `inputRequests` of a task's state (2026-07-28), where the caller does so itself:
+ * `trunkline_client_start_task` with `trunkline_request_options_set_manual_input`. Blocks until
+ * the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of
+ * the same port.
+ *
+ * `responses` is a JSON object of the answers by the keys of the requests; `options` may be
+ * NULL. `result` is `null`; it is yours: `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_task_respond(struct trunkline_client *client,
+                                                    uint64_t task,
+                                                    struct trunkline_str responses,
+                                                    const struct trunkline_request_options *options,
+                                                    struct trunkline_text **result,
+                                                    struct trunkline_error **error);
+
+/**
+ * Ends the polling for a task of this client, and leaves the task alone. One that is closed is
+ * not an error.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_close_task(struct trunkline_client *client,
+                                                  uint64_t task,
+                                                  struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_tools` without waiting: `callback` gets the ListToolsResult with
+ * the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function of
+ * the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_list_tools(
+    struct trunkline_client *client,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_call_tool` without waiting: `callback` gets the CallToolResult as
+ * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_call_tool(
+    struct trunkline_client *client,
+    struct trunkline_str name,
+    struct trunkline_str arguments,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_resources` without waiting: `callback` gets the
+ * ListResourcesResult with the items of all pages, as JSON, inside `trunkline_dispatch` or
+ * another blocking function of the port. `callback` and `ticket` may be NULL; otherwise `ticket`
+ * gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also if this
+ * function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_list_resources(
+    struct trunkline_client *client,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_resource_templates` without waiting: `callback` gets the
+ * ListResourceTemplatesResult with the items of all pages, as JSON, inside `trunkline_dispatch`
+ * or another blocking function of the port. `callback` and `ticket` may be NULL; otherwise
+ * `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also
+ * if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_list_resource_templates(
+    struct trunkline_client *client,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_read_resource` without waiting: `callback` gets the
+ * ReadResourceResult as JSON inside `trunkline_dispatch` or another blocking function of the
+ * port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_read_resource(
+    struct trunkline_client *client,
+    struct trunkline_str uri,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_prompts` without waiting: `callback` gets the ListPromptsResult
+ * with the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function
+ * of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_list_prompts(
+    struct trunkline_client *client,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_get_prompt` without waiting: `callback` gets the GetPromptResult as
+ * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_get_prompt(
+    struct trunkline_client *client,
+    struct trunkline_str name,
+    struct trunkline_str arguments,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_complete` without waiting: `callback` gets the CompleteResult as JSON
+ * inside `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket`
+ * may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor`
+ * fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_complete(
+    struct trunkline_client *client,
+    struct trunkline_str reference,
+    struct trunkline_str argument,
+    struct trunkline_str context,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_skills` without waiting: `callback` gets the ListSkillsResult
+ * with the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function
+ * of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_list_skills(
+    struct trunkline_client *client,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_get_skill` without waiting: `callback` gets the GetSkillResult as
+ * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_get_skill(
+    struct trunkline_client *client,
+    struct trunkline_str uri,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_list_tasks` without waiting: `callback` gets the ListTasksResult with
+ * the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function of
+ * the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_list_tasks(
+    struct trunkline_client *client,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_get_task` without waiting: `callback` gets the Task as JSON inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_get_task(
+    struct trunkline_client *client,
+    struct trunkline_str task_id,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_cancel_task` without waiting: `callback` gets the outcome inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_cancel_task(
+    struct trunkline_client *client,
+    struct trunkline_str task_id,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_ping` without waiting: `callback` gets the outcome inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_ping(struct trunkline_client *client,
+                                                  const struct trunkline_request_options *options,
+                                                  trunkline_reply_callback callback,
+                                                  void *user_data,
+                                                  trunkline_destructor destructor,
+                                                  uint64_t *ticket,
+                                                  struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_load_skill` without waiting: `callback` gets the ResourceContents as
+ * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_load_skill(
+    struct trunkline_client *client,
+    struct trunkline_str skill,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_read_skill_file` without waiting: `callback` gets the
+ * ResourceContents as JSON inside `trunkline_dispatch` or another blocking function of the port.
+ * `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
+ * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_read_skill_file(
+    struct trunkline_client *client,
+    struct trunkline_str skill,
+    struct trunkline_str file,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_servers` without waiting: `callback` gets the GroupServers as JSON
+ * inside `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket`
+ * may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor`
+ * fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_servers(
+    struct trunkline_client *client,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_add_server` without waiting: `callback` gets the outcome inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_add_server(
+    struct trunkline_client *client,
+    struct trunkline_str name,
+    struct trunkline_str target,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_remove_server` without waiting: `callback` gets the outcome inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_remove_server(
+    struct trunkline_client *client,
+    struct trunkline_str name,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_reconnect_server` without waiting: `callback` gets the outcome inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_reconnect_server(
+    struct trunkline_client *client,
+    struct trunkline_str name,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_request` without waiting: `callback` gets the peer's result as JSON,
+ * as it sent it inside `trunkline_dispatch` or another blocking function of the port. `callback`
+ * and `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_request(
+    struct trunkline_client *client,
+    struct trunkline_str method,
+    struct trunkline_str params,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_task_result` without waiting: `callback` gets the CallToolResult as
+ * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
+ * `destructor` fires exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_task_result(
+    struct trunkline_client *client,
+    uint64_t task,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Starts `trunkline_client_task_respond` without waiting: `callback` gets `null` inside
+ * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
+ * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
+ * exactly once, also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_start_task_respond(
+    struct trunkline_client *client,
+    uint64_t task,
+    struct trunkline_str responses,
+    const struct trunkline_request_options *options,
+    trunkline_reply_callback callback,
+    void *user_data,
+    trunkline_destructor destructor,
+    uint64_t *ticket,
+    struct trunkline_error **error);
+
+/**
+ * Ends a subscription of this client. One that is over is not an error.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_unsubscribe(struct trunkline_client *client,
+                                                   uint64_t subscription,
+                                                   struct trunkline_error **error);
+
+/**
+ * Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
+ * ticket that is already answered is not an error.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_cancel(struct trunkline_client *client,
+                                              uint64_t ticket,
+                                              struct trunkline_str reason,
+                                              struct trunkline_error **error);
+
+/**
+ * Sends a notification. `params` is JSON, or empty for none.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_notify(struct trunkline_client *client,
+                                              struct trunkline_str method,
+                                              struct trunkline_str params,
+                                              struct trunkline_error **error);
+
+/**
+ * Gives the client in the place of a server of a group: JSON for `trunkline_client_add_server`, or
+ * for a place among those of `trunkline_client_connect_group`. The group shares the client, which
+ * keeps its own callbacks and options, and is yours to free as before. Its callbacks run where its
+ * own port is dispatched. `json` is yours: `trunkline_text_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_as_server(const struct trunkline_client *client,
+                                                 struct trunkline_text **json,
+                                                 struct trunkline_error **error);
+
+/**
+ * Lists the tools that the server offers. Blocks until all pages are there and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum. `tools`
+ * is a JSON array of the specification's Tool; it is yours: `trunkline_text_free`.
+ * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_list_tools(struct trunkline_client *client,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_text **tools,
+                                                  struct trunkline_error **error);
+
+/**
+ * Calls a tool. A failure of the tool itself is a result that says so. Blocks until the result
+ * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
+ * port.
+ *
+ * - `name`: The name of the tool.
+ * - `arguments`: Its arguments, as its input schema says. JSON, or empty for none.
+ *
+ * `options` may be NULL. `result` is the CallToolResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_call_tool(struct trunkline_client *client,
+                                                 struct trunkline_str name,
+                                                 struct trunkline_str arguments,
+                                                 const struct trunkline_request_options *options,
+                                                 struct trunkline_text **result,
+                                                 struct trunkline_error **error);
+
+/**
+ * Lists the resources that the server offers. Blocks until all pages are there and runs
+ * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum.
+ * `resources` is a JSON array of the specification's Resource; it is yours:
+ * `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no
+ * end.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_list_resources(
+    struct trunkline_client *client,
+    const struct trunkline_request_options *options,
+    struct trunkline_text **resources,
+    struct trunkline_error **error);
+
+/**
+ * Lists the resource templates that the server offers: families of resources whose URIs match a
+ * template. Blocks until all pages are there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
+ * inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum.
+ * `resource_templates` is a JSON array of the specification's ResourceTemplate; it is yours:
+ * `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no
+ * end.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_list_resource_templates(
+    struct trunkline_client *client,
+    const struct trunkline_request_options *options,
+    struct trunkline_text **resource_templates,
+    struct trunkline_error **error);
+
+/**
+ * Reads a resource. Blocks until the result is there and runs callbacks meanwhile;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * - `uri`: The URI of the resource.
+ *
+ * `options` may be NULL. `result` is the ReadResourceResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_read_resource(
+    struct trunkline_client *client,
+    struct trunkline_str uri,
+    const struct trunkline_request_options *options,
+    struct trunkline_text **result,
+    struct trunkline_error **error);
+
+/**
+ * Lists the prompts that the server offers. Blocks until all pages are there and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum. `prompts`
+ * is a JSON array of the specification's Prompt; it is yours: `trunkline_text_free`.
+ * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_list_prompts(struct trunkline_client *client,
+                                                    const struct trunkline_request_options *options,
+                                                    struct trunkline_text **prompts,
+                                                    struct trunkline_error **error);
+
+/**
+ * Gets a prompt, filled in with its arguments. Blocks until the result is there and runs
+ * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * - `name`: The name of the prompt.
+ * - `arguments`: Its arguments by name; their values are strings. JSON, or empty for none.
+ *
+ * `options` may be NULL. `result` is the GetPromptResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_get_prompt(struct trunkline_client *client,
+                                                  struct trunkline_str name,
+                                                  struct trunkline_str arguments,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_text **result,
+                                                  struct trunkline_error **error);
+
+/**
+ * Suggests values for an argument of a prompt or of a resource template. Blocks until the result
+ * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
+ * port.
+ *
+ * - `reference`: The prompt or resource template that has the argument. JSON.
+ * - `argument`: The argument with what was typed so far. JSON.
+ * - `context`: Values that are known already, such as those of other arguments (2025-06-18 and
+ *   later). JSON, or empty for none.
+ *
+ * `options` may be NULL. `result` is the CompleteResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_complete(struct trunkline_client *client,
+                                                struct trunkline_str reference,
+                                                struct trunkline_str argument,
+                                                struct trunkline_str context,
+                                                const struct trunkline_request_options *options,
+                                                struct trunkline_text **result,
+                                                struct trunkline_error **error);
+
+/**
+ * Lists the agent skills that the server offers (the skills extension of 2026-07-28). An empty
+ * list does not mean that there are none. Blocks until all pages are there and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum. `skills`
+ * is a JSON array of the specification's SkillEntry; it is yours: `trunkline_text_free`.
+ * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_list_skills(struct trunkline_client *client,
+                                                   const struct trunkline_request_options *options,
+                                                   struct trunkline_text **skills,
+                                                   struct trunkline_error **error);
+
+/**
+ * Gets the entry of an agent skill (the skills extension of 2026-07-28). Blocks until the result
+ * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
+ * port.
+ *
+ * - `uri`: The URI of its `SKILL.md`.
+ *
+ * `options` may be NULL. `result` is the GetSkillResult as JSON; it is yours:
+ * `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_get_skill(struct trunkline_client *client,
+                                                 struct trunkline_str uri,
+                                                 const struct trunkline_request_options *options,
+                                                 struct trunkline_text **result,
+                                                 struct trunkline_error **error);
+
+/**
+ * Lists the tasks of this client that the server keeps (2025-11-25). Blocks until all pages are
+ * there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL: each page may take their timeout, all together their maximum. `tasks`
+ * is a JSON array of the specification's Task; it is yours: `trunkline_text_free`.
+ * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_list_tasks(struct trunkline_client *client,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_text **tasks,
+                                                  struct trunkline_error **error);
+
+/**
+ * Gets a task as it is now (2025-11-25 and later). Blocks until the result is there and runs
+ * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * - `task_id`: The id of the task.
+ *
+ * `options` may be NULL. `result` is the Task as JSON; it is yours: `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_get_task(struct trunkline_client *client,
+                                                struct trunkline_str task_id,
+                                                const struct trunkline_request_options *options,
+                                                struct trunkline_text **result,
+                                                struct trunkline_error **error);
+
+/**
+ * Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
+ * Blocks until the answer is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a
+ * callback of the same port.
+ *
+ * - `task_id`: The id of the task.
+ *
+ * `options` may be NULL.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_cancel_task(struct trunkline_client *client,
+                                                   struct trunkline_str task_id,
+                                                   const struct trunkline_request_options *options,
+                                                   struct trunkline_error **error);
+
+/**
+ * Asks whether the server is alive. Blocks until the answer is there and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ *
+ * `options` may be NULL.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_ping(struct trunkline_client *client,
+                                            const struct trunkline_request_options *options,
+                                            struct trunkline_error **error);
+
+/**
+ * Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the
+ * entry. A skill is instructions of a stranger: let the user approve it before the model gets
+ * its text. Blocks until the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
+ * inside a callback of the same port.
+ *
+ * - `skill`: The entry of the skill, as the server listed it. JSON.
+ *
+ * `options` may be NULL. `result` is the ResourceContents as JSON; it is yours:
+ * `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_load_skill(struct trunkline_client *client,
+                                                  struct trunkline_str skill,
+                                                  const struct trunkline_request_options *options,
+                                                  struct trunkline_text **result,
+                                                  struct trunkline_error **error);
+
+/**
+ * Reads a file that a skill lists, and checks size and digest against the entry. Blocks until
+ * the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of
+ * the same port.
+ *
+ * - `skill`: The entry of the skill, as the server listed it. JSON.
+ * - `file`: Its URI, or its path relative to the `SKILL.md`.
+ *
+ * `options` may be NULL. `result` is the ResourceContents as JSON; it is yours:
+ * `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_read_skill_file(
+    struct trunkline_client *client,
+    struct trunkline_str skill,
+    struct trunkline_str file,
+    const struct trunkline_request_options *options,
+    struct trunkline_text **result,
+    struct trunkline_error **error);
 
 /**
  * The servers of the group, in the order in which they were added, each with its state. For
@@ -2082,25 +4417,17 @@ enum trunkline_result trunkline_client_connect_group(struct trunkline_str server
  *
  * `options` may be NULL. `result` is the GroupServers as JSON; it is yours:
  * `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_client_servers(struct trunkline_client *client,
                                                const struct trunkline_request_options *options,
                                                struct trunkline_text **result,
                                                struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_servers` without waiting: `callback` gets the GroupServers as JSON
- * inside `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket`
- * may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor`
- * fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_servers(struct trunkline_client *client,
-                                                     const struct trunkline_request_options *options,
-                                                     trunkline_reply_callback callback,
-                                                     void *user_data,
-                                                     trunkline_destructor destructor,
-                                                     uint64_t *ticket,
-                                                     struct trunkline_error **error);
 
 /**
  * Adds a server to the group and connects to it. One that cannot be connected to is an error,
@@ -2113,28 +4440,18 @@ enum trunkline_result trunkline_client_start_servers(struct trunkline_client *cl
  *   a client, which the group shares and does not close. JSON.
  *
  * `options` may be NULL.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_client_add_server(struct trunkline_client *client,
                                                   struct trunkline_str name,
                                                   struct trunkline_str target,
                                                   const struct trunkline_request_options *options,
                                                   struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_add_server` without waiting: `callback` gets the outcome inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_add_server(struct trunkline_client *client,
-                                                        struct trunkline_str name,
-                                                        struct trunkline_str target,
-                                                        const struct trunkline_request_options *options,
-                                                        trunkline_reply_callback callback,
-                                                        void *user_data,
-                                                        trunkline_destructor destructor,
-                                                        uint64_t *ticket,
-                                                        struct trunkline_error **error);
 
 /**
  * Removes a server from the group and closes its connection. Requests that it has in flight fail
@@ -2144,26 +4461,18 @@ enum trunkline_result trunkline_client_start_add_server(struct trunkline_client 
  * - `name`: The name by which the server was added.
  *
  * `options` may be NULL.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_remove_server(struct trunkline_client *client,
-                                                     struct trunkline_str name,
-                                                     const struct trunkline_request_options *options,
-                                                     struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_remove_server` without waiting: `callback` gets the outcome inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_remove_server(struct trunkline_client *client,
-                                                           struct trunkline_str name,
-                                                           const struct trunkline_request_options *options,
-                                                           trunkline_reply_callback callback,
-                                                           void *user_data,
-                                                           trunkline_destructor destructor,
-                                                           uint64_t *ticket,
-                                                           struct trunkline_error **error);
+enum trunkline_result trunkline_client_remove_server(
+    struct trunkline_client *client,
+    struct trunkline_str name,
+    const struct trunkline_request_options *options,
+    struct trunkline_error **error);
 
 /**
  * Connects to a server of the group again that is disconnected. One that is connected stays so.
@@ -2173,926 +4482,18 @@ enum trunkline_result trunkline_client_start_remove_server(struct trunkline_clie
  * - `name`: The name by which the server was added.
  *
  * `options` may be NULL.
- */
-enum trunkline_result trunkline_client_reconnect_server(struct trunkline_client *client,
-                                                        struct trunkline_str name,
-                                                        const struct trunkline_request_options *options,
-                                                        struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_reconnect_server` without waiting: `callback` gets the outcome inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_reconnect_server(struct trunkline_client *client,
-                                                              struct trunkline_str name,
-                                                              const struct trunkline_request_options *options,
-                                                              trunkline_reply_callback callback,
-                                                              void *user_data,
-                                                              trunkline_destructor destructor,
-                                                              uint64_t *ticket,
-                                                              struct trunkline_error **error);
-
-/**
- * Closes the HTTP response early, where the client can come back for the answer.
- */
-enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
-
-/**
- * Makes a task of the call from here on, where it may be one.
- */
-enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
-
-/**
- * Sets the current step of the task, if the call is one.
- */
-enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *call, struct trunkline_str task_message);
-
-/**
- * Asks the client's user to fill in a form. `params` is a JSON object, the params of
- * `elicitation/create` in the specification, with `message` and `requestedSchema`, or with
- * `"mode": "url"`, `message` and `url`. `key` says which answer belongs to which request; if it
- * is empty, requests are counted by kind. `callback` gets the ElicitResult as JSON; when, and
- * with which failures, as with `trunkline_call_start_request`. `destructor` fires exactly once,
- * also if this function fails.
- */
-enum trunkline_result trunkline_call_elicit(struct trunkline_call *call,
-                                            struct trunkline_str params,
-                                            struct trunkline_str key,
-                                            trunkline_answer_callback callback,
-                                            void *user_data,
-                                            trunkline_destructor destructor,
-                                            struct trunkline_error **error);
-
-/**
- * Asks the client's model to continue a conversation. `params` is a JSON object, the params of
- * `sampling/createMessage` in the specification, with `messages` and `maxTokens`. `key` says
- * which answer belongs to which request; if it is empty, requests are counted by kind.
- * `callback` gets the CreateMessageResult as JSON; when, and with which failures, as with
- * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_call_sample(struct trunkline_call *call,
-                                            struct trunkline_str params,
-                                            struct trunkline_str key,
-                                            trunkline_answer_callback callback,
-                                            void *user_data,
-                                            trunkline_destructor destructor,
-                                            struct trunkline_error **error);
-
-/**
- * Asks for the directories and files that the client lets the server work in. `key` says which
- * answer belongs to which request; if it is empty, requests are counted by kind. `callback` gets
- * the ListRootsResult as JSON; when, and with which failures, as with
- * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_call_list_roots(struct trunkline_call *call,
-                                                struct trunkline_str key,
-                                                trunkline_answer_callback callback,
-                                                void *user_data,
-                                                trunkline_destructor destructor,
-                                                struct trunkline_error **error);
-
-/**
- * Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
- * `{"name": ..., "description": ..., "inputSchema": ...}`.
- */
-enum trunkline_result trunkline_server_add_tool(struct trunkline_server *server,
-                                                struct trunkline_str descriptor,
-                                                trunkline_call_callback callback,
-                                                void *user_data,
-                                                trunkline_destructor destructor,
-                                                struct trunkline_error **error);
-
-/**
- * Removes the tool of that name, as `trunkline_server_remove` does.
- */
-enum trunkline_result trunkline_server_remove_tool(struct trunkline_server *server,
-                                                   struct trunkline_str name,
-                                                   struct trunkline_error **error);
-
-/**
- * Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource
- * as JSON: `{"uri": ..., "name": ..., "mimeType": ...}`.
- */
-enum trunkline_result trunkline_server_add_resource(struct trunkline_server *server,
-                                                    struct trunkline_str descriptor,
-                                                    trunkline_call_callback callback,
-                                                    void *user_data,
-                                                    trunkline_destructor destructor,
-                                                    struct trunkline_error **error);
-
-/**
- * Removes the resource of that URI, as `trunkline_server_remove` does.
- */
-enum trunkline_result trunkline_server_remove_resource(struct trunkline_server *server,
-                                                       struct trunkline_str uri,
-                                                       struct trunkline_error **error);
-
-/**
- * Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's
- * ResourceTemplate as JSON: `{"uriTemplate": ..., "name": ..., "mimeType": ...}`.
- */
-enum trunkline_result trunkline_server_add_resource_template(struct trunkline_server *server,
-                                                             struct trunkline_str descriptor,
-                                                             trunkline_call_callback callback,
-                                                             void *user_data,
-                                                             trunkline_destructor destructor,
-                                                             struct trunkline_error **error);
-
-/**
- * Removes the resource template of that text, as `trunkline_server_remove` does.
- */
-enum trunkline_result trunkline_server_remove_resource_template(struct trunkline_server *server,
-                                                                struct trunkline_str uri_template,
-                                                                struct trunkline_error **error);
-
-/**
- * Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as
- * JSON: `{"name": ..., "description": ..., "arguments": [{"name": ..., "required": true}]}`.
- */
-enum trunkline_result trunkline_server_add_prompt(struct trunkline_server *server,
-                                                  struct trunkline_str descriptor,
-                                                  trunkline_call_callback callback,
-                                                  void *user_data,
-                                                  trunkline_destructor destructor,
-                                                  struct trunkline_error **error);
-
-/**
- * Removes the prompt of that name, as `trunkline_server_remove` does.
- */
-enum trunkline_result trunkline_server_remove_prompt(struct trunkline_server *server,
-                                                     struct trunkline_str name,
-                                                     struct trunkline_error **error);
-
-/**
- * Adds a completion, as `trunkline_server_add` does.
  *
- * - `reference`: A CompletionReference object: the prompt or the resource template that has the
- *   argument. JSON.
- * - `argument`: The name of the argument.
- */
-enum trunkline_result trunkline_server_add_completion(struct trunkline_server *server,
-                                                      struct trunkline_str reference,
-                                                      struct trunkline_str argument,
-                                                      trunkline_call_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      struct trunkline_error **error);
-
-/**
- * Adds a provider, as `trunkline_server_add` does.
- *
- * - `category`: The list that it extends: `tools`, `resources`, `resourceTemplates` or
- *   `prompts`.
- */
-enum trunkline_result trunkline_server_add_provider(struct trunkline_server *server,
-                                                    struct trunkline_str category,
-                                                    trunkline_call_callback callback,
-                                                    void *user_data,
-                                                    trunkline_destructor destructor,
-                                                    struct trunkline_error **error);
-
-/**
- * Adds a middleware, as `trunkline_server_add` does.
- *
- * - `methods`: The methods that it wraps; without them, all that can be wrapped. JSON, or empty
- *   for none.
- */
-enum trunkline_result trunkline_server_add_middleware(struct trunkline_server *server,
-                                                      struct trunkline_str methods,
-                                                      trunkline_call_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      struct trunkline_error **error);
-
-/**
- * Notifies the clients of the server.
- *
- * - `category`: A list of a provider that has changed: `tools`, `resources`, `resourceTemplates`
- *   or `prompts`.
- */
-enum trunkline_result trunkline_server_list_changed(struct trunkline_server *server,
-                                                    struct trunkline_str category,
-                                                    struct trunkline_error **error);
-
-/**
- * Notifies the clients of the server.
- *
- * - `uri`: The URI of a resource that has changed; reaches those who subscribed to it.
- */
-enum trunkline_result trunkline_server_resource_updated(struct trunkline_server *server,
-                                                        struct trunkline_str uri,
-                                                        struct trunkline_error **error);
-
-/**
- * Notifies the clients of the server.
- *
- * - `id`: The id of an elicitation that is complete; reaches the client that was sent to that
- *   page.
- */
-enum trunkline_result trunkline_server_elicitation_complete(struct trunkline_server *server,
-                                                            struct trunkline_str id,
-                                                            struct trunkline_error **error);
-
-/**
- * Returns `true` if the listener has ended (closed, or stdin ended), and for NULL. Changes only
- * inside `trunkline_dispatch` and other blocking functions.
- */
-bool trunkline_listener_closed(const struct trunkline_listener *listener);
-
-/**
- * The end of the listener: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open
- * (`trunkline_listener_closed`), otherwise the failure that ended it.
- */
-enum trunkline_result trunkline_listener_end(const struct trunkline_listener *listener, struct trunkline_error **error);
-
-/**
- * Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
- * Blocks until it is closed and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback
- * of the same port.
- */
-enum trunkline_result trunkline_listener_close(struct trunkline_listener *listener,
-                                               uint64_t deadline_ms,
-                                               struct trunkline_error **error);
-
-/**
- * Returns `true` if the connection has ended or could not be made, and for NULL. Changes only
- * inside `trunkline_dispatch` and other blocking functions.
- */
-bool trunkline_client_closed(const struct trunkline_client *client);
-
-/**
- * The end of the connection: `TRUNKLINE_OK` if it was closed or it is still open
- * (`trunkline_client_closed`), otherwise the failure that ended it or kept it from being made,
- * such as `TRUNKLINE_TRANSPORT` with the last output of a child process.
- */
-enum trunkline_result trunkline_client_end(const struct trunkline_client *client, struct trunkline_error **error);
-
-/**
- * Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
- * `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
- * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
- */
-enum trunkline_result trunkline_client_close(struct trunkline_client *client,
-                                             uint64_t deadline_ms,
-                                             struct trunkline_error **error);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
- */
-enum trunkline_result trunkline_server_options_new(struct trunkline_server_options **options,
-                                                   struct trunkline_error **error);
-
-/**
- * Sets the name for people.
- */
-enum trunkline_result trunkline_server_options_set_title(struct trunkline_server_options *options,
-                                                         struct trunkline_str title);
-
-/**
- * Sets the purpose of the implementation, for people.
- */
-enum trunkline_result trunkline_server_options_set_description(struct trunkline_server_options *options,
-                                                               struct trunkline_str description);
-
-/**
- * Sets the URL of a page about the implementation.
- */
-enum trunkline_result trunkline_server_options_set_website_url(struct trunkline_server_options *options,
-                                                               struct trunkline_str website_url);
-
-/**
- * Sets the icons for a user interface. A JSON array.
- */
-enum trunkline_result trunkline_server_options_set_icons(struct trunkline_server_options *options,
-                                                         struct trunkline_str icons);
-
-/**
- * Sets the instructions for the model on the use of the server.
- */
-enum trunkline_result trunkline_server_options_set_instructions(struct trunkline_server_options *options,
-                                                                struct trunkline_str instructions);
-
-/**
- * Sets the answer to a registration whose name, URI or argument is taken: an error, or the new
- * one takes the place of the old (a notebook cell that runs twice, a module that is loaded
- * again). Default "error".
- */
-enum trunkline_result trunkline_server_options_set_on_duplicate(struct trunkline_server_options *options,
-                                                                struct trunkline_str on_duplicate);
-
-/**
- * Sets whether to show in lists also the features that need scopes which the caller's token
- * lacks. A client can learn by that of what it could ask a scope for. A call without the scopes
- * is answered by the challenge that names them in either case. Default false.
- */
-enum trunkline_result trunkline_server_options_set_list_out_of_scope(struct trunkline_server_options *options,
-                                                                     bool list_out_of_scope);
-
-/**
- * Sets whether to show clients the detail of internal failures. Otherwise they get a generic
- * text, and the log gets the detail. Default false.
- */
-enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server_options *options, bool debug);
-
-/**
- * Adds one of the keys that seal the state of requests that take several rounds: the first
- * seals, all open. Instances that share them can continue each other's rounds. Without keys, a
- * random key of this process is used. In JSON each is 32 bytes in Base64.
- */
-enum trunkline_result trunkline_server_options_add_state_key(struct trunkline_server_options *options,
-                                                             struct trunkline_str state_key);
-
-/**
- * Sets whether to let clients that can answer elicitation and sampling by tasks (2025-11-25): no
- * message waits for their answers. Default false.
- */
-enum trunkline_result trunkline_server_options_set_client_request_tasks(struct trunkline_server_options *options,
-                                                                        bool client_request_tasks);
-
-/**
- * Sets whether to run handlers again from the top for each answer in the legacy era too, as
- * 2026-07-28 does: shows handlers that cannot stand it. For tests. Default false.
- */
-enum trunkline_result trunkline_server_options_set_rerun_handlers(struct trunkline_server_options *options,
-                                                                  bool rerun_handlers);
-
-/**
- * Adds one of the extensions that are declared, by their ids, with their settings. The settings
- * are a JSON object.
- */
-enum trunkline_result trunkline_server_options_set_extension(struct trunkline_server_options *options,
-                                                             struct trunkline_str name,
-                                                             struct trunkline_str settings);
-
-/**
- * Adds one of the capabilities that are declared outside of the specification, by name, with
- * their settings. The settings are a JSON object.
- */
-enum trunkline_result trunkline_server_options_set_experimental(struct trunkline_server_options *options,
-                                                                struct trunkline_str name,
-                                                                struct trunkline_str settings);
-
-/**
- * Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
- * the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
- */
-enum trunkline_result trunkline_server_options_set_telemetry(struct trunkline_server_options *options, bool telemetry);
-
-/**
- * Sets how long clients may keep lists and what the server says about itself. Resources have
- * their own: `trunkline_server_add`.
- *
- * - `ttl_ms`: Time after receipt for which a client may keep the result; 0: it asks again each
- *   time. In milliseconds. Default 0.
- * - `cache_scope`: The callers that may share a cached result: only the one it was made for, or
- *   all. Default "private". Empty: the default.
- */
-enum trunkline_result trunkline_server_options_set_cache(struct trunkline_server_options *options,
-                                                         uint64_t ttl_ms,
-                                                         struct trunkline_str cache_scope);
-
-/**
- * Runs the server on a port of yours instead of one of its own.
- */
-enum trunkline_result trunkline_server_options_set_port(struct trunkline_server_options *options,
-                                                        struct trunkline_port *port);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_server_options_free(struct trunkline_server_options *options);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_tool_options_free`.
- */
-enum trunkline_result trunkline_tool_options_new(struct trunkline_tool_options **options,
-                                                 struct trunkline_error **error);
-
-/**
- * Sets whether the output schema describes `{"result": value}`.
- */
-enum trunkline_result trunkline_tool_options_set_wrap_output(struct trunkline_tool_options *options, bool wrap_output);
-
-/**
- * Sets the client capabilities without which a call is refused. JSON.
- */
-enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_options *options,
-                                                          struct trunkline_str requires);
-
-/**
- * Sets whether on 2026-07-28 a call begins as a call, and `startTask` makes a task of it.
- */
-enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_tool_options *options, bool defer_task);
-
-/**
- * Sets the scopes that the access token of a call must grant beside those of the endpoint. Lists
- * leave out what the caller lacks scopes for. A JSON array.
- */
-enum trunkline_result trunkline_tool_options_set_scopes(struct trunkline_tool_options *options,
-                                                        struct trunkline_str scopes);
-
-/**
- * Sets the longest time of one run of its handler. Then the call fails and the handler is
- * cancelled. In milliseconds.
- */
-enum trunkline_result trunkline_tool_options_set_timeout_ms(struct trunkline_tool_options *options,
-                                                            uint64_t timeout_ms);
-
-/**
- * Sets the handle of a `visibility`, which decides who sees and calls it. For others it is not
- * there.
- */
-enum trunkline_result trunkline_tool_options_set_visible(struct trunkline_tool_options *options, uint64_t visible);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_tool_options_free(struct trunkline_tool_options *options);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
- */
-enum trunkline_result trunkline_http_options_new(struct trunkline_http_options **options,
-                                                 struct trunkline_error **error);
-
-/**
- * Sets the host to listen on. The default reaches this machine only. Default "127.0.0.1".
- */
-enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
-                                                      struct trunkline_str host);
-
-/**
- * Sets the port to listen on; 0 takes one that is free. Default 8000.
- */
-enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_options *options, uint64_t port);
-
-/**
- * Sets the path of the endpoint; a slash at its end makes no difference. Default "/mcp".
- */
-enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_options *options,
-                                                      struct trunkline_str path);
-
-/**
- * Sets whether to keep no sessions for clients of the legacy era. Default false.
- */
-enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http_options *options, bool stateless);
-
-/**
- * Sets whether to answer with plain JSON and never with an event stream, except to
- * `subscriptions/listen`; progress and log messages of a call are dropped. Default false.
- */
-enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_options *options, bool json);
-
-/**
- * Adds one of the names in `Host` that are allowed beside those of this machine, with or without
- * a port; `*` allows every name. A server that does not listen on loopback checks `Host` only if
- * names are listed.
- */
-enum trunkline_result trunkline_http_options_allow_host(struct trunkline_http_options *options,
-                                                        struct trunkline_str allowed_host);
-
-/**
- * Adds one of the values of `Origin` that are allowed beside those of this machine, such as
- * `https://app.example`; `*` allows every page.
- */
-enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_options *options,
-                                                          struct trunkline_str allowed_origin);
-
-/**
- * Sets the size of the events that are kept of all sessions. Beyond it the sessions that have
- * been quiet the longest lose theirs: their clients cannot come back to a stream that broke. In
- * bytes. Default 268435456.
- */
-enum trunkline_result trunkline_http_options_set_max_replay_bytes(struct trunkline_http_options *options,
-                                                                  uint64_t max_replay_bytes);
-
-/**
- * Sets the time after which a client comes back when its connection was closed early. In
- * milliseconds. Default 1000.
- */
-enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_options *options, uint64_t retry_ms);
-
-/**
- * Sets the connections at once, and never more than the process has descriptors for, less 64.
- * Beyond it one without a request gives way: one that never had any, or else the oldest. Where
- * each has a request, further ones wait in the system's backlog. Default 16384.
- */
-enum trunkline_result trunkline_http_options_set_max_connections(struct trunkline_http_options *options,
-                                                                 uint64_t max_connections);
-
-/**
- * Sets the connections at once of one peer's address; 0 has no bound, for behind a proxy all of
- * them are of one address. Beyond it one of its own without a request gives way; where each has
- * a request, further ones are closed at once. Default 0.
- */
-enum trunkline_result trunkline_http_options_set_max_connections_per_address(struct trunkline_http_options *options,
-                                                                             uint64_t max_connections_per_address);
-
-/**
- * Sets the longest time of a connection without a request, or for the head of one; it may be
- * twice that. Then the connection is closed. In milliseconds. Default 60000.
- */
-enum trunkline_result trunkline_http_options_set_idle_timeout_ms(struct trunkline_http_options *options,
-                                                                 uint64_t idle_timeout_ms);
-
-/**
- * Sets the longest time for which a client reads nothing of what is written to it. Then the
- * connection is closed; the client of a session can come back to its streams. In milliseconds.
- * Default 60000.
- */
-enum trunkline_result trunkline_http_options_set_write_timeout_ms(struct trunkline_http_options *options,
-                                                                  uint64_t write_timeout_ms);
-
-/**
- * Sets the requests without a session at once, from before their body is read until their call
- * has ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
- * busy. Default 4096.
- */
-enum trunkline_result trunkline_http_options_set_max_requests(struct trunkline_http_options *options,
-                                                              uint64_t max_requests);
-
-/**
- * Sets the size of all bodies that are being read or served, never less than one message may
- * have. A request for which there is no room is refused as busy. One client may use a quarter of
- * it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
- * second. Inside a web framework, bodies that wait for their access token to be verified have a
- * quarter of it besides. In bytes. Default 268435456.
- */
-enum trunkline_result trunkline_http_options_set_max_body_bytes(struct trunkline_http_options *options,
-                                                                uint64_t max_body_bytes);
-
-/**
- * Sets the POST requests a minute of one principal, or of one session where no tokens are
- * verified; requests of neither count together. Further ones are refused with 429 and
- * `Retry-After`. 0: no bound. Default 0.
- */
-enum trunkline_result trunkline_http_options_set_rate_limit(struct trunkline_http_options *options,
-                                                            uint64_t rate_limit);
-
-/**
- * Sets the requests that one of them may send at once before `rateLimit` holds. Default 20.
- */
-enum trunkline_result trunkline_http_options_set_rate_burst(struct trunkline_http_options *options,
-                                                            uint64_t rate_burst);
-
-/**
- * Listens on a Unix socket instead of an address.
- *
- * - `path`: The path of a Unix socket to listen on, in the place of host and port. A socket that
- *   a dead server left there is replaced; ours is removed when the listener closes.
- * - `mode`: The permissions of the Unix socket, as for files; in JSON in octal digits. Default
- *   "600". Empty: the default.
- */
-enum trunkline_result trunkline_http_options_set_unix(struct trunkline_http_options *options,
-                                                      struct trunkline_str path,
-                                                      struct trunkline_str mode);
-
-/**
- * Sets what each session keeps for clients whose connection breaks; 0: nothing.
- *
- * - `replay_events`: Events of each session that are kept for clients whose connection breaks; 0
- *   keeps none, and events have no ids. Default 1000.
- * - `replay_bytes`: Size of the events that are kept of each session; the newest is kept
- *   whatever its size. In bytes. Default 4194304.
- */
-enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_options *options,
-                                                        uint64_t replay_events,
-                                                        uint64_t replay_bytes);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_http_options_free(struct trunkline_http_options *options);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_client_options_free`.
- */
-enum trunkline_result trunkline_client_options_new(struct trunkline_client_options **options,
-                                                   struct trunkline_error **error);
-
-/**
- * Sets the capabilities that servers may use, beyond those of handlers, roots and tasks, which
- * are declared by themselves: those of requests whose input the caller gives itself, and those
- * of extensions. JSON.
- */
-enum trunkline_result trunkline_client_options_set_capabilities(struct trunkline_client_options *options,
-                                                                struct trunkline_str capabilities);
-
-/**
- * Sets the directories and files that servers may work in: their URIs begin with `file://`.
- * Without this option servers cannot ask for them. A JSON array.
- */
-enum trunkline_result trunkline_client_options_set_roots(struct trunkline_client_options *options,
-                                                         struct trunkline_str roots);
-
-/**
- * Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
- * (`legacy`, `modern`), or one revision without a probe. Default "auto".
- */
-enum trunkline_result trunkline_client_options_set_revision(struct trunkline_client_options *options,
-                                                            struct trunkline_str revision);
-
-/**
- * Sets whether to receive changes of lists on every revision: servers of the legacy era send
- * them anyway, others are asked by a subscription. Default false.
- */
-enum trunkline_result trunkline_client_options_set_listen(struct trunkline_client_options *options, bool listen);
-
-/**
- * Sets the longest time of a request; each progress notification starts it anew. In
- * milliseconds. Default 60000.
- */
-enum trunkline_result trunkline_client_options_set_timeout_ms(struct trunkline_client_options *options,
-                                                              uint64_t timeout_ms);
-
-/**
- * Sets the longest time of a request however much it progresses, and of a list with all its
- * pages. Never less than the other. In milliseconds. Default 600000.
- */
-enum trunkline_result trunkline_client_options_set_max_timeout_ms(struct trunkline_client_options *options,
-                                                                  uint64_t max_timeout_ms);
-
-/**
- * Sets the longest time of a handler that answers a request of the server, for example while the
- * user fills in a form. The time of the call that the request belongs to stands still meanwhile.
- * In milliseconds. Default 600000.
- */
-enum trunkline_result trunkline_client_options_set_input_timeout_ms(struct trunkline_client_options *options,
-                                                                    uint64_t input_timeout_ms);
-
-/**
- * Sets whether to refuse requests of the server for input or roots while no request of this
- * client is in flight that they could belong to. Default false.
- */
-enum trunkline_result trunkline_client_options_set_related_requests_only(struct trunkline_client_options *options,
-                                                                         bool related_requests_only);
-
-/**
- * Sets the most requests of the server that are answered by tasks and kept (2025-11-25): those
- * for elicitation and sampling for which there are handlers. With 0, servers are told that the
- * client has none. Default 1024.
- */
-enum trunkline_result trunkline_client_options_set_max_host_tasks(struct trunkline_client_options *options,
-                                                                  uint64_t max_host_tasks);
-
-/**
- * Sets the most bytes of the results of those tasks that are kept. In bytes. Default 16777216.
- */
-enum trunkline_result trunkline_client_options_set_max_host_task_bytes(struct trunkline_client_options *options,
-                                                                       uint64_t max_host_task_bytes);
-
-/**
- * Sets the longest time that such a task is kept after it began; its handler ends with it. In
- * milliseconds. Default 3600000.
- */
-enum trunkline_result trunkline_client_options_set_host_task_ttl_ms(struct trunkline_client_options *options,
-                                                                    uint64_t host_task_ttl_ms);
-
-/**
- * Sets whether to answer forms and pages of servers at the terminal of the process, one after
- * the other, where the program has no handler for them. Without a terminal servers are told that
- * they cannot ask. The program must not read from the terminal meanwhile. Default false.
- */
-enum trunkline_result trunkline_client_options_set_terminal_forms(struct trunkline_client_options *options,
-                                                                  bool terminal_forms);
-
-/**
- * Sets the most rounds of requests for input in one call (2026-07-28). Default 10.
- */
-enum trunkline_result trunkline_client_options_set_max_input_rounds(struct trunkline_client_options *options,
-                                                                    uint64_t max_input_rounds);
-
-/**
- * Sets whether to keep results for as long as the server says (2026-07-28: `ttlMs`,
- * `cacheScope`): lists and the contents of resources. Notifications of changes end that earlier.
- * Default true.
- */
-enum trunkline_result trunkline_client_options_set_cache(struct trunkline_client_options *options, bool cache);
-
-/**
- * Sets the most bytes of results that are kept; the oldest go first. There are at most 1,024 of
- * them. In bytes. Default 16777216.
- */
-enum trunkline_result trunkline_client_options_set_max_cache_bytes(struct trunkline_client_options *options,
-                                                                   uint64_t max_cache_bytes);
-
-/**
- * Sets whether to check the structured content of tools against the output schemas of their most
- * recent list; results that do not match are errors. A program that has not listed the tools
- * gets results as they are, and those of tasks. Default true.
- */
-enum trunkline_result trunkline_client_options_set_validate_results(struct trunkline_client_options *options,
-                                                                    bool validate_results);
-
-/**
- * Sets the least severe log messages that servers are asked for; without it, their default.
- */
-enum trunkline_result trunkline_client_options_set_log_level(struct trunkline_client_options *options,
-                                                             struct trunkline_str log_level);
-
-/**
- * Sets the longest time of opening the conversation, all attempts together. In milliseconds.
- * Default 30000.
- */
-enum trunkline_result trunkline_client_options_set_connect_timeout_ms(struct trunkline_client_options *options,
-                                                                      uint64_t connect_timeout_ms);
-
-/**
- * Sets whether to make a connection anew that was lost, when the next call needs it. Calls that
- * were in flight have failed by then. Without it, the client ends with its connection. Default
- * true.
- */
-enum trunkline_result trunkline_client_options_set_reconnect(struct trunkline_client_options *options, bool reconnect);
-
-/**
- * Sets the longest silence of a server on a pipe before it is taken for one of the legacy era.
- * In milliseconds. Default 5000.
- */
-enum trunkline_result trunkline_client_options_set_probe_timeout_ms(struct trunkline_client_options *options,
-                                                                    uint64_t probe_timeout_ms);
-
-/**
- * Sets the longest time that a child process may take to exit by itself when the client closes,
- * or gives up connecting to it; then it is asked to terminate, and at last killed. In
- * milliseconds. Default 2000.
- */
-enum trunkline_result trunkline_client_options_set_close_timeout_ms(struct trunkline_client_options *options,
-                                                                    uint64_t close_timeout_ms);
-
-/**
- * Sets the largest message, sent or received. In bytes. Default 67108864.
- */
-enum trunkline_result trunkline_client_options_set_max_message_bytes(struct trunkline_client_options *options,
-                                                                     uint64_t max_message_bytes);
-
-/**
- * Sets the JSON values in a message, which cost far more in memory than on the wire. Default
- * 1000000.
- */
-enum trunkline_result trunkline_client_options_set_max_values(struct trunkline_client_options *options,
-                                                              uint64_t max_values);
-
-/**
- * Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
- * the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
- */
-enum trunkline_result trunkline_client_options_set_telemetry(struct trunkline_client_options *options, bool telemetry);
-
-/**
- * Adds one of the headers of each request. For HTTP only.
- */
-enum trunkline_result trunkline_client_options_set_header(struct trunkline_client_options *options,
-                                                          struct trunkline_str name,
-                                                          struct trunkline_str value);
-
-/**
- * Sets the certificates in PEM that are trusted beside those of the system, and those of the
- * files that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. For HTTP only.
- */
-enum trunkline_result trunkline_client_options_set_ca(struct trunkline_client_options *options,
-                                                      struct trunkline_str ca);
-
-/**
- * Sets the certificate of the client in PEM, for servers that ask for one (mTLS), and those of
- * its issuers. For HTTP only.
- */
-enum trunkline_result trunkline_client_options_set_client_certificate(struct trunkline_client_options *options,
-                                                                      struct trunkline_str client_certificate);
-
-/**
- * Sets the private key of that certificate, in PEM. For HTTP only.
- */
-enum trunkline_result trunkline_client_options_set_client_key(struct trunkline_client_options *options,
-                                                              struct trunkline_str client_key);
-
-/**
- * Sets the URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
- * `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP only.
- */
-enum trunkline_result trunkline_client_options_set_proxy(struct trunkline_client_options *options,
-                                                         struct trunkline_str proxy);
-
-/**
- * Adds one of the environment variables for the child process, beside those that it inherits.
- * For child processes only.
- */
-enum trunkline_result trunkline_client_options_set_env(struct trunkline_client_options *options,
-                                                       struct trunkline_str name,
-                                                       struct trunkline_str value);
-
-/**
- * Sets whether the child process inherits the whole environment of this process, secrets
- * included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`,
- * on Windows those that programs need there. Default false. For child processes only.
- */
-enum trunkline_result trunkline_client_options_set_inherit_env(struct trunkline_client_options *options,
-                                                               bool inherit_env);
-
-/**
- * Sets the folder that the child process runs in; this process's own by default. For child
- * processes only.
- */
-enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_options *options,
-                                                       struct trunkline_str cwd);
-
-/**
- * Runs the client on a port of yours instead of one of its own. A client in memory always runs
- * on the port of its server.
- */
-enum trunkline_result trunkline_client_options_set_port(struct trunkline_client_options *options,
-                                                        struct trunkline_port *port);
-
-/**
- * Runs `callback` for each notification of the server. `destructor` fires exactly once, when
- * neither the options nor a client uses `user_data` any more.
- */
-enum trunkline_result trunkline_client_options_on_notification(struct trunkline_client_options *options,
-                                                               trunkline_notification_callback callback,
-                                                               void *user_data,
-                                                               trunkline_destructor destructor);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_client_options_free(struct trunkline_client_options *options);
-
-/**
- * Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
- */
-enum trunkline_result trunkline_request_options_new(struct trunkline_request_options **options,
-                                                    struct trunkline_error **error);
-
-/**
- * Sets the name of the client request that an answer belongs to, in a request of a handler.
- * Without it, client requests are counted by kind.
- */
-enum trunkline_result trunkline_request_options_set_key(struct trunkline_request_options *options,
-                                                        struct trunkline_str key);
-
-/**
- * Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
- * request fails with the kind `transport`. Results of tools that failed pass. JSON.
- */
-enum trunkline_result trunkline_request_options_set_result_schema(struct trunkline_request_options *options,
-                                                                  struct trunkline_str result_schema);
-
-/**
- * Sets the longest time of the request, or of each page; progress starts it anew. The
- * connection's option by default. In milliseconds.
- */
-enum trunkline_result trunkline_request_options_set_timeout_ms(struct trunkline_request_options *options,
-                                                               uint64_t timeout_ms);
-
-/**
- * Sets the longest time however much it progresses, or of all pages. The connection's option by
- * default. In milliseconds.
- */
-enum trunkline_result trunkline_request_options_set_max_timeout_ms(struct trunkline_request_options *options,
-                                                                   uint64_t max_timeout_ms);
-
-/**
- * Sets whether the caller gives the input that the server needs (2026-07-28), in the place of
- * the client's handlers: the requests are the error `inputRequired`, and the call is made again
- * with the answers. Default false.
- */
-enum trunkline_result trunkline_request_options_set_manual_input(struct trunkline_request_options *options,
-                                                                 bool manual_input);
-
-/**
- * Sets the answers to the requests of the round before, by their keys: results of
- * `elicitation/create`, `sampling/createMessage` or `roots/list`. A JSON object.
- */
-enum trunkline_result trunkline_request_options_set_input_responses(struct trunkline_request_options *options,
-                                                                    struct trunkline_str input_responses);
-
-/**
- * Sets the state of the server, as it came with the requests.
- */
-enum trunkline_result trunkline_request_options_set_request_state(struct trunkline_request_options *options,
-                                                                  struct trunkline_str request_state);
-
-/**
- * Sets whether to ask the server even if the result is kept and fresh. Default false.
- */
-enum trunkline_result trunkline_request_options_set_fresh(struct trunkline_request_options *options, bool fresh);
-
-/**
- * Requests progress. `callback` runs before the outcome of the request: for a blocking request
- * on the thread that made it. Progress that comes while a callback of the port runs is reduced
- * to the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires
- * exactly once, when neither the options nor a request uses `user_data` any more.
- */
-enum trunkline_result trunkline_request_options_on_progress(struct trunkline_request_options *options,
-                                                            trunkline_progress_callback callback,
-                                                            void *user_data,
-                                                            trunkline_destructor destructor);
-
-/**
- * Frees options. NULL is allowed.
- */
-void trunkline_request_options_free(struct trunkline_request_options *options);
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_client_reconnect_server(
+    struct trunkline_client *client,
+    struct trunkline_str name,
+    const struct trunkline_request_options *options,
+    struct trunkline_error **error);
 
 /**
  * Makes any request of the protocol. Blocks until the result is there and runs callbacks
@@ -3100,6 +4501,12 @@ void trunkline_request_options_free(struct trunkline_request_options *options);
  *
  * `params` is JSON, or empty for none; `options` may be NULL. `result` is the peer's result as
  * JSON, as it sent it; it is yours: `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_client_request(struct trunkline_client *client,
                                                struct trunkline_str method,
@@ -3109,149 +4516,16 @@ enum trunkline_result trunkline_client_request(struct trunkline_client *client,
                                                struct trunkline_error **error);
 
 /**
- * Starts `trunkline_client_request` without waiting: `callback` gets the peer's result as JSON,
- * as it sent it inside `trunkline_dispatch` or another blocking function of the port. `callback`
- * and `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_request(struct trunkline_client *client,
-                                                     struct trunkline_str method,
-                                                     struct trunkline_str params,
-                                                     const struct trunkline_request_options *options,
-                                                     trunkline_reply_callback callback,
-                                                     void *user_data,
-                                                     trunkline_destructor destructor,
-                                                     uint64_t *ticket,
-                                                     struct trunkline_error **error);
-
-/**
- * Waits for the next change of a subscription (`trunkline_client_subscribe`). Blocks until the
- * result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the
- * same port.
- *
- * `options` may be NULL. `result` is the Change as JSON, `{"kind", "uri", "task"}`, or `null`
- * when the subscription is over; it is yours: `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_next_change(struct trunkline_client *client,
-                                                   uint64_t subscription,
-                                                   const struct trunkline_request_options *options,
-                                                   struct trunkline_text **result,
-                                                   struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_next_change` without waiting: `callback` gets the Change as JSON,
- * `{"kind", "uri", "task"}`, or `null` when the subscription is over inside `trunkline_dispatch`
- * or another blocking function of the port. `callback` and `ticket` may be NULL; otherwise
- * `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also
- * if this function fails.
- */
-enum trunkline_result trunkline_client_start_next_change(struct trunkline_client *client,
-                                                         uint64_t subscription,
-                                                         const struct trunkline_request_options *options,
-                                                         trunkline_reply_callback callback,
-                                                         void *user_data,
-                                                         trunkline_destructor destructor,
-                                                         uint64_t *ticket,
-                                                         struct trunkline_error **error);
-
-/**
- * Waits for the next state of a task (`trunkline_client_start_task`). States that follow fast on
- * one another may be passed over. Blocks until the result is there and runs callbacks meanwhile;
- * `TRUNKLINE_BLOCKING` inside a callback of the same port.
- *
- * `options` may be NULL. `result` is the Task as JSON, or `null` when the task is over; it is
- * yours: `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_next_state(struct trunkline_client *client,
-                                                  uint64_t task,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **result,
-                                                  struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_next_state` without waiting: `callback` gets the Task as JSON, or
- * `null` when the task is over inside `trunkline_dispatch` or another blocking function of the
- * port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_next_state(struct trunkline_client *client,
-                                                        uint64_t task,
-                                                        const struct trunkline_request_options *options,
-                                                        trunkline_reply_callback callback,
-                                                        void *user_data,
-                                                        trunkline_destructor destructor,
-                                                        uint64_t *ticket,
-                                                        struct trunkline_error **error);
-
-/**
- * Waits for the result of a task (`trunkline_client_start_task`): for the timeout of `options`,
- * or else the longest time of the client's requests. `TRUNKLINE_TIMEOUT` if the task is not
- * over: it goes on, and can be waited for again. `TRUNKLINE_CANCELLED` if it was cancelled. The
- * progress of `options` is that of a task that `trunkline_client_start_task` started, where the
- * revision has it for tasks. Blocks until the result is there and runs callbacks meanwhile;
- * `TRUNKLINE_BLOCKING` inside a callback of the same port.
- *
- * `options` may be NULL. `result` is the CallToolResult as JSON; it is yours:
- * `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_task_result(struct trunkline_client *client,
-                                                   uint64_t task,
-                                                   const struct trunkline_request_options *options,
-                                                   struct trunkline_text **result,
-                                                   struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_task_result` without waiting: `callback` gets the CallToolResult as
- * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
- * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_task_result(struct trunkline_client *client,
-                                                         uint64_t task,
-                                                         const struct trunkline_request_options *options,
-                                                         trunkline_reply_callback callback,
-                                                         void *user_data,
-                                                         trunkline_destructor destructor,
-                                                         uint64_t *ticket,
-                                                         struct trunkline_error **error);
-
-/**
- * Answers the `inputRequests` of a task's state (2026-07-28), where the caller does so itself:
- * `trunkline_client_start_task` with `trunkline_request_options_set_manual_input`. Blocks until
- * the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of
- * the same port.
- *
- * `responses` is a JSON object of the answers by the keys of the requests; `options` may be
- * NULL. `result` is `null`; it is yours: `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_task_respond(struct trunkline_client *client,
-                                                    uint64_t task,
-                                                    struct trunkline_str responses,
-                                                    const struct trunkline_request_options *options,
-                                                    struct trunkline_text **result,
-                                                    struct trunkline_error **error);
-
-/**
- * Starts `trunkline_client_task_respond` without waiting: `callback` gets `null` inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- */
-enum trunkline_result trunkline_client_start_task_respond(struct trunkline_client *client,
-                                                          uint64_t task,
-                                                          struct trunkline_str responses,
-                                                          const struct trunkline_request_options *options,
-                                                          trunkline_reply_callback callback,
-                                                          void *user_data,
-                                                          trunkline_destructor destructor,
-                                                          uint64_t *ticket,
-                                                          struct trunkline_error **error);
-
-/**
  * Subscribes to changes at the server, on every revision. Blocks until the server has agreed.
  * `filter` is a JSON object: `{"resources": [uri], "tools": true, "prompts": true,
  * "resourceList": true, "tasks": [id]}`. `subscription` gets the number for
  * `trunkline_client_next_change` and `trunkline_client_unsubscribe`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_client_subscribe(struct trunkline_client *client,
                                                  struct trunkline_str filter,
@@ -3259,326 +4533,336 @@ enum trunkline_result trunkline_client_subscribe(struct trunkline_client *client
                                                  uint64_t *subscription,
                                                  struct trunkline_error **error);
 
+/** @} */
+
 /**
- * Ends a subscription of this client. One that is over is not an error.
+ * @defgroup texts 11. Texts and errors
+ *
+ * Texts that the library made, and the reasons of failures.
+ * @{
  */
-enum trunkline_result trunkline_client_unsubscribe(struct trunkline_client *client,
-                                                   uint64_t subscription,
+
+/**
+ * Copies a text. The copy is yours: `trunkline_text_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_text_copy(struct trunkline_str from, struct trunkline_text **text);
+
+/**
+ * Frees a text. NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_text_free(struct trunkline_text *text);
+
+/**
+ * The error as JSON: `{"kind", "message", "code", "data"}`, `code` only for
+ * `TRUNKLINE_PROTOCOL`, `data` also for `TRUNKLINE_TRANSPORT` and `TRUNKLINE_INPUT_REQUIRED`.
+ * Borrowed: `json` is valid until the error is freed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL.
+ */
+enum trunkline_result trunkline_error_json(const struct trunkline_error *error,
+                                           struct trunkline_str *json);
+
+/**
+ * Frees an error. NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_error_free(struct trunkline_error *error);
+
+/**
+ * Makes a JSON writer. `writer` is yours: `trunkline_json_writer_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL.
+ */
+enum trunkline_result trunkline_json_writer_new(struct trunkline_json_writer **writer,
+                                                struct trunkline_error **error);
+
+/**
+ * Frees a writer. NULL is allowed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
+ */
+void trunkline_json_writer_free(struct trunkline_json_writer *writer);
+
+/**
+ * Begins an object: keys and values follow, then `trunkline_json_writer_end`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_begin_object(struct trunkline_json_writer *writer);
+
+/**
+ * Begins an array: values follow, then `trunkline_json_writer_end`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_begin_array(struct trunkline_json_writer *writer);
+
+/**
+ * Ends the innermost object or array.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_end(struct trunkline_json_writer *writer);
+
+/**
+ * Writes the key of the next value of an object.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_key(struct trunkline_json_writer *writer,
+                                                struct trunkline_str key);
+
+/**
+ * Writes a string; quotes and escapes are added.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_text(struct trunkline_json_writer *writer,
+                                                 struct trunkline_str text);
+
+/**
+ * Writes a number, with as many digits as it takes to read the same one. Infinite numbers and NaN
+ * are `TRUNKLINE_INVALID_ARGUMENT`: JSON has none.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_number(struct trunkline_json_writer *writer,
+                                                   double number);
+
+/**
+ * Writes a whole number.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_int64(struct trunkline_json_writer *writer,
+                                                  int64_t number);
+
+/**
+ * Writes `true` or `false`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_bool(struct trunkline_json_writer *writer, bool value);
+
+/**
+ * Writes `null`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_null(struct trunkline_json_writer *writer);
+
+/**
+ * Writes a value that is JSON already, such as one that `trunkline_json_get` has found.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_json(struct trunkline_json_writer *writer,
+                                                 struct trunkline_str json);
+
+/**
+ * Gives the text, and empties the writer for the next one. `json` is yours: `trunkline_text_free`.
+ * Fails with the first failure of a function before, or with `TRUNKLINE_INVALID_ARGUMENT` if
+ * something was not ended or nothing was written.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_json_writer_finish(struct trunkline_json_writer *writer,
+                                                   struct trunkline_text **json,
                                                    struct trunkline_error **error);
 
 /**
- * Calls a tool as a task, on every revision that has tasks, or takes a task up again. Blocks
- * until it is there. `params` is a JSON object: `{"name": tool, "arguments": {}, "ttlMs":
- * milliseconds}`, of which only the name is required, or `{"taskId": id}`. `task` gets the
- * number for `trunkline_client_next_state`, `trunkline_client_task_result` and
- * `trunkline_client_close_task`; `trunkline_client_cancel_task` takes the id. `state` is the
- * Task as JSON, or `null` where the server made no task of the call, whose result is there then;
- * it is yours: `trunkline_text_free`.
- */
-enum trunkline_result trunkline_client_start_task(struct trunkline_client *client,
-                                                  struct trunkline_str params,
-                                                  const struct trunkline_request_options *options,
-                                                  uint64_t *task,
-                                                  struct trunkline_text **state,
-                                                  struct trunkline_error **error);
-
-/**
- * Ends the polling for a task of this client, and leaves the task alone. One that is closed is
- * not an error.
- */
-enum trunkline_result trunkline_client_close_task(struct trunkline_client *client,
-                                                  uint64_t task,
-                                                  struct trunkline_error **error);
-
-/**
- * Answers with plain text, not JSON: one text block of a tool, which is structured content
- * `{"result": text}` too if the tool has an output schema; the text of a resource with its
- * `mimeType` (`text/plain` by default); or one message of the user.
- */
-enum trunkline_result trunkline_call_return_text(struct trunkline_call *call, struct trunkline_str text);
-
-/**
- * Answers with a full result as JSON, such as a CallToolResult. The same as
- * `trunkline_call_return_json` with `TRUNKLINE_SHAPE_RESULT`.
- */
-enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
-                                                   struct trunkline_str json,
-                                                   struct trunkline_error **error);
-
-/**
- * Answers with input of the client that is needed first: `{"inputRequests": {key: {"method",
- * "params"}}, "state": any}`. The state travels sealed. For tools, prompts and resources. When
- * the answers are there, the handler is called again, as a new call; `trunkline_call_fact` has
- * "/inputResponses" (the answers of this round, by key) and "/state".
- */
-enum trunkline_result trunkline_call_require_input(struct trunkline_call *call,
-                                                   struct trunkline_str json,
-                                                   struct trunkline_error **error);
-
-/**
- * Answers with a failure: a result that says that the tool failed; outside of tools a JSON-RPC
- * error with the text. The result has `isError`, and the model reads the text.
+ * Writes a text as a JSON string, quotes and escapes included. `json` is yours:
+ * `trunkline_text_free`.
  *
- * - `message`: The text.
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_call_fail_tool(struct trunkline_call *call, struct trunkline_str message);
+enum trunkline_result trunkline_json_string(struct trunkline_str text,
+                                            struct trunkline_text **json,
+                                            struct trunkline_error **error);
 
 /**
- * Answers with a failure: invalid arguments that fit the schema, answered as if the schema had
- * refused them.
+ * Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is
+ * yours: `trunkline_text_free`.
  *
- * - `path`: The place in the arguments, as a JSON pointer. Such as "/city"; empty for all of
- *   them.
- * - `message`: The text.
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_call_fail_invalid(struct trunkline_call *call,
-                                                  struct trunkline_str path,
-                                                  struct trunkline_str message);
+enum trunkline_result trunkline_json_base64(const void *data,
+                                            size_t len,
+                                            struct trunkline_text **json,
+                                            struct trunkline_error **error);
 
 /**
- * Answers with a failure: a generic text for the client, and a log entry with the detail. The
- * server's debug option shows the detail to both.
+ * Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
+ * is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
+ * is nothing at that place, `TRUNKLINE_INVALID_ARGUMENT` if `json` is not JSON.
  *
- * - `message`: The text.
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_call_fail(struct trunkline_call *call, struct trunkline_str message);
+enum trunkline_result trunkline_json_get(struct trunkline_str json,
+                                         struct trunkline_str pointer,
+                                         struct trunkline_str *value);
 
 /**
- * Answers with a failure: a JSON-RPC error of the handler's choice.
+ * The text of the string at a JSON pointer, without quotes and escapes. `value` is yours:
+ * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` also if the value is not a string.
  *
- * - `code`: The JSON-RPC code; without it, that of an internal error.
- * - `message`: The text.
- * - `data`: The JSON-RPC data. JSON, or empty for none.
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
-                                                   int64_t code,
-                                                   struct trunkline_str message,
-                                                   struct trunkline_str data,
-                                                   struct trunkline_error **error);
+enum trunkline_result trunkline_json_get_text(struct trunkline_str json,
+                                              struct trunkline_str pointer,
+                                              struct trunkline_text **value);
 
 /**
- * A server asks the user to fill in a form. `callback` gets the `params` of the request, of a
- * group with the `serverName`, as JSON, and answers with ElicitResult by
- * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
- * exactly once, when neither the options nor a client uses `user_data` any more.
+ * The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is not a number.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_client_options_on_elicit(struct trunkline_client_options *options,
-                                                         trunkline_call_callback callback,
-                                                         void *user_data,
-                                                         trunkline_destructor destructor);
+enum trunkline_result trunkline_json_get_number(struct trunkline_str json,
+                                                struct trunkline_str pointer,
+                                                double *value);
 
 /**
- * As `trunkline_client_options_on_elicit`, of a client that is connected. In place of the
- * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
- * revision takes no further capabilities (2025-11-25 and older).
+ * The whole number at a JSON pointer, exactly: a double has only 53 bits.
+ * `TRUNKLINE_NOT_FOUND` also if the value is not a whole number, or beyond 64 bits.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_client_on_elicit(struct trunkline_client *client,
-                                                 trunkline_call_callback callback,
-                                                 void *user_data,
-                                                 trunkline_destructor destructor,
-                                                 struct trunkline_error **error);
+enum trunkline_result trunkline_json_get_int64(struct trunkline_str json,
+                                               struct trunkline_str pointer,
+                                               int64_t *value);
 
 /**
- * A server asks the user to open a page; nobody may open it without the user's consent.
- * `callback` gets the `params` of the request, of a group with the `serverName`, as JSON, and
- * answers with ElicitResult by `trunkline_call_return_result`. The capability is declared to
- * servers. `destructor` fires exactly once, when neither the options nor a client uses
- * `user_data` any more.
+ * The kind of the value at a JSON pointer.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_client_options_on_elicit_url(struct trunkline_client_options *options,
-                                                             trunkline_call_callback callback,
-                                                             void *user_data,
-                                                             trunkline_destructor destructor);
+enum trunkline_result trunkline_json_get_kind(struct trunkline_str json,
+                                              struct trunkline_str pointer,
+                                              enum trunkline_json_kind *kind);
 
 /**
- * As `trunkline_client_options_on_elicit_url`, of a client that is connected. In place of the
- * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
- * revision takes no further capabilities (2025-11-25 and older).
+ * The number of elements of the array, or of members of the object, at a JSON pointer.
+ * `TRUNKLINE_INVALID_ARGUMENT` if the value is neither.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_client_on_elicit_url(struct trunkline_client *client,
-                                                     trunkline_call_callback callback,
-                                                     void *user_data,
-                                                     trunkline_destructor destructor,
-                                                     struct trunkline_error **error);
+enum trunkline_result trunkline_json_get_count(struct trunkline_str json,
+                                               struct trunkline_str pointer,
+                                               size_t *count);
 
 /**
- * A server asks the model to continue a conversation. `callback` gets the `params` of the
- * request, of a group with the `serverName`, as JSON, and answers with CreateMessageResult by
- * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
- * exactly once, when neither the options nor a client uses `user_data` any more.
+ * Walks an array or an object, one element or member for each call, in linear time; `json` is the
+ * array or object itself, such as a value of `trunkline_json_get`. `cursor` is 0 at first.
+ * `key` is the name of a member as it is written between its quotes, empty in an array; it may be
+ * NULL. `value` is JSON. Both are slices of `json`. `TRUNKLINE_NOT_FOUND` at the end,
+ * `TRUNKLINE_INVALID_ARGUMENT` if `json` is neither an array nor an object, or invalid so far.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_client_options_on_sample(struct trunkline_client_options *options,
-                                                         trunkline_call_callback callback,
-                                                         void *user_data,
-                                                         trunkline_destructor destructor);
+enum trunkline_result trunkline_json_next(struct trunkline_str json,
+                                          size_t *cursor,
+                                          struct trunkline_str *key,
+                                          struct trunkline_str *value);
 
 /**
- * As `trunkline_client_options_on_sample`, of a client that is connected. In place of the
- * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
- * revision takes no further capabilities (2025-11-25 and older).
+ * The truth value at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
+ * false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_client_on_sample(struct trunkline_client *client,
-                                                 trunkline_call_callback callback,
-                                                 void *user_data,
-                                                 trunkline_destructor destructor,
-                                                 struct trunkline_error **error);
+enum trunkline_result trunkline_json_get_bool(struct trunkline_str json,
+                                              struct trunkline_str pointer,
+                                              bool *value);
 
 /**
- * A server asks the model to continue a conversation in which it may use tools. `callback` gets
- * the `params` of the request, of a group with the `serverName`, as JSON, and answers with
- * CreateMessageResult by `trunkline_call_return_result`. The capability is declared to servers.
- * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
- * more.
+ * The text of a NUL-terminated string, without copying it. NULL gives the empty text.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-enum trunkline_result trunkline_client_options_on_sample_with_tools(struct trunkline_client_options *options,
-                                                                    trunkline_call_callback callback,
-                                                                    void *user_data,
-                                                                    trunkline_destructor destructor);
+struct trunkline_str trunkline_str_of(const char *string);
 
 /**
- * As `trunkline_client_options_on_sample_with_tools`, of a client that is connected. In place of
- * the handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the
- * server's revision takes no further capabilities (2025-11-25 and older).
+ * Borrows the text; valid until the text is freed. Empty for NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-enum trunkline_result trunkline_client_on_sample_with_tools(struct trunkline_client *client,
-                                                            trunkline_call_callback callback,
-                                                            void *user_data,
-                                                            trunkline_destructor destructor,
-                                                            struct trunkline_error **error);
+struct trunkline_str trunkline_text_str(const struct trunkline_text *text);
 
 /**
- * Lets the user visit a page, on which the client is authorized, and gives the redirect that
- * follows. Needs the option `redirectUri`. Without this function the browser is opened.
- * `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
- * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
- * a client uses `user_data` any more.
+ * The version of the library, such as "0.1.0". Static: never freed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-enum trunkline_result trunkline_client_options_on_authorize(struct trunkline_client_options *options,
-                                                            trunkline_call_callback callback,
-                                                            void *user_data,
-                                                            trunkline_destructor destructor);
+struct trunkline_str trunkline_version(void);
 
 /**
- * Gives the access token of a request, in the place of the option `token`. `callback` gets
- * TokenRequest as JSON, and answers with Token by `trunkline_call_return_result`. `destructor`
- * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ * The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-enum trunkline_result trunkline_client_options_on_access_token(struct trunkline_client_options *options,
-                                                               trunkline_call_callback callback,
-                                                               void *user_data,
-                                                               trunkline_destructor destructor);
+enum trunkline_result trunkline_error_kind(const struct trunkline_error *error);
 
 /**
- * Gives the user's ID token of the organization's identity provider (grant
- * `enterprise_managed`), in the place of the option `identityToken`. `callback` gets
- * IdentityTokenRequest as JSON, and answers with Token by `trunkline_call_return_result`.
- * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
- * more.
+ * The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
+ * the error is freed. "" for NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-enum trunkline_result trunkline_client_options_on_identity_token(struct trunkline_client_options *options,
-                                                                 trunkline_call_callback callback,
-                                                                 void *user_data,
-                                                                 trunkline_destructor destructor);
+const char *trunkline_error_message(const struct trunkline_error *error);
 
 /**
- * Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in
- * the place of the option `assertion`. `callback` gets AssertionRequest as JSON, and answers
- * with Token by `trunkline_call_return_result`. `destructor` fires exactly once, when neither
- * the options nor a client uses `user_data` any more.
+ * The JSON-RPC error code of a `TRUNKLINE_PROTOCOL` failure, otherwise 0.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-enum trunkline_result trunkline_client_options_on_assertion(struct trunkline_client_options *options,
-                                                            trunkline_call_callback callback,
-                                                            void *user_data,
-                                                            trunkline_destructor destructor);
+int64_t trunkline_error_code(const struct trunkline_error *error);
 
 /**
- * Gives headers of a request, beside those of the credentials. Headers of the protocol are
- * refused. `callback` gets HeadersRequest as JSON, and answers with GivenHeaders by
- * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
- * a client uses `user_data` any more.
+ * The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-enum trunkline_result trunkline_client_options_on_request_headers(struct trunkline_client_options *options,
-                                                                  trunkline_call_callback callback,
-                                                                  void *user_data,
-                                                                  trunkline_destructor destructor);
+const char *trunkline_result_name(uint32_t result);
 
 /**
- * Loads credentials from a store of the program's own, in the place of the option `store`. Needs
- * the functions that save and remove them, too. `callback` gets CredentialsKey as JSON, and
- * answers with LoadedCredentials by `trunkline_call_return_result`. `destructor` fires exactly
- * once, when neither the options nor a client uses `user_data` any more.
+ * The failure of the last function that failed on this thread and had no `error`, or NULL for it.
+ * Success changes nothing. Borrowed: valid until this function is called again on this thread.
+ * NULL if no function failed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-enum trunkline_result trunkline_client_options_on_load_credentials(struct trunkline_client_options *options,
-                                                                   trunkline_call_callback callback,
-                                                                   void *user_data,
-                                                                   trunkline_destructor destructor);
+const struct trunkline_error *trunkline_last_error(void);
 
-/**
- * Saves credentials in a store of the program's own. They are secrets. `callback` gets
- * Credentials as JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor`
- * fires exactly once, when neither the options nor a client uses `user_data` any more.
- */
-enum trunkline_result trunkline_client_options_on_save_credentials(struct trunkline_client_options *options,
-                                                                   trunkline_call_callback callback,
-                                                                   void *user_data,
-                                                                   trunkline_destructor destructor);
-
-/**
- * Removes credentials from a store of the program's own, if they are there. `callback` gets
- * CredentialsKey as JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor`
- * fires exactly once, when neither the options nor a client uses `user_data` any more.
- */
-enum trunkline_result trunkline_client_options_on_remove_credentials(struct trunkline_client_options *options,
-                                                                     trunkline_call_callback callback,
-                                                                     void *user_data,
-                                                                     trunkline_destructor destructor);
-
-/**
- * Connects to the server. Called again after the connection was lost, and where a server has
- * ended it because it was asked for its revision. For `trunkline_client_connect_channel`.
- * `callback` gets `{}` as JSON, and answers with `{}` by `trunkline_call_return_result`, then or
- * later. A failure ends the connection. `destructor` fires exactly once, when neither the
- * options nor a client uses `user_data` any more.
- */
-enum trunkline_result trunkline_client_options_on_transport_connect(struct trunkline_client_options *options,
-                                                                    trunkline_call_callback callback,
-                                                                    void *user_data,
-                                                                    trunkline_destructor destructor);
-
-/**
- * Sends a message to the server. The next one waits until it is done. For
- * `trunkline_client_connect_channel`. `callback` gets `{"message": text}` as JSON, and answers
- * with `{}` by `trunkline_call_return_result`, then or later. A failure ends the connection.
- * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
- * more.
- */
-enum trunkline_result trunkline_client_options_on_transport_send(struct trunkline_client_options *options,
-                                                                 trunkline_call_callback callback,
-                                                                 void *user_data,
-                                                                 trunkline_destructor destructor);
-
-/**
- * Waits for the next message of the server. Without one, the server has ended the connection.
- * For `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and answers with
- * `{"message": text}`, or `{}`, by `trunkline_call_return_result`, then or later. A failure ends
- * the connection. `destructor` fires exactly once, when neither the options nor a client uses
- * `user_data` any more.
- */
-enum trunkline_result trunkline_client_options_on_transport_receive(struct trunkline_client_options *options,
-                                                                    trunkline_call_callback callback,
-                                                                    void *user_data,
-                                                                    trunkline_destructor destructor);
-
-/**
- * Ends the connection. A call of the function that receives is cancelled before. For
- * `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and answers with `{}` by
- * `trunkline_call_return_result`, then or later. A failure ends the connection. `destructor`
- * fires exactly once, when neither the options nor a client uses `user_data` any more.
- */
-enum trunkline_result trunkline_client_options_on_transport_close(struct trunkline_client_options *options,
-                                                                  trunkline_call_callback callback,
-                                                                  void *user_data,
-                                                                  trunkline_destructor destructor);
+/** @} */
 
 #ifdef __cplusplus
 }  // extern "C"
@@ -3598,7 +4882,8 @@ enum trunkline_result trunkline_client_options_on_transport_close(struct trunkli
 __attribute__((format(printf, 2, 3)))
 #endif
 /** Answers with text as printf makes it of `format` and what follows. */
-static inline trunkline_result trunkline_call_return_textf(trunkline_call *call, const char *format, ...) {
+static inline trunkline_result trunkline_call_return_textf(trunkline_call *call,
+                                                           const char *format, ...) {
   trunkline_result result = TRUNKLINE_INTERNAL;
   va_list arguments;
   char *text = NULL;

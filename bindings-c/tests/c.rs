@@ -14,6 +14,7 @@ use std::{env, fs, thread};
 
 #[path = "c/client_requests.rs"]
 mod client_requests;
+mod header;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 const TMP: &str = env!("CARGO_TARGET_TMPDIR");
@@ -33,15 +34,22 @@ fn header_is_fresh() {
     let generated = String::from_utf8(generated).expect("the header is UTF-8").replace('\u{2026}', "...");
     let foreign = generated.lines().find(|line| !line.is_ascii());
     assert!(foreign.is_none(), "the header has characters beyond ASCII: {foreign:?}");
-    let path = Path::new(HERE).join("include/trunkline.h");
-    if env::var_os("TRUNKLINE_UPDATE_HEADER").is_some() {
-        fs::write(&path, &generated).expect("the header is writable");
+    assert_eq!(header::faults(&generated), [] as [String; 0], "tests/header/chapters.rs");
+    let arranged = header::arranged(&generated);
+    let long: Vec<_> = arranged.lines().filter(|line| line.len() > 100).collect();
+    assert_eq!(long, [] as [&str; 0], "lines of more than 100 columns");
+    for (path, text) in [("include/trunkline.h", &arranged), ("../docs/c-functions.md", &header::page(&generated))] {
+        let path = Path::new(HERE).join(path);
+        if env::var_os("TRUNKLINE_UPDATE_HEADER").is_some() {
+            fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        }
+        let checked_in = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+        assert!(
+            checked_in == *text,
+            "{} is not what src/ and tests/header make; run TRUNKLINE_UPDATE_HEADER=1 cargo test -p trunkline-c header",
+            path.display()
+        );
     }
-    let checked_in = fs::read_to_string(&path).expect("the header is readable").replace("\r\n", "\n");
-    assert!(
-        checked_in == generated,
-        "include/trunkline.h is not what cbindgen makes of src/; run TRUNKLINE_UPDATE_HEADER=1 cargo test -p trunkline-c header"
-    );
 }
 
 /// Each scenario of `c/suite.c` is a test.

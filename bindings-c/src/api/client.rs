@@ -28,8 +28,9 @@ pub unsafe extern "C" fn trunkline_client_connect_child(
     })
 }
 
-/// Connects to a server over HTTP. Blocks until connected. `options` may be NULL. `client` is
-/// yours: `trunkline_client_free`.
+/// Connects to a server over HTTP: `url` is `http://` or `https://`, or
+/// `unix:/run/server.sock:/mcp` for a Unix socket and the path there. Blocks until connected.
+/// `options` may be NULL. `client` is yours: `trunkline_client_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_connect_http(
     url: trunkline_str,
@@ -58,10 +59,10 @@ pub unsafe extern "C" fn trunkline_client_connect_channel(
     })
 }
 
-/// Connects to a server of this process in memory: for tests, and to embed a server. The client
-/// runs on the server's port, so that its blocking calls run the server's tools too. Inside a
-/// callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be NULL. `client` is yours:
-/// `trunkline_client_free`.
+/// Connects to a server of this process in memory: for tests, and to embed a server. Blocks until
+/// connected. The client runs on the server's port, so that its blocking calls run the server's
+/// tools too. Inside a callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be
+/// NULL. `client` is yours: `trunkline_client_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_connect_memory(
     server: *mut trunkline_server,

@@ -56,8 +56,9 @@ pub unsafe extern "C" fn trunkline_server_run_stdio(
     guard(error, || handle!(server).inner.clone().run_stdio())
 }
 
-/// Opens stdin and stdout without running: for programs with a loop of their own. `listener` is
-/// yours: `trunkline_listener_free`. Ends when stdin ends: `trunkline_listener_closed`.
+/// Opens stdin and stdout without running: for programs with a loop of their own. Blocks until they
+/// are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. `listener` is yours:
+/// `trunkline_listener_free`. Ends when stdin ends: `trunkline_listener_closed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_listen_stdio(
     server: *mut trunkline_server,
@@ -69,8 +70,9 @@ pub unsafe extern "C" fn trunkline_server_listen_stdio(
 
 /// Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a
 /// socket (the same descriptor twice), two pipes, a serial line. They stay yours: the library uses
-/// duplicates, which it makes blocking, and with them the descriptors themselves. Ends when the
-/// input ends: `trunkline_listener_closed`. `listener` is yours: `trunkline_listener_free`.
+/// duplicates, which it makes blocking, and with them the descriptors themselves. Blocks until they
+/// are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. Ends when the input ends:
+/// `trunkline_listener_closed`. `listener` is yours: `trunkline_listener_free`.
 /// `TRUNKLINE_INVALID_ARGUMENT` if a descriptor is not open, and on Windows, which has no such
 /// descriptors. A client has `trunkline_client_connect_channel`.
 #[unsafe(no_mangle)]
@@ -101,8 +103,9 @@ pub unsafe extern "C" fn trunkline_server_listen_fd(
     })
 }
 
-/// Listens for HTTP (options may be NULL) and returns when the address is taken. Calls run inside
-/// `trunkline_server_run` or `trunkline_dispatch`. `listener` is yours: `trunkline_listener_free`.
+/// Listens for HTTP (options may be NULL). Blocks until the address is taken; `TRUNKLINE_BLOCKING`
+/// inside a callback of the same port. Calls run inside `trunkline_server_run` or
+/// `trunkline_dispatch`. `listener` is yours: `trunkline_listener_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_listen_http(
     server: *mut trunkline_server,
@@ -120,7 +123,9 @@ pub unsafe extern "C" fn trunkline_server_listen_http(
 /// `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a
 /// path every path is served. Only requests that name this machine in their Host header are
 /// answered unless others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls
-/// run as with `trunkline_server_listen_http`. `listener` is yours: `trunkline_listener_free`.
+/// run as with `trunkline_server_listen_http`. Blocks until the lifespan of the server is open;
+/// `TRUNKLINE_BLOCKING` inside a callback of the same port. `listener` is yours:
+/// `trunkline_listener_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_mount_http(
     server: *mut trunkline_server,

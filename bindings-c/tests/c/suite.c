@@ -1221,6 +1221,18 @@ static void options(void) {
   thread_task task = {run_server, NULL};
   thread runner;
   uint32_t limit;
+  /* Errors name options as C has them. */
+  OK(trunkline_server_options_new(&server_options, &error));
+  CHECK(!trunkline_server_options_set_limit(server_options, TRUNKLINE_LIMIT_PAGE_SIZE, 0));
+  {
+    trunkline_error *wrong = NULL;
+    const char *message;
+    CHECK(trunkline_server_new_with(S("suite"), S("1"), server_options, &server, &wrong) == TRUNKLINE_INVALID_ARGUMENT);
+    message = trunkline_error_message(wrong);
+    CHECK(strstr(message, "page_size") && !strstr(message, "pageSize") && !strstr(message, "options."));
+    trunkline_error_free(wrong);
+  }
+  trunkline_server_options_free(server_options);
   OK(trunkline_server_options_new(&server_options, &error));
   CHECK(!trunkline_server_options_set_title(server_options, S("The Suite")));
   CHECK(!trunkline_server_options_set_description(server_options, S("Tests.")));

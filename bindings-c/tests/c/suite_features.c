@@ -458,8 +458,12 @@ static void judges(trunkline_call *call, trunkline_str arguments, void *user_dat
 }
 
 static void tells_caller(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  trunkline_text *subject = NULL;
+  trunkline_text *subject = NULL, *scope = NULL, *principal = NULL;
   (void)arguments, (void)user_data;
+  CHECK(trunkline_call_fact(call, S("/auth/scopes/0"), &scope) == TRUNKLINE_OK && same(trunkline_text_str(scope), "\"mcp\""));
+  CHECK(trunkline_call_fact(call, S("/auth/principal"), &principal) == TRUNKLINE_OK);
+  trunkline_text_free(scope);
+  trunkline_text_free(principal);
   CHECK(trunkline_call_fact(call, S("/auth/subject"), &subject) == TRUNKLINE_OK);
   CHECK(trunkline_call_return_text(call, trunkline_text_str(subject)) == TRUNKLINE_OK);
   trunkline_text_free(subject);
@@ -513,6 +517,8 @@ static void access_tokens(void) {
   trunkline_text *result = NULL;
   thread_task task = {run_until_stopped, NULL};
   thread runner;
+  trunkline_str facts;
+  int64_t status = 0;
   uint64_t verifier = 0;
   char auth[300];
   add(server, S(PLAIN("caller")), tells_caller, NULL);
@@ -532,12 +538,22 @@ static void access_tokens(void) {
   trunkline_http_options_free(http_options);
   task.data = server;
   thread_start(&runner, &task);
-  CHECK(connect_with(listener, "Bearer nobodys", &client) != TRUNKLINE_OK && client == NULL);
+  /* A refusal has its status, its challenge and what it asks for. */
+  CHECK(connect_with(listener, "Bearer nobodys", &client) == TRUNKLINE_AUTHORIZATION_REQUIRED && client == NULL);
+  CHECK(trunkline_error_json(trunkline_last_error(), &facts) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_int64(facts, S("/data/httpStatus"), &status) == TRUNKLINE_OK && status == 401);
+  CHECK(trunkline_json_get_text(facts, S("/data/challenges/0"), &result) == TRUNKLINE_OK);
+  CHECK(contains(trunkline_text_str(result), "resource_metadata="));
+  trunkline_text_free(result);
   CHECK(connect_with(listener, "Bearer anns", &client) == TRUNKLINE_OK);
   OK(trunkline_client_call_tool(client, S("caller"), NOTHING, NULL, &result, &error));
   check_text(result, "/content/0/text", "\"ann\"");
   trunkline_text_free(result);
-  CHECK(trunkline_client_call_tool(client, S("write"), NOTHING, NULL, &result, NULL) != TRUNKLINE_OK);
+  CHECK(trunkline_client_call_tool(client, S("write"), NOTHING, NULL, &result, NULL) ==
+        TRUNKLINE_AUTHORIZATION_REQUIRED);
+  CHECK(trunkline_error_json(trunkline_last_error(), &facts) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_int64(facts, S("/data/httpStatus"), &status) == TRUNKLINE_OK && status == 403);
+  CHECK(trunkline_json_get(facts, S("/data/scopes"), &facts) == TRUNKLINE_OK && facts.len > 2);
   trunkline_client_free(client);
   call_with_headers_of_a_function(listener);
   CHECK(!trunkline_server_stop(server));
