@@ -23,7 +23,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use serde_json::json;
-/// use trunkline::{prelude::*, protocol::model::CreateMessageResult, testing::Script};
+/// use trunkline::{prelude::*, testing::Script};
 ///
 /// async fn failing() -> Result<String, CallError> {
 ///     Ok(std::fs::read_to_string("missing.txt")?)
