@@ -83,7 +83,7 @@ pub trait Link: Send + Sync + 'static {
     /// Sends a message. Never blocks; a request that cannot be delivered ends in [`Inbox::failed`].
     fn send(&self, message: LinkMessage);
     /// Ends the exchange of a request that is no longer wanted. `true` if that alone tells the
-    /// server (modern HTTP, CAN-13); otherwise a cancellation is sent.
+    /// server (modern HTTP); otherwise a cancellation is sent.
     fn abandon(&self, id: &RequestId) -> bool;
     /// The revision is settled: what depends on it (headers, the GET stream of a session) may
     /// start.

@@ -130,7 +130,7 @@ impl RpcError {
     }
 
     /// -32042 with the parameters of the URL elicitations, each with an `elicitationId` (2025-11-25
-    /// only, ELI-30).
+    /// only).
     pub fn url_elicitation_required(elicitations: Vec<Value>) -> Self {
         Self::new(code::URL_ELICITATION_REQUIRED, "The user has to open a URL before this request can be processed")
             .with_data(json!({"elicitations": elicitations}))

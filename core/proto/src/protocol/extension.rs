@@ -20,7 +20,7 @@ pub static SKILLS: Extension = Extension { id: "io.modelcontextprotocol/skills",
 pub static APPS: Extension = Extension { id: "io.modelcontextprotocol/ui", client_declares: true };
 
 /// Checks the id of an extension: a prefix of labels with dots between, a slash, and a name
-/// (EXT-02, the rules of `_meta` keys).
+/// (the rules of `_meta` keys).
 ///
 /// # Errors
 /// Checks the form of an id.

@@ -17,9 +17,9 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// Key of the least severe log level that a request wants.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// Key of the task that a message belongs to (2025-11-25 only, TSK-15).
+/// Key of the task that a message belongs to (2025-11-25 only).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-/// Keys of the trace context (SEP-414, RPC-38): the exception to the rule that keys have a prefix.
+/// Keys of the trace context (SEP-414): the exception to the rule that keys have a prefix.
 pub const TRACEPARENT: &str = "traceparent";
 /// As above.
 pub const TRACESTATE: &str = "tracestate";

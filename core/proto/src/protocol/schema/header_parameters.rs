@@ -45,8 +45,8 @@ pub struct HeaderParameterError {
 ///
 /// # Errors
 ///
-/// An annotation breaks one of the rules H26-24 to H26-29; a server must not offer such a tool, a
-/// client leaves it out.
+/// An annotation breaks one of the rules of the specification; a server must not offer such a tool,
+/// a client leaves it out.
 pub fn header_parameters(input_schema: &Value) -> Result<Vec<HeaderParameter>, HeaderParameterError> {
     let mut found = FoundParameters::default();
     found.walk(input_schema, "", Some(Vec::new()))?;

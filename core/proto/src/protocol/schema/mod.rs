@@ -1,6 +1,6 @@
 //! JSON Schema: compiling the schemas of tools, and checking arguments and results against them.
 //!
-//! Dialects: 2020-12, which is meant when `$schema` is absent (SCH-01), 2019-09, draft-07, draft-06
+//! Dialects: 2020-12, which is meant when `$schema` is absent, 2019-09, draft-07, draft-06
 //! and draft-04. References are never fetched. `format` is an assertion up to draft-07 and an
 //! annotation after, as those dialects say.
 
