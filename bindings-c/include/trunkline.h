@@ -2608,7 +2608,7 @@ enum trunkline_result trunkline_client_connect_group(struct trunkline_str server
 
 /**
  * Information about the connection as JSON: `revision`, `serverInfo`, `capabilities`,
- * `instructions`. `description` is yours: `trunkline_text_free`.
+ * `instructions`, `pid`. `description` is yours: `trunkline_text_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -2616,6 +2616,14 @@ enum trunkline_result trunkline_client_connect_group(struct trunkline_str server
 enum trunkline_result trunkline_client_info(const struct trunkline_client *client,
                                             struct trunkline_text **description,
                                             struct trunkline_error **error);
+
+/**
+ * The id of the process of the server, if this client has started it and it runs; otherwise 0, and
+ * for NULL. A server that is started again has another one.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+uint32_t trunkline_client_pid(const struct trunkline_client *client);
 
 /**
  * The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
@@ -3073,6 +3081,16 @@ enum trunkline_result trunkline_client_options_set_inherit_env(
  */
 enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_options *options,
                                                        struct trunkline_str cwd);
+
+/**
+ * Sets the destination of its standard error: that of this process, nothing but the last lines
+ * for error messages (`keep`), or none (`discard`). Default "inherit". For child processes only.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_stderr(struct trunkline_client_options *options,
+                                                          struct trunkline_str destination);
 
 /**
  * Runs the client on a port of yours instead of one of its own. A client in memory always runs

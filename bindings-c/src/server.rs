@@ -94,7 +94,7 @@ impl Server {
                 .map_err(|reason| Failure::invalid(format!("the descriptor is not open: {reason}")))
         };
         let (input, output) = (own(input.as_fd())?, own(output.as_fd())?);
-        self.listen_by(|core| core.open_pipe(self.handle, input, output))
+        self.listen_by(|core| core.open_pipe(self.handle, input, output, true))
     }
 
     fn listen_by(

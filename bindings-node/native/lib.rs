@@ -54,6 +54,21 @@ impl Port {
         self.inner.open(json.as_bytes()).map(number).map_err(thrown)
     }
 
+    /// Opens a listener on duplicates of two descriptors.
+    #[napi(catch_unwind)]
+    pub fn open_pipe(&self, server: i64, reader: i32, writer: i32) -> Result<f64> {
+        #[cfg(not(unix))]
+        {
+            let _ = (server, reader, writer);
+            Err(invalid("only Unix has descriptors to serve: use HTTP here".to_owned()))
+        }
+        #[cfg(unix)]
+        {
+            let (reader, writer) = (duplicate(reader)?, duplicate(writer)?);
+            self.inner.open_pipe(server as u64, reader, writer, false).map(number).map_err(thrown)
+        }
+    }
+
     /// Judges what `open` would be given.
     #[napi(catch_unwind)]
     pub fn check(&self, json: String) -> Result<()> {
@@ -192,4 +207,19 @@ fn lane_of(name: &str) -> Result<Lane> {
         "pool" => Ok(Lane::Pool),
         _ => Err(invalid(format!("{name:?} is not a lane (queue or pool)"))),
     }
+}
+
+/// A descriptor of its own, for the core.
+#[cfg(unix)]
+fn duplicate(descriptor: i32) -> Result<std::os::fd::OwnedFd> {
+    use std::os::fd::BorrowedFd;
+
+    if descriptor < 0 {
+        return Err(invalid(format!("the descriptor {descriptor} is not open: it is negative")));
+    }
+    // SAFETY: the descriptor is not negative, and it is borrowed only for the duplication, which
+    // fails if it is not open.
+    unsafe { BorrowedFd::borrow_raw(descriptor) }
+        .try_clone_to_owned()
+        .map_err(|reason| invalid(format!("the descriptor {descriptor} is not open: {reason}")))
 }

@@ -137,6 +137,14 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     return this.#opened;
   }
 
+  /**
+   * The id of the process of the server, if this client has started it and it runs. A server that
+   * is started again has another one.
+   */
+  override get pid(): number | undefined {
+    return (this.#connection.describe() as Partial<ConnectionDescription>).pid;
+  }
+
   /** Lets the process end while nobody asks a server of this process and nobody listens to it. */
   #releaseLoop(): void {
     this.#connection.unref();

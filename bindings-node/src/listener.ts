@@ -10,15 +10,15 @@ export interface Address {
   port?: number;
 }
 
-/** A server that listens for HTTP. */
+/** A server that listens, for HTTP or on descriptors. */
 export class Listener {
   readonly #handle: OpenHandle;
   readonly #deadlineMs: number;
-  /** The URL of the endpoint. */
+  /** The URL of the endpoint. Empty on descriptors. */
   readonly url: string;
-  /** Empty on a Unix socket. */
+  /** Empty on a Unix socket and on descriptors. */
   readonly host: string;
-  /** 0 on a Unix socket. */
+  /** 0 on a Unix socket and on descriptors. */
   readonly port: number;
 
   /** @internal */

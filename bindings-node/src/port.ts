@@ -150,8 +150,7 @@ export class Port {
         this.#exit();
       });
     }
-    const json = stringify({ ...config, hostDrivenReads: hostReads }, "the transport");
-    const handle = attempt(() => this.#port.open(json));
+    const handle = this.#begin(config);
     this.#owners.set(handle, owner);
     const result = this.requests.reply(handle).catch((error: unknown) => {
       // A handle that did not open has no event `Closed`.
@@ -159,6 +158,13 @@ export class Port {
       throw error;
     });
     return { handle, result };
+  }
+
+  #begin(config: object): number {
+    const { server, transport } = config as { server: number; transport: { type: string; reader: number; writer: number } };
+    if (transport.type === "fd") return attempt(() => this.#port.openPipe(server, transport.reader, transport.writer));
+    const json = stringify({ ...config, hostDrivenReads: hostReads }, "the transport");
+    return attempt(() => this.#port.open(json));
   }
 
   /** Judges what `open` would be given. */

@@ -201,6 +201,17 @@ export class Server {
   }
 
   /**
+   * Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a
+   * socket that a supervisor has passed on (`writer` is `reader` then), two pipes, a serial line.
+   * They stay the program's: the library uses duplicates, which it makes blocking. Ends when the
+   * input ends. Not on Windows.
+   */
+  async listenFd(reader: number, writer = reader): Promise<Listener> {
+    const { opened } = await this.#listen({ type: "fd", reader, writer });
+    return new Listener(opened, { url: "" }, this.#port.closeDeadlineMs(this.#known()));
+  }
+
+  /**
    * The server as a handler for `node:http` and frameworks on top of it, such as
    * `createServer(server.handler())`, or in Express `app.use("/mcp", server.handler())`. Opens with
    * the first request.

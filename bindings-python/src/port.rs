@@ -55,6 +55,20 @@ impl Port {
         })
     }
 
+    /// Opens a listener on duplicates of two descriptors.
+    fn open_pipe(&self, py: Python<'_>, server: u64, reader: i32, writer: i32) -> PyResult<u64> {
+        #[cfg(not(unix))]
+        {
+            let _ = (py, server, reader, writer);
+            Err(raise("invalidArgument", "only Unix has descriptors to serve: use HTTP here"))
+        }
+        #[cfg(unix)]
+        contained(|| {
+            let (reader, writer) = (duplicate(reader)?, duplicate(writer)?);
+            py.detach(|| self.port.open_pipe(server, reader, writer, false)).map_err(|error| from_bridge(py, error))
+        })
+    }
+
     fn check(&self, py: Python<'_>, json: &Bound<'_, PyAny>) -> PyResult<()> {
         contained(|| self.port.check(&encode(json)?).map_err(|error| from_bridge(py, error)))
     }
@@ -246,6 +260,22 @@ impl Port {
         };
         Ok((event.kind as u8, event.ticket, event.handle, ok, event.name, body, event.cause))
     }
+}
+
+/// A descriptor of its own, for the core.
+#[cfg(unix)]
+fn duplicate(descriptor: i32) -> PyResult<std::os::fd::OwnedFd> {
+    use std::os::fd::BorrowedFd;
+
+    let unusable = |reason: &dyn std::fmt::Display| {
+        raise("invalidArgument", format!("the descriptor {descriptor} is not open: {reason}"))
+    };
+    if descriptor < 0 {
+        return Err(unusable(&"it is negative"));
+    }
+    // SAFETY: the descriptor is not negative, and it is borrowed only for the duplication, which
+    // fails if it is not open.
+    unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|reason| unusable(&reason))
 }
 
 #[cfg(unix)]

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from trunkline import (
     Client,
     ClosedError,
     InvalidArgumentError,
+    Server,
     SyncClient,
     TimeoutError,
     TransportError,
@@ -261,5 +263,40 @@ def test_clients_are_independent(tmp_path: Path) -> None:
             with pytest.raises(TrunklineError):
                 await first.call_tool("die")
             assert (await second.call_tool("echo", {"message": "alive"})).text == "alive"
+
+    run(check())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such descriptors")
+def test_descriptors_of_the_program_are_served() -> None:
+    server = Server("paired", version="1")
+
+    @server.tool
+    async def echo(text: str) -> str:
+        return text
+
+    async def check() -> None:
+        ours, theirs = socket.socketpair()
+        reader, writer = await asyncio.open_connection(sock=theirs)
+
+        async def ask(message: dict[str, Any]) -> dict[str, Any]:
+            writer.write(json.dumps(message).encode() + b"\n")
+            return json.loads(await reader.readline())
+
+        with ours:
+            async with server.serve_fd(ours) as listener:
+                ours.close()  # the library has a duplicate
+                assert (await ask(INITIALIZE))["result"]["serverInfo"]["name"] == "paired"
+                call = {"name": "echo", "arguments": {"text": "hi"}}
+                answer = await ask({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call})
+                assert answer["result"]["content"][0]["text"] == "hi"
+                with pytest.raises(InvalidArgumentError, match="no url"):
+                    _ = listener.url
+                writer.write_eof()
+                await listener.wait()
+            assert await reader.read() == b""  # it let go of its duplicates
+        writer.close()
+        with pytest.raises(InvalidArgumentError, match="not open"):
+            await server.serve_fd(10_000)
 
     run(check())

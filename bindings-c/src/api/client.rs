@@ -142,7 +142,7 @@ pub unsafe extern "C" fn trunkline_client_set_roots(
 }
 
 /// Information about the connection as JSON: `revision`, `serverInfo`, `capabilities`,
-/// `instructions`. `description` is yours: `trunkline_text_free`.
+/// `instructions`, `pid`. `description` is yours: `trunkline_text_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_info(
     client: *const trunkline_client,
@@ -152,6 +152,19 @@ pub unsafe extern "C" fn trunkline_client_info(
     guard(error, || {
         let (client, description) = (&handle!(client).connection, out!(description));
         description.finish(Text::new(client.port.core.describe(client.handle)?).give())
+    })
+}
+
+/// The id of the process of the server, if this client has started it and it runs; otherwise 0, and
+/// for NULL. A server that is started again has another one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_pid(client: *const trunkline_client) -> u32 {
+    value_or(0, || {
+        let client = &handle!(client).connection;
+        // Of a connection that has ended there is no description.
+        let info = client.port.core.describe(client.handle).unwrap_or_default();
+        let info: serde_json::Value = serde_json::from_slice(&info).unwrap_or_default();
+        Ok(info["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default())
     })
 }
 

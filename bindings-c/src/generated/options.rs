@@ -964,6 +964,16 @@ pub unsafe extern "C" fn trunkline_client_options_set_cwd(
     set!(options, options.child.put("cwd", text!(cwd)))
 }
 
+/// Sets the destination of its standard error: that of this process, nothing but the last lines
+/// for error messages (`keep`), or none (`discard`). Default "inherit". For child processes only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_stderr(
+    options: *mut trunkline_client_options,
+    destination: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.child.put("stderr", text!(destination)))
+}
+
 /// Runs the client on a port of yours instead of one of its own. A client in memory always runs
 /// on the port of its server.
 #[unsafe(no_mangle)]

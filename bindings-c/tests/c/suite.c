@@ -841,7 +841,12 @@ static void stdio(void) {
   check_text(text, "/0/name", "echo");
   trunkline_text_free(text);
   check_echo(client, "{\"message\":\"over a pipe\"}", "over a pipe");
+  CHECK(trunkline_client_pid(client) > 0 && trunkline_client_pid(NULL) == 0);
+  OK(trunkline_client_info(client, &text, &error));
+  CHECK(contains(trunkline_text_str(text), "\"pid\":"));
+  trunkline_text_free(text);
   OK(trunkline_client_close(client, 5000, &error));
+  CHECK(trunkline_client_pid(client) == 0);
   trunkline_client_free(client);
 
   client = NULL;
@@ -849,7 +854,15 @@ static void stdio(void) {
   CHECK(trunkline_client_connect_child(command, 2, NULL, &client, &detail) == TRUNKLINE_TRANSPORT);
   CHECK(trunkline_error_json(detail, &facts) == TRUNKLINE_OK);
   CHECK(contains(facts, "\"reason\":\"exited\"") && contains(facts, "\"stderr\":[\"my last words\"]"));
-  trunkline_error_free(detail);
+  trunkline_error_free(detail), detail = NULL;
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_stderr(options, S("discard")) == TRUNKLINE_OK);
+  CHECK(trunkline_client_connect_child(command, 2, options, &client, &detail) == TRUNKLINE_TRANSPORT);
+  CHECK(trunkline_error_json(detail, &facts) == TRUNKLINE_OK && !contains(facts, "my last words"));
+  trunkline_error_free(detail), detail = NULL;
+  CHECK(trunkline_client_options_set_stderr(options, S("file")) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "stderr", trunkline_client_connect_child(command, 2, options, &client, &error));
+  trunkline_client_options_free(options), options = NULL;
   OK(trunkline_client_options_new(&options, &error));
   CHECK(trunkline_client_options_set_background(options, true) == TRUNKLINE_OK);
   OK(trunkline_client_connect_child(command, 2, options, &client, &error));

@@ -136,6 +136,15 @@ export type LoggingLevel = "debug" | "info" | "notice" | "warning" | "error" | "
 export type DpopPolicy = "off" | "optional" | "required";
 
 /**
+ * The destination of the standard error of a child process.
+ *
+ * - `inherit`: That of this process; the last lines are kept for error messages.
+ * - `keep`: Only the last lines are kept, 20 of at most 1,000 bytes.
+ * - `discard`: Thrown away: error messages have no lines of it.
+ */
+export type ChildStderr = "inherit" | "keep" | "discard";
+
+/**
  * The way to access tokens.
  *
  * - `authorization_code`: The user logs in and authorizes the client.

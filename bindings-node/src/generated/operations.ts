@@ -139,6 +139,14 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     return this.described.instructions;
   }
 
+  /**
+   * The id of the process of the server, if this client has started it and it runs. A server that
+   * is started again has another one.
+   */
+  get pid(): number | undefined {
+    return this.described.pid;
+  }
+
   /** Sends a request of the protocol that has no method of its own; gives its result. */
   request(method: string, params?: JsonObject, options: CallOptions & CacheOptions = {}): Promise<unknown> {
     return this.#sender.call(method, params, options);
@@ -375,4 +383,5 @@ export interface ConnectionDescription {
   serverInfo?: Implementation;
   capabilities: ServerCapabilities;
   instructions?: string;
+  pid?: number;
 }

@@ -13,6 +13,7 @@ export interface NativePort {
   register(kind: string, json: string): number;
   unregister(handle: number): void;
   open(json: string): number;
+  openPipe(server: number, reader: number, writer: number): number;
   check(json: string): void;
   close(handle: number, deadlineMs: number): void;
   closeDeadlineMs(handle: number): number;

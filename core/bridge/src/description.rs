@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use trunkline::{
     auth::Identity,
     bridge_support::described,
-    client::ServerDescription,
+    client::Client,
     protocol::{
         RawJson,
         model::{ClientCapabilities, Implementation, JsonObject, ServerCapabilities},
@@ -32,7 +32,7 @@ pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
         Some(HandleKind::Call) => tables.calls.get(target).map(|call| of_call(&call.info)),
         Some(HandleKind::Connection) => {
             let client = tables.connections.get(target).and_then(|connection| connection.get());
-            client.map(|connection| of_connection(connection.client.server()))
+            client.map(|connection| of_connection(&connection.client))
         }
         Some(HandleKind::Server) => tables.servers.get(target).map(of_server),
         _ => None,
@@ -139,6 +139,9 @@ described! {
         required capabilities: Value = "capabilities" as ServerCapabilities,
         /// The instructions of the server for the model.
         optional instructions: Option<String> = "instructions",
+        /// The id of the process of the server, if this client has started it and it runs. A server
+        /// that is started again has another one.
+        optional pid: Option<u32> = "pid" as u64,
     }
 }
 
@@ -190,8 +193,8 @@ fn of_kind(kind: &str, mut described: Value) -> Value {
 }
 
 /// A connection: its server.
-fn of_connection(server: &ServerDescription) -> Value {
-    of_kind("connection", server_description(server))
+fn of_connection(client: &Client) -> Value {
+    of_kind("connection", server_description(client))
 }
 
 /// A server: its features by name.
@@ -206,12 +209,14 @@ fn of_server(server: &Server) -> Value {
 }
 
 /// The description of the server of an open connection.
-pub(super) fn server_description(server: &ServerDescription) -> Value {
+pub(super) fn server_description(client: &Client) -> Value {
+    let server = client.server();
     without_nulls(json!(ConnectionDescription {
         revision: server.revision.as_str(),
         server_info: server.info.as_ref().and_then(read::<Implementation>),
         capabilities: read::<ServerCapabilities>(&server.capabilities).unwrap_or_else(|| json!({})),
         instructions: server.instructions.clone(),
+        pid: client.pid(),
     }))
 }
 

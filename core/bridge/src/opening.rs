@@ -120,15 +120,16 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     Ok(handle)
 }
 
-/// Serves descriptors of the host's, whose reply is fetched with `wait`.
+/// Serves descriptors of the host's.
 #[cfg(unix)]
 pub(super) fn open_pipe(
     state: &Arc<PortState>,
     server: u64,
     (reader, writer): (OwnedFd, OwnedFd),
+    wait: bool,
 ) -> Result<u64, BridgeError> {
     let (process, server) = (state.process()?, state.server(server)?);
-    let opening = PendingOpen::<Arc<Listener>>::enter(state, Some(Arc::default()))?;
+    let opening = PendingOpen::<Arc<Listener>>::enter(state, wait.then(Arc::default))?;
     let handle = opening.handle;
     state.spawn(&process, listen(Arc::clone(state), opening, server, How::Pipe(reader, writer), None, false));
     Ok(handle)
@@ -180,7 +181,7 @@ async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<ReplySl
     let client = &connection.client;
     match become_open(state, handle, connection.clone()) {
         Some(waiting) => {
-            opened(state, handle, slot.as_deref(), Ok(server_description(client.server())));
+            opened(state, handle, slot.as_deref(), Ok(server_description(client)));
             requests::send_waiting(state, connection, handle, waiting);
             // One that ended just before it was a connection here has told nobody.
             if let Some(failure) = client.failure() {

@@ -136,14 +136,14 @@ impl Port {
         judged.map_err(|error| self.names.translate(error))
     }
 
-    /// Opens a listener of a server on descriptors of the host's; its reply is fetched with
-    /// [`Port::wait`].
+    /// Opens a listener of a server on descriptors of the host's. With `wait` its reply is fetched
+    /// with [`Port::wait`].
     ///
     /// # Errors
     /// As for [`Port::open`].
     #[cfg(unix)]
-    pub fn open_pipe(&self, server: u64, reader: OwnedFd, writer: OwnedFd) -> Result<u64, BridgeError> {
-        opening::open_pipe(self.open_state()?, server, (reader, writer))
+    pub fn open_pipe(&self, server: u64, reader: OwnedFd, writer: OwnedFd, wait: bool) -> Result<u64, BridgeError> {
+        opening::open_pipe(self.open_state()?, server, (reader, writer), wait)
     }
 
     /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest

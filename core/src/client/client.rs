@@ -77,6 +77,12 @@ impl Client {
         !self.inner.closed.load(Ordering::Acquire)
     }
 
+    /// The id of the process of the server, if this client has started it and it runs. A server
+    /// that is started again has another one.
+    pub fn pid(&self) -> Option<u32> {
+        self.inner.link().and_then(|link| link.process_id())
+    }
+
     /// Why the connection has ended, if it has, and not by this side.
     #[doc(hidden)]
     pub fn failure(&self) -> Option<ClientError> {

@@ -92,6 +92,10 @@ pub trait Link: Send + Sync + 'static {
     fn session_id(&self) -> Option<String> {
         None
     }
+    /// The id of the process of the server, where this side has started it and it runs.
+    fn process_id(&self) -> Option<u32> {
+        None
+    }
     /// The name of the peer, at the start of a sentence.
     fn peer(&self) -> String {
         "The server".to_owned()

@@ -151,6 +151,10 @@ impl Link for ChildLink {
         format!("The server process \"{}\"", self.process.program())
     }
 
+    fn process_id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
     fn diagnostics(&self) -> String {
         self.process.diagnostics()
     }

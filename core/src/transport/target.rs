@@ -4,7 +4,7 @@
 use super::MemoryConnector;
 use super::{Channel, ChannelConnector};
 #[cfg(feature = "child-process")]
-use super::{ChildCommand, ChildConnector};
+use super::{ChildCommand, ChildConnector, ChildStderr};
 #[cfg(feature = "http-client")]
 use super::{HttpConnector, HttpEndpoint, config_file::is_file};
 #[cfg(feature = "server")]
@@ -131,13 +131,15 @@ impl Target {
     pub fn of_entry(entry: ServerEntry) -> Result<Self, ClientError> {
         match entry {
             #[cfg(feature = "child-process")]
-            ServerEntry::Command { command, env, cwd, inherit_env } => {
+            ServerEntry::Command { command, env, cwd, inherit_env, stderr } => {
                 let child = ChildCommand::new(command);
+                let stderr = stderr.and_then(|word| ChildStderr::of_word(&word)).unwrap_or(child.stderr);
                 let inherit_env = inherit_env.unwrap_or(child.inherit_env);
                 Ok(Self::Child(ChildCommand {
                     env,
                     cwd: cwd.map(Into::into),
                     inherit_env,
+                    stderr,
                     ..child
                 }))
             }

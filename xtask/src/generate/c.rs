@@ -773,7 +773,8 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
     let Source { place, note, .. } = source;
     let Field { json, doc, .. } = field;
     let typed = place.starts_with(TYPED);
-    let member = snake(json);
+    // `stderr` is a macro of stdio.h.
+    let member = if json == "stderr" { "destination".to_owned() } else { snake(json) };
     let function = setter_name(field);
     let singular = member.strip_suffix('s').unwrap_or(&member);
     let (doc, arguments, change) = match &field.ty {
@@ -920,7 +921,7 @@ fn is_by_name(field: &Field) -> bool {
 
 /// A type of the model that is one of a few texts.
 fn is_text_model(field: &Field) -> bool {
-    ["logLevel", "onDuplicate", "revision"].contains(&field.json.as_str())
+    ["logLevel", "onDuplicate", "revision", "stderr"].contains(&field.json.as_str())
 }
 
 fn sets(doc: &str) -> String {

@@ -462,7 +462,7 @@ fn error_facts(fields: &[Field]) -> String {
 fn options(surface: &Surface) -> (String, String) {
     let mut tables = String::from("from typing import Final\n");
     let mut text = String::from(
-        "import os\nfrom collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, DpopPolicy, Icon, LoggingLevel, ModelPreferences, OAuthGrant, OnDuplicate, Root, Tool, ToolAnnotations, ToolChoice)\n",
+        "import os\nfrom collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, ChildStderr, DpopPolicy, Icon, LoggingLevel, ModelPreferences, OAuthGrant, OnDuplicate, Root, Tool, ToolAnnotations, ToolChoice)\n",
     );
     for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
         let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };

@@ -124,7 +124,7 @@ class Listener:
     def _fact(self, name: str) -> Any:
         if name in self._result:
             return self._result[name]
-        why = "it is not ready yet" if self._transport["type"] == "http" else "it listens on stdio"
+        why = "it is not ready yet" if self._transport["type"] == "http" else "it does not listen for HTTP"
         raise InvalidArgumentError(f"the listener has no {name}: {why}")
 
     def __await__(self) -> Generator[Any, None, None]:

@@ -23,7 +23,7 @@ use std::{collections::BTreeMap, fmt};
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEntry {
-    /// `{"command", "args", "env", "cwd", "inheritEnv"}`: a program that serves its standard input
+    /// `{"command", "args", "env", "cwd", "inheritEnv", "stderr"}`: a program that serves its standard input
     /// and output. No shell reads the command.
     Command {
         /// The program and its arguments.
@@ -35,6 +35,8 @@ pub enum ServerEntry {
         /// `true` if it gets the environment of this process too; as
         /// [`ChildCommand`](crate::ChildCommand) has it by default.
         inherit_env: Option<bool>,
+        /// The destination of its standard error: `inherit`, `keep` or `discard`.
+        stderr: Option<String>,
     },
     /// `{"url", "headers"}`: an HTTP endpoint.
     Url {
@@ -49,7 +51,9 @@ pub enum ServerEntry {
 }
 
 /// The members that are read.
-const MEMBERS: [&str; 8] = ["type", "command", "args", "env", "cwd", "inheritEnv", "url", "headers"];
+const MEMBERS: [&str; 9] = ["type", "command", "args", "env", "cwd", "inheritEnv", "stderr", "url", "headers"];
+/// The destinations of the standard error of a program.
+const DESTINATIONS: [&str; 3] = ["inherit", "keep", "discard"];
 /// The transports that `type` may name for a URL.
 const HTTP_TYPES: [&str; 4] = ["http", "streamable-http", "streamableHttp", HTTP_SSE];
 const HTTP_SSE: &str = "sse";
@@ -94,7 +98,13 @@ impl ServerEntry {
                 }
                 command.extend(reader.texts("args")?);
                 let cwd = reader.text("cwd")?;
-                Ok(Self::Command { command, env: reader.map("env")?, cwd, inherit_env: reader.boolean("inheritEnv")? })
+                let stderr = reader.text("stderr")?;
+                if stderr.as_deref().is_some_and(|word| !DESTINATIONS.contains(&word)) {
+                    let wrong = format!("must be one of {}", DESTINATIONS.join(", "));
+                    return Err(place.member("stderr").error(&wrong));
+                }
+                let (env, inherit_env) = (reader.map("env")?, reader.boolean("inheritEnv")?);
+                Ok(Self::Command { command, env, cwd, inherit_env, stderr })
             }
             (false, true) => Ok(Self::Url {
                 url: reader.text("url")?.unwrap_or_default(),
@@ -109,12 +119,13 @@ impl ServerEntry {
 impl fmt::Debug for ServerEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Command { command, env, cwd, inherit_env } => f
+            Self::Command { command, env, cwd, inherit_env, stderr } => f
                 .debug_struct("Command")
                 .field("command", command)
                 .field("env", &env.keys())
                 .field("cwd", cwd)
                 .field("inherit_env", inherit_env)
+                .field("stderr", stderr)
                 .finish(),
             Self::Url { url, headers, http_sse } => f
                 .debug_struct("Url")

@@ -18,7 +18,7 @@ fn entries_of_the_usual_hosts_are_read() {
         "cursor": {"url": "https://x.example/${env:KEY}", "headers": {"Authorization": "Bearer ${KEY}"}},
         "typed": {"type": "streamable-http", "url": "https://x.example/mcp"},
         "old": {"type": "sse", "url": "https://x.example/sse", "timeout": 30},
-        "program": {"type": "stdio", "command": "weather", "args": null, "cwd": "/srv", "inheritEnv": false},
+        "program": {"type": "stdio", "command": "weather", "args": null, "cwd": "/srv", "inheritEnv": false, "stderr": "keep"},
         "off": {"command": "never", "disabled": true},
     }}))
     .unwrap();
@@ -39,6 +39,7 @@ fn entries_of_the_usual_hosts_are_read() {
                     env: [("TOKEN".to_owned(), "secret".to_owned())].into(),
                     cwd: None,
                     inherit_env: None,
+                    stderr: None,
                 }
             ),
             ("cursor", url("https://x.example/secret", &[("Authorization", "Bearer secret")])),
@@ -51,6 +52,7 @@ fn entries_of_the_usual_hosts_are_read() {
                     env: std::collections::BTreeMap::new(),
                     cwd: Some("/srv".into()),
                     inherit_env: Some(false),
+                    stderr: Some("keep".into()),
                 }
             ),
         ]
@@ -72,6 +74,7 @@ fn an_entry_with_an_error_names_the_file_the_place_and_the_problem() {
         (json!({"command": "x", "env": {"A": true}}), "/mcpServers/a~1b/env/A: must be a string, not a boolean"),
         (json!({"command": "x", "env": {"A": "${NO}"}}), "/mcpServers/a~1b/env/A: needs the environment variable NO"),
         (json!({"command": "x", "inheritEnv": 1}), "/mcpServers/a~1b/inheritEnv: must be true or false"),
+        (json!({"command": "x", "stderr": "file"}), "/mcpServers/a~1b/stderr: must be one of inherit, keep, discard"),
         (json!({"command": "x", "envFile": ".env"}), "/mcpServers/a~1b/envFile: is not read"),
         (json!({"command": "x", "arg": ["y"]}), "/mcpServers/a~1b/arg: is unknown: is it \"args\"?"),
         (json!({"url": "x", "Headers": {}}), "/mcpServers/a~1b/Headers: is unknown: is it \"headers\"?"),

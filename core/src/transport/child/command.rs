@@ -1,6 +1,10 @@
 //! The command of a child process, and the reason if it could not be run.
 
-use crate::protocol::options::Required;
+use crate::protocol::{
+    describe::{Described, Type, Values},
+    options::Required,
+};
+use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -42,22 +46,48 @@ trunkline_proto::options! {
         inherit_env: bool => "inheritEnv" = false,
         /// The folder that the child process runs in; this process's own by default.
         @into cwd: Option<PathBuf> => "cwd" = None,
-        /// The destination of its standard error.
-        stderr: ChildStderr = ChildStderr::PassThrough,
+        /// The destination of its standard error: that of this process, nothing but the last lines
+        /// for error messages (`keep`), or none (`discard`).
+        stderr: ChildStderr => "stderr" = ChildStderr::PassThrough,
     }
 }
 
 /// The destination of the standard error of a child process.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ChildStderr {
     /// Copied to our standard error; the last lines are kept for error messages.
     #[default]
+    #[serde(rename = "inherit")]
     PassThrough,
     /// Only the last lines are kept.
     Keep,
     /// Thrown away.
     Discard,
+}
+
+impl ChildStderr {
+    /// The destination that a word of the options names.
+    pub(in crate::transport) fn of_word(word: &str) -> Option<Self> {
+        serde_json::from_value(word.into()).ok()
+    }
+}
+
+impl Described for ChildStderr {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "ChildStderr",
+            doc: &[" The destination of the standard error of a child process."],
+            values: &[
+                ("inherit", &[" That of this process; the last lines are kept for error messages."]),
+                ("keep", &[" Only the last lines are kept, 20 of at most 1,000 bytes."]),
+                ("discard", &[" Thrown away: error messages have no lines of it."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
 }
 
 /// A child process that could not be started.

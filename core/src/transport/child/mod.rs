@@ -21,7 +21,6 @@ use tokio::time::timeout;
 #[derive(Debug)]
 pub struct ChildProcess {
     program: String,
-    #[cfg(all(test, unix))]
     id: Option<u32>,
     stdin: ChildStdin,
     tail: Option<Tail>,
@@ -106,7 +105,6 @@ impl ChildProcess {
         };
         let tail = (command.stderr != ChildStderr::Discard)
             .then(|| Tail::follow(child.stderr().take(), command.stderr == ChildStderr::PassThrough));
-        #[cfg(unix)]
         let id = child.id();
         let (orders, orders_in) = mpsc::unbounded_channel();
         let (state_out, state) = watch::channel(ProcessState::Running);
@@ -117,22 +115,13 @@ impl ChildProcess {
             gone: false,
         };
         tokio::spawn(supervise(group, orders_in, state_out));
-        let process = Self {
-            program: command.program().to_owned(),
-            #[cfg(all(test, unix))]
-            id,
-            stdin: stdin.clone(),
-            tail,
-            orders,
-            state,
-        };
+        let process = Self { program: command.program().to_owned(), id, stdin: stdin.clone(), tail, orders, state };
         Ok((process, stdin, stdout))
     }
 
-    /// The process id, which is also the id of its group.
-    #[cfg(all(test, unix))]
-    fn id(&self) -> Option<u32> {
-        self.id
+    /// The process id, which is also the id of its group; `None` once the process has ended.
+    pub fn id(&self) -> Option<u32> {
+        self.id.filter(|_| *self.state.borrow() == ProcessState::Running)
     }
 
     /// Waits until the process ends. `None` if the system does not say how.

@@ -48,6 +48,17 @@ async fn a_server_that_exits_over_the_probe_is_started_anew() {
 }
 
 #[tokio::test]
+async fn a_client_knows_the_process_that_it_has_started() {
+    let file = File::new();
+    let client = connect(child("script fragile", &file), legacy()).await.unwrap();
+    let text = file.text();
+    let started = text.lines().filter_map(|line| line.split_once(' ')).find(|(_, what)| *what == "starts");
+    assert_eq!(client.pid().map(|pid| pid.to_string()).as_deref(), started.map(|(id, _)| id));
+    soon(client.close()).await;
+    assert_eq!(client.pid(), None);
+}
+
+#[tokio::test]
 async fn disc_22_a_server_that_was_found_to_be_legacy_is_not_probed_again() {
     let file = File::new();
     for _ in 0..3 {

@@ -139,3 +139,10 @@ class ConnectionDescription:
     def instructions(self) -> str | None:
         """The instructions of the server for the model."""
         return self._fact("instructions")
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process of the server, if this client has started it and it runs. A
+        server that is started again has another one.
+        """
+        return self._fact("pid")

@@ -348,6 +348,9 @@ LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error",
 DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
 """The binding of tokens to keys (RFC 9449)."""
 
+ChildStderr: TypeAlias = Literal["inherit", "keep", "discard"]
+"""The destination of the standard error of a child process."""
+
 OAuthGrant: TypeAlias = Literal["authorization_code", "client_credentials", "enterprise_managed", "workload_identity"]
 """The way to access tokens."""
 

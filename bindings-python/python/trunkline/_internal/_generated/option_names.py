@@ -28,6 +28,7 @@ CHILD_OPTIONS: Final = {
     "env": "env",
     "inherit_env": "inheritEnv",
     "cwd": "cwd",
+    "stderr": "stderr",
 }
 
 CLIENT_OPTIONS: Final = {

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict
 from .models import (
     Annotations,
     CacheScope,
+    ChildStderr,
     DpopPolicy,
     Icon,
     LoggingLevel,
@@ -123,6 +124,11 @@ class ChildOptions(TypedDict, total=False):
 
     cwd: str | os.PathLike[str] | None
     """The folder that the child process runs in; this process's own by default."""
+
+    stderr: ChildStderr | None
+    """The destination of its standard error: that of this process, nothing but the last lines
+    for error messages (`keep`), or none (`discard`). Default: `"inherit"`.
+    """
 
 
 class ClientOptions(TypedDict, total=False):

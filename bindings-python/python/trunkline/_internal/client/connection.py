@@ -178,6 +178,16 @@ class Connection:
                 info.update(native.describe(handle))
         return info.get(name)
 
+    @property
+    def pid(self) -> int | None:
+        """The id of the process of the server now: it may have been started again."""
+        self.describe("pid")  # only of a client that was connected
+        native, handle = self._place
+        try:
+            return native.describe(handle).get("pid")
+        except _native.NativeError:  # the connection has ended
+            return None
+
     def shared(self) -> dict[str, int]:
         """The connection, for a group that shares it."""
         self.describe("revision")  # only while it is open
@@ -293,4 +303,4 @@ class Connected(HostHandlers, ConnectionDescription):
         connection.listeners[method] = (function, read)
 
     def _fact(self, name: str) -> Any:
-        return self._connection.describe(name)
+        return self._connection.pid if name == "pid" else self._connection.describe(name)

@@ -15,6 +15,8 @@ from .scope import CallScope
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from _typeshed import FileDescriptorLike
+
     from .events import Exchange, Handler, Receive
 
 
@@ -53,7 +55,7 @@ class Port(Lifecycle):
         self._start_pool(json)
         try:
             with self._lock:  # its reply must not be dispatched before someone waits for it
-                handle = self.native.open({**json, "hostDrivenReads": self._bell.drives_pipes})
+                handle = self._begin(json)
                 self._replies[handle] = loop.create_future()
                 self._ends[handle] = loop.create_future()
                 if receive is not None:
@@ -63,6 +65,14 @@ class Port(Lifecycle):
         except _native.NativeError as error:
             reraise(error)
         return handle
+
+    def _begin(self, json: dict[str, Any]) -> int:
+        transport = json["transport"]
+        if transport["type"] == "fd":
+            return self.native.open_pipe(
+                json["server"], *map(descriptor_of, (transport["reader"], transport["writer"]))
+            )
+        return self.native.open({**json, "hostDrivenReads": self._bell.drives_pipes})
 
     async def opened(self, handle: int) -> Any:
         """The result of an open. If there is none, or nobody waits for it any more, nothing is left
@@ -215,6 +225,11 @@ class Port(Lifecycle):
             self.native.close(handle, round(deadline * 1000))
         except _native.NativeError:
             pass  # another process's
+
+
+def descriptor_of(file: FileDescriptorLike) -> int:
+    """The number of a descriptor, or of that of a file or socket."""
+    return file if isinstance(file, int) else file.fileno()
 
 
 def send_request(native: _native.Port, handle: int, json: dict[str, Any]) -> int:

@@ -33,21 +33,24 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
     are in seconds.
 
     Args:
-        name: what clients see as the server's name.
-        version: the version of the server.
-        title: the name for people.
-        description: what the server is for.
-        website_url: where to read more.
-        icons: icons for user interfaces.
-        instructions: how a model should use the server.
-        max_threads: most threads for `def` handlers (default: 128). Beyond processors + 4 (at
-            most 32) another one starts only while no handler returns.
+        name: what clients see as the server's name. It must not be empty.
+        version: the version of the server, in a scheme of its own.
+        title: the name for people. Default: none.
+        description: what the server is for. Default: none.
+        website_url: where to read more. Default: none.
+        icons: icons for user interfaces. Default: none.
+        instructions: how a model should use the server. Default: none.
+        max_threads: the largest number of threads for `def` handlers (default: 128). Beyond
+            processors + 4 (at most 32) another one starts only while no handler returns.
         lifespan: a function of the server that gives an async context manager. It is entered before
             the first call, over whichever transport that comes, and left when nothing serves or
             uses the server any more; its value is `ctx.lifespan`.
         dependencies: made for every call of a tool, resource or prompt, before those of its
             function; nothing takes their values. Such as a check that raises.
-        options: see `ServerOptions`.
+        options: see `ServerOptions`, where each has its unit and its default.
+
+    Raises:
+        InvalidArgumentError: if an option is invalid; the message names it.
     """
 
     def __init__(

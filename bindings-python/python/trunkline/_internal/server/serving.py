@@ -12,6 +12,7 @@ from ..listener import Listener
 from ..options import camel_case, encoded
 
 if TYPE_CHECKING:
+    from _typeshed import FileDescriptorLike
     from typing_extensions import Unpack
 
     from .._generated.options import HttpOptions, MountOptions
@@ -83,6 +84,19 @@ class Serving(Registry):
             options: see `HttpOptions`. Times are in seconds.
         """
         return self._listener(transport, auth, options)
+
+    def serve_fd(self, reader: FileDescriptorLike, writer: FileDescriptorLike | None = None) -> Listener:
+        """Serves descriptors of the program's own on the running event loop, one JSON message a
+        line as on standard input and output: a socket that a supervisor has passed on, two pipes,
+        a serial line. It is used as the result of `serve`, and ends when the input ends. Not on
+        Windows.
+
+        Args:
+            reader: the input: a number, or an object with `fileno()`, which stays the program's.
+                The library uses a duplicate, which it makes blocking.
+            writer: the output. Default: `reader`, for a socket.
+        """
+        return Listener(self, {"type": "fd", "reader": reader, "writer": reader if writer is None else writer})
 
     def _listener(
         self, transport: Transport, auth: Auth | None, options: Mapping[str, Any], *, foreground: bool = False
