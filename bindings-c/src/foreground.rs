@@ -51,6 +51,10 @@ static PROCESS: AtomicU32 = AtomicU32::new(0);
 #[cfg(unix)]
 static HANDLERS: AtomicUsize = AtomicUsize::new(0);
 
+/// The handler that the core has put before ours, if it has.
+#[cfg(unix)]
+static BEFORE: AtomicUsize = AtomicUsize::new(0);
+
 /// As long as it lives, signals stop a server.
 pub(crate) struct SignalHandlers<'a> {
     #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is installed there"))]
@@ -77,6 +81,17 @@ impl<'a> SignalHandlers<'a> {
     #[cfg(not(unix))]
     pub(crate) fn install(stop: &'a Stop) -> Self {
         Self { stop }
+    }
+
+    /// Lets the core take the signals, too. Its handler calls ours.
+    pub(crate) fn share_with(&self, take: impl FnOnce()) {
+        #[cfg(unix)]
+        if let Some(signal) = self.handled.first() {
+            take();
+            BEFORE.store(handler_of(*signal).unwrap_or_default(), Ordering::SeqCst);
+        }
+        #[cfg(not(unix))]
+        take();
     }
 }
 
@@ -119,17 +134,25 @@ fn handle(signal: libc::c_int) -> bool {
 /// Takes the handler away, unless the program has set another one meanwhile.
 #[cfg(unix)]
 fn restore(signal: libc::c_int) {
-    // SAFETY: the structs are plain data, filled before they are read; the function may be called
-    // in a signal handler.
-    unsafe {
-        let mut now: libc::sigaction = std::mem::zeroed();
-        let is_ours = libc::sigaction(signal, std::ptr::null(), &mut now) == 0
-            && now.sa_sigaction == on_signal as *const () as libc::sighandler_t;
-        if is_ours {
+    let ours = [on_signal as *const () as libc::sighandler_t, BEFORE.load(Ordering::SeqCst)];
+    if handler_of(signal).is_some_and(|now| now != libc::SIG_DFL && ours.contains(&now)) {
+        // SAFETY: the struct is plain data; the function may be called in a signal handler.
+        unsafe {
             let mut default: libc::sigaction = std::mem::zeroed();
             default.sa_sigaction = libc::SIG_DFL;
             libc::sigaction(signal, &default, null_mut());
         }
+    }
+}
+
+/// The handler of a signal now.
+#[cfg(unix)]
+fn handler_of(signal: libc::c_int) -> Option<libc::sighandler_t> {
+    // SAFETY: the struct is plain data, filled before it is read; the function may be called in a
+    // signal handler.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        (libc::sigaction(signal, std::ptr::null(), &mut now) == 0).then_some(now.sa_sigaction)
     }
 }
 

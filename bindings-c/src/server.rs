@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 
 use trunkline::bridge_support::Mutex;
 use trunkline_bridge::BridgeError;
+use trunkline_bridge::message::{Notification, NotifyListener};
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
@@ -118,6 +119,7 @@ impl Server {
     pub(crate) fn run(&self, listener: Option<&Listener>) -> Result<(), Failure> {
         let has_ended = || listener.is_some_and(|listener| listener.open.is_closed());
         let signals = SignalHandlers::install(&self.stop);
+        signals.share_with(|| self.end_by_signals());
         self.port.run_until(None, |_| (self.stop.is_wanted() || has_ended()).then_some(()))?;
         self.stop.clear();
         let open = std::mem::take(&mut *self.listeners.lock());
@@ -125,6 +127,15 @@ impl Server {
         let closed = open_handle::close(&self.port, handles, self.drain_deadline_ms);
         drop(signals);
         listener.map_or(Ok(()), |listener| listener.open.outcome()).and(closed)
+    }
+
+    /// Lets the core end the process if a callback blocks it at a signal.
+    fn end_by_signals(&self) {
+        for listener in self.listeners.lock().iter() {
+            let note = NotifyListener { foreground: true };
+            // Without a thread for it, the process ends when the callback returns.
+            let _ = self.port.core.notify_message(listener.handle, Notification::Listener(note));
+        }
     }
 
     pub(crate) fn stop(&self) {

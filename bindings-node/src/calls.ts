@@ -20,6 +20,8 @@ export class Calls {
   telemetry: Telemetry | undefined;
   /** Contexts of the calls without an answer, by ticket. */
   readonly #open = new Map<number, Context>();
+  /** Tickets of cancelled calls whose handlers still run. */
+  readonly #ignoring = new Set<number>();
 
   constructor(port: NativePort, requests: Requests, scopes: CallScopes) {
     this.#port = port;
@@ -68,10 +70,16 @@ export class Calls {
 
   /** Aborts the signal of a call. */
   cancel(ticket: number, reason: string): void {
-    this.#finish(ticket, reason);
+    if (this.#finish(ticket, reason)) this.#ignoring.add(ticket);
+  }
+
+  /** True if handlers still run whose calls were cancelled. */
+  get cancelIsIgnored(): boolean {
+    return this.#ignoring.size > 0;
   }
 
   #complete(ticket: number, callable: Callable, returned: unknown): void {
+    this.#ignoring.delete(ticket);
     try {
       const answer = returned instanceof InputRequired ? inputOf(returned) : callable.answer(returned);
       if (isPromise(answer)) {
@@ -94,6 +102,7 @@ export class Calls {
 
   /** Fails a call. A handler that suspends ends here too; the core ignores that failure. */
   #fail(ticket: number, error: unknown): void {
+    this.#ignoring.delete(ticket);
     const context = this.#open.get(ticket);
     this.#finish(ticket);
     let message = "what a handler threw cannot be read";

@@ -41,10 +41,14 @@ export class Listener {
   /**
    * Serves in the foreground: fulfilled once the listener has closed. SIGINT and SIGTERM close it,
    * where the program does not handle them itself; calls in flight get `drainDeadline`. A second
-   * signal ends the process at once.
+   * signal ends the process at once. A handler that blocks the event loop for all that time does
+   * not keep the process: it exits with status 1.
    */
   async run(): Promise<void> {
-    await endedBySignals(this.#handle.end, () => this.close());
+    const share = (): void => {
+      this.#handle.shareSignals();
+    };
+    await endedBySignals(this.#handle.end, () => this.close(), share);
   }
 
   /** Keeps the event loop alive while listening, which is the default. */

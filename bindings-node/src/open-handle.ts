@@ -73,6 +73,11 @@ export class OpenHandle implements HandleOwner {
     await this.end;
   }
 
+  /** Lets the core end the process at a signal while the event loop is blocked. */
+  shareSignals(): void {
+    if (this.isOpen) this.#port.notify(this.#handle, { foreground: true });
+  }
+
   /** Keeps the event loop alive while this is open, which is the default. */
   ref(): void {
     if (this.#held || this.#ended) return;

@@ -181,6 +181,11 @@ export class Port {
     });
   }
 
+  /** True if handlers still run whose calls were cancelled. */
+  get cancelIsIgnored(): boolean {
+    return this.#calls.cancelIsIgnored;
+  }
+
   /** Keeps the event loop alive until `unref` was called as often. */
   ref(): void {
     if (this.#refs++ === 0) this.#port.ref();

@@ -11,7 +11,7 @@ import { resourceFeature, type ResourceOptions, type ResourceHandler } from "./f
 import { directoryFeature, skillFeature, type DirectoryOptions, type SkillFiles, type SkillOptions } from "./features/skill.js";
 import { toolFeature, type Handler, type ToolOptions } from "./features/tool.js";
 import { verifierFeature } from "./features/verifier.js";
-import { endedBySignals } from "./foreground.js";
+import { endedBySignals, exitUnlessSettled } from "./foreground.js";
 import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
 import { Mount } from "./http-mount/mount.js";
 import { nodeHandler, type NodeHandler } from "./http-mount/node-handler.js";
@@ -51,6 +51,10 @@ export class Server {
   /** Undefined once the server is closed. */
   #handle: number | undefined;
   #closing = false;
+  #resolveClosed!: () => void;
+  readonly #closed = new Promise<void>((resolve) => {
+    this.#resolveClosed = resolve;
+  });
   readonly #lifespan: Lifespan | undefined;
   readonly #telemetry: boolean | undefined;
 
@@ -184,13 +188,19 @@ export class Server {
    * it, and a second one ends the process at once. The stdout of the program goes to stderr.
    *
    * A handler that blocks the event loop would keep the process alive: where one still does two
-   * seconds after the end, the process exits with status 1.
+   * seconds after the end, or has done since the signal for the whole `drainDeadline`, the process
+   * exits with status 1. So it does half a second after the end while handlers go on whose calls
+   * were cancelled.
    */
   async serveStdio(): Promise<void> {
     const { opened } = await this.#listen({ type: "stdio" }, { foreground: true });
     const deadlineMs = this.#port.closeDeadlineMs(this.#known());
-    const error = await endedBySignals(opened.end, () => opened.close(deadlineMs));
+    const share = (): void => {
+      opened.shareSignals();
+    };
+    const error = await endedBySignals(opened.end, () => opened.close(deadlineMs), share);
     await this.#lifespan?.closed();
+    exitUnlessSettled();
     if (error) throw error;
   }
 
@@ -243,6 +253,23 @@ export class Server {
     dropped.unregister(this);
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a close may have cleared it
     if (handle !== undefined) this.#port.unregister(handle);
+    this.#resolveClosed();
+  }
+
+  /**
+   * For a server that is mounted in the program's own web server: fulfilled once SIGINT or SIGTERM
+   * has come and this server is closed. Its streams, for which the web server would wait, end at
+   * once; calls in flight get `drainDeadline`. A signal that the program handles itself is left to
+   * it, and a second one ends the process at once.
+   *
+   * ```ts
+   * const web = app.listen(8000);
+   * await server.closeOnSignal();
+   * web.close();
+   * ```
+   */
+  async closeOnSignal(): Promise<void> {
+    await endedBySignals(this.#closed, () => this.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

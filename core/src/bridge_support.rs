@@ -8,6 +8,7 @@ pub use trunkline_proto::{described, options};
 
 pub use crate::client::{InFlight, observed::end_of, reply::ReplyTo, skill_file_uri};
 pub use crate::transport::{
+    blocked::{BLOCKED_TIMEOUT, CUT_TIMEOUT},
     bound_address::BoundAddress,
     child_link::ChildConnector,
     closing::{Closing, Deadline},
@@ -16,5 +17,6 @@ pub use crate::transport::{
         mounted::{Exchange, MountedListener},
     },
     memory::MemoryConnector,
+    signals::EndingSignals,
     stdio::ReadHandoff,
 };

@@ -97,7 +97,7 @@ async def progress_flood(language: Language) -> float:
         async def attack() -> None:
             reader, writer = await server.connect()
             message = {"name": "flood", "arguments": {"count": 200_000}, "_meta": {"progressToken": 1}}
-            opened = await _session(server)
+            opened = await open_session(server)
             body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": message}).encode()
             writer.write(server.head(len(body), f"MCP-Protocol-Version: {LEGACY}", f"Mcp-Session-Id: {opened}") + body)
             await asyncio.sleep(60)
@@ -125,10 +125,10 @@ async def abandoned_sessions(language: Language) -> float:
     count = 1000
     async with endpoint(language) as server:
         for _ in range(50):
-            await _session(server)
+            await open_session(server)
         before = server.memory()
         for _ in range(count // 50):
-            await asyncio.gather(*[_session(server) for _ in range(50)], return_exceptions=True)
+            await asyncio.gather(*[open_session(server) for _ in range(50)], return_exceptions=True)
         slowest = await bystander(server)
         assert slowest < 1, f"the bystander waited {slowest:.1f} s"
         return (server.memory() - before) / 1024 / count
@@ -171,7 +171,7 @@ async def foreign_names(language: Language) -> float:
         return let_in
 
 
-async def _session(server: Endpoint) -> str:
+async def open_session(server: Endpoint) -> str:
     """The id of a session that is opened, and then left alone."""
     params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "scars", "version": "1"}}
     body = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).encode()

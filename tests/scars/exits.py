@@ -2,14 +2,17 @@
 
 import asyncio
 import json
+import os
 import time
 from signal import SIGINT, SIGTERM
 
 from peer import Language, call, endpoint, pipe
 from row import row
 
-LONG = 600_000  # milliseconds that no call may keep a process
+LONG_CALL = 600_000  # milliseconds that no call may keep a process
 DRAIN = 5  # seconds, the default of the drain deadline
+BLOCKERS = 4 * (os.cpu_count() or 1)  # more than a runtime has threads
+END = DRAIN + 1  # seconds, with the end of what was cancelled then
 
 
 @row("SIGTERM, stdio: calls in flight are answered", DRAIN, "s")
@@ -40,10 +43,35 @@ async def signal_over_http(language: Language) -> float:
         return time.perf_counter() - start
 
 
+@row("SIGTERM, HTTP: a call that never ends", END, "s")
+async def endless_call(language: Language) -> float:
+    async with endpoint(language) as server:
+        call = asyncio.ensure_future(server.modern(1, "slow", {"ms": LONG_CALL}))
+        await asyncio.sleep(0.4)
+        start = time.perf_counter()
+        server.signal(SIGTERM)
+        await server.ended()
+        seconds = time.perf_counter() - start
+        # An answer or the end of the connection, but not silence.
+        await asyncio.wait_for(asyncio.gather(call, return_exceptions=True), 1)
+        return seconds
+
+
+@row("stdin ends while a call never ends", DRAIN, "s")
+async def endless_call_over_stdio(language: Language) -> float:
+    async with pipe(language) as server:
+        server.send(call(1, "slow", {"ms": LONG_CALL}), call(2, "echo", {"message": "started"}))
+        await server.answer(2)
+        start = time.perf_counter()
+        server.end_input()
+        await server.ended()
+        return time.perf_counter() - start
+
+
 @row("a second signal", 1, "s")
 async def second_signal(language: Language) -> float:
     async with pipe(language) as server:
-        server.send(call(1, "slow", {"ms": LONG}), call(2, "echo", {"message": "started"}))
+        server.send(call(1, "slow", {"ms": LONG_CALL}), call(2, "echo", {"message": "started"}))
         await server.answer(2)
         server.signal(SIGTERM)
         await asyncio.sleep(0.3)
@@ -56,11 +84,37 @@ async def second_signal(language: Language) -> float:
 @row("stdin ends while a handler blocks", DRAIN, "s")
 async def end_of_input(language: Language) -> float:
     async with pipe(language) as server:
-        server.send(call(1, "echo", {"message": "first"}), call(2, "block", {"ms": LONG}))
+        server.send(call(1, "echo", {"message": "first"}), call(2, "block", {"ms": LONG_CALL}))
         await server.answer(1)
         await asyncio.sleep(0.1)
         start = time.perf_counter()
         server.end_input()
+        await server.ended()
+        return time.perf_counter() - start
+
+
+@row("SIGTERM while handlers block everything", END, "s")
+async def signal_while_blocked(language: Language) -> float:
+    async with endpoint(language) as server:
+        calls = [asyncio.ensure_future(server.modern(one, "block", {"ms": LONG_CALL})) for one in range(BLOCKERS)]
+        await asyncio.sleep(0.5)
+        start = time.perf_counter()
+        server.signal(SIGTERM)
+        await server.ended()
+        await asyncio.gather(*calls, return_exceptions=True)
+        return time.perf_counter() - start
+
+
+@row("a second signal while a handler blocks", 1, "s")
+async def second_signal_while_blocked(language: Language) -> float:
+    async with pipe(language) as server:
+        server.send(call(1, "echo", {"message": "first"}), call(2, "block", {"ms": LONG_CALL}))
+        await server.answer(1)
+        await asyncio.sleep(0.1)
+        server.signal(SIGTERM)
+        await asyncio.sleep(0.4)
+        start = time.perf_counter()
+        server.signal(SIGTERM)
         await server.ended()
         return time.perf_counter() - start
 

@@ -27,6 +27,9 @@ class Language:
 
     name: str
     command: list[str]
+    client: list[str]
+    # Of serving over HTTP: by itself, or inside of a web framework.
+    way: str = "http"
 
 
 def call(number: int, tool: str, arguments: Message, **meta: Any) -> Message:
@@ -97,7 +100,7 @@ class Endpoint:
     async def start(cls, language: Language, **more: Any) -> "Endpoint":
         process = await asyncio.create_subprocess_exec(
             *language.command,
-            "http",
+            language.way,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             **more,

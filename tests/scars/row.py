@@ -1,11 +1,20 @@
 """The rows of the report: a trouble, its bar, and the figure of each language."""
 
+import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from peer import Language
 
 Measure = Callable[[Language], Awaitable[float]]
+
+# The argument of the long form, with more of everything.
+LONG = "--long"
+LONG_FORM = LONG in sys.argv
+
+LANGUAGES = ("rust", "python", "node", "c")
+# The web frameworks of each language.
+FRAMEWORKS = {"rust": ("axum",), "python": ("uvicorn", "gunicorn"), "node": ("express", "hono"), "c": ("web_server",)}
 
 
 @dataclass
@@ -17,19 +26,28 @@ class Row:
     unit: str
     measure: Measure
     # Elsewhere there is nothing to measure.
-    languages: tuple[str, ...] = ("rust", "python", "node", "c")
+    languages: tuple[str, ...] = LANGUAGES
+    # Measures each web framework instead.
+    mounted: bool = False
+
+    def chosen(self, languages: list[Language]) -> list[Language]:
+        """Those to measure."""
+        chosen = [language for language in languages if language.name in self.languages]
+        if not self.mounted:
+            return chosen
+        return [replace(one, name=way, way=way) for one in chosen for way in FRAMEWORKS[one.name]]
 
 
 ROWS: list[Row] = []
 
 
 def row(
-    trouble: str, bar: float, unit: str, languages: tuple[str, ...] = ("rust", "python", "node", "c")
+    trouble: str, bar: float, unit: str, languages: tuple[str, ...] = LANGUAGES, mounted: bool = False
 ) -> Callable[[Measure], Measure]:
     """Adds a row; the function measures one language, and raises if the trouble did harm."""
 
     def add(measure: Measure) -> Measure:
-        ROWS.append(Row(trouble, bar, unit, measure, languages))
+        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted))
         return measure
 
     return add

@@ -1,4 +1,4 @@
-/* The server of the scars in C: server stdio | http */
+/* The server of the scars in C: server stdio | http | web_server */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,11 +72,14 @@ static void flood(trunkline_call *call, trunkline_str arguments, void *user_data
   in_thread(call, report_and_answer);
 }
 
+/* In server_mounted.c. */
+trunkline_result run_mounted(trunkline_server *server, trunkline_error **error);
+
 static trunkline_result run_http(trunkline_server *server, trunkline_error **error) {
   trunkline_http_options *options = NULL;
   trunkline_listener *listener = NULL;
   trunkline_result result = trunkline_http_options_new(&options, error);
-  if (!result) result = trunkline_http_options_set_port(options, 0);
+  if (!result) result = trunkline_http_options_set_port(options, (uint16_t)atoi(getenv("PORT") ? getenv("PORT") : "0"));
   if (!result) result = trunkline_server_listen_http(server, options, &listener, error);
   if (!result) {
     trunkline_str url = trunkline_listener_url(listener);
@@ -89,6 +92,11 @@ static trunkline_result run_http(trunkline_server *server, trunkline_error **err
   return result;
 }
 
+static trunkline_result run(trunkline_server *server, const char *way, trunkline_error **error) {
+  if (strcmp(way, "stdio") == 0) return trunkline_server_run_stdio(server, error);
+  return strcmp(way, "http") == 0 ? run_http(server, error) : run_mounted(server, error);
+}
+
 int main(int count, char **arguments) {
   trunkline_server *server = NULL;
   trunkline_error *error = NULL;
@@ -98,8 +106,7 @@ int main(int count, char **arguments) {
                trunkline_server_add_tool(server, TOOL("block", NUMBER("ms")), block, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("stray", ""), stray, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("flood", NUMBER("count")), flood, NULL, NULL, &error) ||
-               (count > 1 && strcmp(arguments[1], "stdio") == 0 ? trunkline_server_run_stdio(server, &error)
-                                                                : run_http(server, &error));
+               run(server, count > 1 ? arguments[1] : "http", &error);
   if (error) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_error_free(error);
   trunkline_server_free(server);

@@ -1,4 +1,5 @@
-// The server of the scars in Node.js: server.mjs stdio | http
+// The server of the scars in Node.js: server.mjs stdio | http | express | hono
+import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Server } from "trunkline";
@@ -30,9 +31,25 @@ server.registerTool("flood", number("count"), async ({ count }, ctx) => {
   return "done";
 });
 
-if (process.argv[2] === "stdio") await server.serveStdio();
-else {
-  const listener = await server.listen({ port: 0 });
+async function serveMounted(way) {
+  let web;
+  if (way === "express") {
+    const { default: express } = await import("express");
+    web = express().use("/mcp", server.handler()).listen(0, "127.0.0.1");
+  } else {
+    const [{ serve }, { Hono }] = await Promise.all([import("@hono/node-server"), import("hono")]);
+    web = serve({ fetch: new Hono().all("/mcp", (context) => server.fetch(context.req.raw)).fetch, port: 0, hostname: "127.0.0.1" });
+  }
+  if (!web.listening) await once(web, "listening");
+  console.log(`http://127.0.0.1:${web.address().port}/mcp`);
+  await server.closeOnSignal();
+  web.close();
+}
+
+const way = process.argv[2];
+if (way === "stdio") await server.serveStdio();
+else if (way === "http") {
+  const listener = await server.listen({ port: Number(process.env.PORT ?? 0) });
   console.log(listener.url);
   await listener.run();
-}
+} else await serveMounted(way);

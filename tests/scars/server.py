@@ -1,9 +1,11 @@
-"""The server of the scars in Python: server.py stdio | http"""
+"""The server of the scars in Python: server.py stdio | http | uvicorn | gunicorn"""
 
 import asyncio
 import os
+import socket
 import sys
 import time
+from pathlib import Path
 
 from trunkline import Context, Server
 
@@ -47,7 +49,27 @@ async def flood(count: int, ctx: Context) -> str:
     return "done"
 
 
-if sys.argv[1:] == ["stdio"]:
-    server.run()
-else:
-    server.run("http", port=0, on_ready=lambda listener: print(listener.url, flush=True))
+app = server.asgi(path="/mcp")
+
+
+def run_mounted(way: str) -> None:
+    listening = socket.create_server(("127.0.0.1", 0), backlog=128)
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)
+    if way == "gunicorn":
+        bound = os.dup(listening.fileno())
+        os.set_inheritable(bound, True)
+        os.chdir(Path(__file__).parent)
+        command = [sys.executable, "-m", "gunicorn", "--worker-class", "asgi", "--bind", f"fd://{bound}", "server:app"]
+        os.execv(sys.executable, command)
+    import uvicorn
+
+    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "stdio":
+        server.run()
+    elif sys.argv[1] == "http":
+        server.run("http", port=int(os.environ.get("PORT", "0")), on_ready=lambda one: print(one.url, flush=True))
+    else:
+        run_mounted(sys.argv[1])

@@ -48,7 +48,7 @@ cargo xtask COMMAND
                         writes docs/requirements.md: which test names which requirement; fails while one of a server is open
   site
                         writes the code of the pages out of its files, and builds the documentation site in target/site
-  scars
+  scars [--long] [--only WORD]
                         troubles of servers, each with a bar and the figure of every language (see tests/scars)
   bench [--build-only] [--rounds N] [--work A,B]
                         measures our servers and clients beside other implementations (see benches/README.md)
@@ -82,10 +82,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "generate" => generate::run(&Workspace::find()?, options),
         "requirements" => requirements::run(&Workspace::find()?, options),
         "site" => pages::make(&Workspace::find()?, options).map(|()| true),
-        "scars" => {
-            no_options(options)?;
-            scars::run(&Workspace::find()?)
-        }
+        "scars" => scars::run(&Workspace::find()?, options),
         "test" => test::run(Workspace::find()?, options),
         "bench" => bench::run(&Workspace::find()?, options),
         "help" | "--help" | "-h" => {

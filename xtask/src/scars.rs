@@ -15,18 +15,24 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "tests/scars";
 const C_SERVER: &str = "scars-server";
+const C_CLIENT: &str = "scars-client";
 const DEADLINE: Duration = Duration::from_secs(600);
+const LONG_DEADLINE: Duration = Duration::from_secs(4 * 3600);
 
 /// Elsewhere there is neither `/proc`, nor, on Windows, a signal that a process can be sent.
 const HAS_SCARS: bool = cfg!(target_os = "linux");
 
 /// The command by itself.
-pub(crate) fn run(workspace: &Workspace) -> Result<bool> {
+pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
+    let options: Vec<_> = options.iter().map(String::as_str).collect();
+    if !matches!(options[..], [] | ["--long"] | ["--only", _] | ["--long", "--only", _]) {
+        bail!("the options of the scars: --long, then --only WORD of the names of rows");
+    }
     if !HAS_SCARS {
         bail!("the scars are measured on Linux: they read /proc, send signals and lower the number of descriptors");
     }
     build::languages(workspace, &Language::ALL)?;
-    let count = measure(workspace, &Language::ALL)?;
+    let count = measure(workspace, &Language::ALL, &options)?;
     println!("{}", count.said.trim_end());
     println!("{} passed, {} failed (target/reports/scars.json)", count.passed, count.failed);
     Ok(count.failed == 0)
@@ -37,16 +43,17 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
     if !HAS_SCARS {
         return Ok(Count::one_passed("not measured: they need Linux".to_owned()));
     }
-    let mut count = measure(workspace, &selection.languages)?;
+    let mut count = measure(workspace, &selection.languages, &[])?;
     if count.failed == 0 {
         count.said.clear();
     }
     Ok(count)
 }
 
-fn measure(workspace: &Workspace, languages: &[Language]) -> Result<Count> {
+fn measure(workspace: &Workspace, languages: &[Language], options: &[&str]) -> Result<Count> {
     if languages.contains(&Language::C) {
         c::build_program(workspace, C_SERVER, &workspace.path(FOLDER).join("server.c"))?;
+        c::build_program(workspace, C_CLIENT, &workspace.path(FOLDER).join("client.c"))?;
     }
     let report = workspace.target.join("reports").join("scars.json");
     std::fs::create_dir_all(workspace.target.join("reports"))?;
@@ -54,14 +61,16 @@ fn measure(workspace: &Workspace, languages: &[Language]) -> Result<Count> {
     // Servers answer here what nobody should send.
     let workspace = &Workspace { records: None, ..workspace.clone() };
     let mut driver = workspace.command(system::python()?);
-    driver.arg(workspace.path(FOLDER).join("run.py")).arg(&report);
+    driver.arg(workspace.path(FOLDER).join("run.py")).args(options).arg(&report);
     for (index, language) in languages.iter().enumerate() {
         if index > 0 {
             driver.arg("--");
         }
-        driver.arg(language.name()).args(server(workspace, *language));
+        driver.arg(language.name()).args(program(workspace, *language, "server"));
+        driver.arg("+").args(program(workspace, *language, "client"));
     }
-    let output = run_process(driver, DEADLINE)?;
+    let deadline = if options.contains(&"--long") { LONG_DEADLINE } else { DEADLINE };
+    let output = run_process(driver, deadline)?;
     let text = std::fs::read_to_string(&report)
         .with_context(|| format!("the scars wrote no report: {}\n[{}]", output.text, output.ending()))?;
     let report: Value = serde_json::from_str(&text)?;
@@ -74,13 +83,14 @@ fn measure(workspace: &Workspace, languages: &[Language]) -> Result<Count> {
     Ok(Count { passed, failed, said: output.text, note: String::new() })
 }
 
-/// The command of a server.
-fn server(workspace: &Workspace, language: Language) -> Vec<PathBuf> {
-    let source = |name: &str| workspace.path(FOLDER).join(name);
+/// The command of a server or client.
+fn program(workspace: &Workspace, language: Language, role: &str) -> Vec<PathBuf> {
+    let source = |extension: &str| workspace.path(FOLDER).join(format!("{role}.{extension}"));
+    let built = format!("scars-{role}");
     match language {
-        Language::Rust => vec![workspace.built("scars-server")],
-        Language::Python => vec![workspace.venv_program(python::VENV, "python"), source("server.py")],
-        Language::Node => vec!["node".into(), source("server.mjs")],
-        Language::C => vec![c::program(workspace, C_SERVER)],
+        Language::Rust => vec![workspace.built(&built)],
+        Language::Python => vec![workspace.venv_program(python::VENV, "python"), source("py")],
+        Language::Node => vec!["node".into(), source("mjs")],
+        Language::C => vec![c::program(workspace, &built)],
     }
 }

@@ -730,6 +730,17 @@ message! {
 }
 
 message! {
+    /// A note to the core about a listener.
+    pub struct NotifyListener {
+        ;
+        /// The host ends with this listener, and handles SIGINT and SIGTERM: the first ends the
+        /// listener and gives the signals back to the system. From now on a host that is blocked
+        /// ends as well, when the calls in flight have had their time.
+        foreground: bool = "foreground",
+    }
+}
+
+message! {
     /// A note to the core about a feature. Each member acts by itself.
     pub struct NotifyFeature {
         ;
@@ -809,6 +820,8 @@ pub enum Notification {
     Call(NotifyCall),
     /// To a server.
     Server(NotifyServer),
+    /// About a listener.
+    Listener(NotifyListener),
     /// About a feature.
     Feature(NotifyFeature),
     /// To a connection.
@@ -946,6 +959,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     LogMessage::OBJECT,
     Once::OBJECT,
     NotifyServer::OBJECT,
+    NotifyListener::OBJECT,
     NotifyFeature::OBJECT,
     NotifyConnection::OBJECT,
     NotifyPort::OBJECT,

@@ -5,8 +5,8 @@ use super::{
     connection::Connection,
     entries::{MAX_WAITING, OpenState, WaitingMessage, too_many_wait},
     error::BridgeError,
-    functions, log,
-    message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyPort, NotifyServer},
+    foreground, functions, log,
+    message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyListener, NotifyPort, NotifyServer},
     server_requests,
     state::PortState,
     table::HandleKind,
@@ -39,6 +39,13 @@ pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotificati
         Some(HandleKind::Server) => {
             let server = state.tables.lock().servers.get(target).cloned();
             server.map_or(Ok(()), |server| of_server(&server, given.of_server()?))
+        }
+        Some(HandleKind::Listener) => {
+            if given.of_listener()?.foreground {
+                foreground::end_by_signals(state, target)
+            } else {
+                Ok(())
+            }
         }
         Some(HandleKind::Feature) => {
             let tables = state.tables.lock();
@@ -158,6 +165,14 @@ impl GivenNotification<'_> {
             Self::Json(json) => config::read("notify", json),
             Self::Typed(Notification::Server(given)) => Ok(given),
             Self::Typed(_) => Err(Self::mistaken("a server")),
+        }
+    }
+
+    fn of_listener(self) -> Result<NotifyListener, BridgeError> {
+        match self {
+            Self::Json(json) => config::read("notify", json),
+            Self::Typed(Notification::Listener(given)) => Ok(given),
+            Self::Typed(_) => Err(Self::mistaken("a listener")),
         }
     }
 

@@ -127,7 +127,8 @@ impl Listener {
     }
 
     /// Longest time that the server's calls may go on after a signal.
-    pub(super) fn drain_deadline(&self) -> Duration {
+    #[doc(hidden)]
+    pub fn drain_deadline(&self) -> Duration {
         self.drain_deadline
     }
 

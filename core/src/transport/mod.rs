@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_types)]
 
 #[cfg(any(feature = "stdio", feature = "http-server"))]
-mod blocked;
+pub(crate) mod blocked;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub(crate) mod bound_address;
 #[cfg(any(feature = "terminal", all(feature = "auth", feature = "http-client")))]
@@ -38,6 +38,8 @@ mod listener;
 pub(crate) mod memory;
 #[cfg(all(feature = "auth", feature = "http-client"))]
 mod oauth;
+#[cfg(any(feature = "stdio", feature = "http-server"))]
+pub(crate) mod signals;
 #[cfg(feature = "skills")]
 mod skill_folder;
 #[cfg(any(feature = "stdio", feature = "child-process", feature = "http-server"))]

@@ -55,6 +55,39 @@ async fn requests_without_a_session_are_bounded_and_refused_before_their_body() 
     eventually("both were cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 2).await;
 }
 
+/// A POST whose body stops after its first byte.
+async fn begun(fixture: &Fixture) -> TcpStream {
+    let mut socket = TcpStream::connect(fixture.address).await.unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nConnection: close\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nContent-Length: 100\r\n\r\n{{",
+        fixture.address
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    socket
+}
+
+/// T6 of the review under faults.
+#[tokio::test]
+async fn bodies_that_stop_keep_nobody_out_and_the_oldest_gives_way() {
+    let options = HttpOptions::default().with_max_requests(3);
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    let mut slow = Vec::new();
+    for _ in 0..3 {
+        slow.push(begun(&fixture).await);
+        sleep(Duration::from_millis(50)).await;
+    }
+    let began = std::time::Instant::now();
+    let listed = fixture.modern("tools/list", json!({})).send().await;
+    assert_eq!(listed.status, 200, "{listed:?}");
+    assert!(began.elapsed() < Duration::from_secs(1));
+    let mut received = Vec::new();
+    timeout(PATIENCE, slow[0].read_to_end(&mut received)).await.expect("the oldest gives way").unwrap();
+    assert_busy(&Answer::parse(&received));
+    let read = timeout(Duration::from_millis(300), slow[1].read(&mut [0; 16])).await;
+    assert!(read.is_err(), "the others are still read: {read:?}");
+}
+
 #[tokio::test]
 async fn a_call_counts_until_it_has_ended_and_not_only_its_response() {
     let options = HttpOptions::default().with_max_requests(2).with_stateless(true);

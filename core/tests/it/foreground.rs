@@ -103,6 +103,31 @@ fn a_blocked_handler_does_not_outlive_the_input_or_a_signal() {
     });
 }
 
+#[test]
+fn handlers_that_block_every_thread_do_not_hide_signals() {
+    let mut wire = Wire::start(ROLES[0], &File::new());
+    wire.open("2025-11-25");
+    for id in 1..=4 * std::thread::available_parallelism().unwrap().get() as u64 {
+        wire.send(call(id, "block", 600_000));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let signalled = Instant::now();
+    signal(wire.id(), "-TERM");
+    assert_eq!(wire.ended().code(), Some(1));
+    assert!(signalled.elapsed() < Duration::from_secs(4), "{:?}", signalled.elapsed());
+
+    let mut wire = Wire::start(ROLES[0], &File::new());
+    wire.open("2025-11-25");
+    for id in 1..=4 * std::thread::available_parallelism().unwrap().get() as u64 {
+        wire.send(call(id, "block", 600_000));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    signal(wire.id(), "-TERM");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(wire.id(), "-TERM");
+    assert_eq!(wire.ended().code(), Some(143), "a second one ends it at once");
+}
+
 /// A server over HTTP, killed with the test.
 struct HttpProcess(Child);
 

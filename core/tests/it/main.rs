@@ -10,6 +10,8 @@ mod features;
 #[cfg(unix)]
 mod foreground;
 mod hooks;
+#[cfg(target_os = "linux")]
+mod killed;
 mod lifespan;
 mod log;
 mod memory;
@@ -36,6 +38,8 @@ fn plays_a_role() {
         None if role == features::ROLE => features::serve(file),
         #[cfg(unix)]
         None if foreground::ROLES.contains(&role) => foreground::serve(role, file),
+        #[cfg(target_os = "linux")]
+        None if role == killed::ROLE => killed::serve(file),
         None if rounds::ROLES.contains(&role) => rounds::serve(role),
         None if skills::ROLES.contains(&role) => skills::serve(role),
         None if role == apps::ROLE => apps::serve(),

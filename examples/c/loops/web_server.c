@@ -1,5 +1,5 @@
 /* A web server of the program's own, in one loop of poll, with an MCP server mounted in it. It
- * prints its URL and serves until SIGTERM. `trunkline_http_request` takes the requests that
+ * prints its URL and serves until Ctrl-C or SIGTERM. `trunkline_http_request` takes the requests that
  * another web server brings in the same way.
  *
  * cc -std=c99 -o web_server web_server.c $(pkg-config --cflags --libs trunkline) */
@@ -40,8 +40,9 @@ static trunkline_listener *mounted;
 static trunkline_server *server;
 static volatile sig_atomic_t is_stopped;
 
+/* A second signal ends the program at once. */
 static void stop(int number) {
-  (void)number;
+  signal(number, SIG_DFL);
   is_stopped = 1;
   trunkline_port_wake(trunkline_server_port(server));
 }
@@ -200,6 +201,8 @@ static int listen_somewhere(void) {
 
 static void serve(int listening) {
   trunkline_port *port = trunkline_server_port(server);
+  signal(SIGINT, stop);
+  signal(SIGTERM, stop);
   while (!is_stopped) {
     struct pollfd watched[MOST_CONNECTIONS + 2];
     size_t index, count = connection_count;
@@ -216,6 +219,10 @@ static void serve(int listening) {
     for (index = connection_count; index-- > 0;)
       if (connections[index]->is_over) end_connection(index);
   }
+  close(listening);
+  /* Streams end at once. Calls get their time, and what they answer is sent meanwhile. */
+  trunkline_listener_close(mounted, 5000, NULL);
+  while (connection_count > 0) end_connection(0);
 }
 
 int main(void) {
@@ -229,11 +236,8 @@ int main(void) {
   if (result) {
     fprintf(stderr, "%s\n", trunkline_error_message(error));
   } else if ((listening = listen_somewhere()) >= 0) {
-    signal(SIGTERM, stop);
     serve(listening);
-    close(listening);
   }
-  while (connection_count > 0) end_connection(0);
   trunkline_listener_free(mounted);
   trunkline_server_free(server);
   trunkline_error_free(error);

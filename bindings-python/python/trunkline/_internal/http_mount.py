@@ -15,9 +15,10 @@ from .errors import ClosedError, reraise
 from .failures import detail
 from .port.events import start_task
 from .port.lifecycle import close_deadline
+from .port.signals import announce_signals
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future
+    from asyncio import AbstractEventLoop, Future, Task
 
     from .features.registry import Registry
     from .port.port import Port
@@ -34,7 +35,8 @@ class ASGIApp:
 
     Nothing starts before the first request, so it needs no lifespan hook and may be made before a
     server forks. Where it is the root application, the lifespan of the web server is its own;
-    elsewhere `close` may be called, or not at all.
+    elsewhere `close` may be called, or not at all. A signal that the web server handles closes it,
+    too: streams end at once, and calls in flight get the drain deadline.
     """
 
     def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
@@ -46,6 +48,8 @@ class ASGIApp:
         # The loops that requests came from: more than one only if they follow or stand beside each
         # other.
         self._loops: set[AbstractEventLoop] = set()
+        # The end that a signal has begun.
+        self._ending: Task[None] | None = None
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         kind = scope["type"]
@@ -73,10 +77,22 @@ class ASGIApp:
         for loop in loops:
             await self._server._release(port, loop, deadline)
 
+    def signalled(self) -> None:
+        """Closes at a signal: a web server waits for streams, and clients keep theirs open."""
+        for loop in self._loops:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._begin_end, loop)
+
+    def _begin_end(self, loop: AbstractEventLoop) -> None:
+        if self._port is not None:
+            self._ending = loop.create_task(self.close())
+
     def __repr__(self) -> str:
         return f"<ASGI application of {self._server!r}>"
 
     async def _live(self, receive: Receive, send: Send) -> None:
+        from asyncio import wait
+
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
@@ -87,6 +103,8 @@ class ASGIApp:
                     return
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
+                if self._ending is not None:
+                    await wait({self._ending})
                 await self.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
@@ -109,6 +127,7 @@ class ASGIApp:
             # Events of no request must not run in the context variables of the first one.
             port, _ = Context().run(self._server._acquire, loop)
             self._loops = {known for known in self._loops if not known.is_closed()} | {loop}
+            announce_signals(self)
             return port, self._listener
 
     def _mount(self) -> None:

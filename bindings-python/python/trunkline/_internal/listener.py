@@ -103,6 +103,11 @@ class Listener:
         if self._port is not None:
             await self._let_go(port, deadline)
 
+    def _share_signals(self) -> None:
+        """Lets the core end the process at a signal while the event loop is blocked."""
+        if self._port is not None:
+            self._port.native.notify(self._handle, {"foreground": True})
+
     async def _let_go(self, port: Port, deadline: float) -> None:
         self._port = None
         verifier, self._verifier = self._verifier, None

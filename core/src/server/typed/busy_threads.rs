@@ -5,12 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The handlers of this process.
 static PROCESS: PollCounters = PollCounters::new();
 
+/// Generations that are told apart: more than there are watchers at once.
+const GENERATIONS: usize = 8;
+
 /// Polls of handlers that have not returned, counted in generations: a watcher begins a new one,
-/// and then waits for the one before to empty.
+/// and then waits for those before to empty.
 struct PollCounters {
     generation: AtomicUsize,
-    /// Those of the even and of the odd generations.
-    polls: [AtomicUsize; 2],
+    /// Those of each generation, by its remainder.
+    polls: [AtomicUsize; GENERATIONS],
 }
 
 /// A poll of a handler, until it returns.
@@ -27,17 +30,17 @@ pub(crate) struct BusyThreads {
 
 impl PollCounters {
     const fn new() -> Self {
-        Self { generation: AtomicUsize::new(0), polls: [AtomicUsize::new(0), AtomicUsize::new(0)] }
+        Self { generation: AtomicUsize::new(0), polls: [const { AtomicUsize::new(0) }; GENERATIONS] }
     }
 
     fn enter(&'static self) -> HandlerPoll {
-        let generation = self.generation.load(Ordering::Relaxed) % 2;
+        let generation = self.generation.load(Ordering::Relaxed) % GENERATIONS;
         self.polls[generation].fetch_add(1, Ordering::Relaxed);
         HandlerPoll { counters: self, generation }
     }
 
     fn watch(&'static self) -> BusyThreads {
-        BusyThreads { counters: self, generation: self.generation.fetch_add(1, Ordering::Relaxed) % 2 }
+        BusyThreads { counters: self, generation: self.generation.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
@@ -61,7 +64,10 @@ impl BusyThreads {
 
     /// Returns whether one of the polls has not returned yet.
     pub(crate) fn are_held(&self) -> bool {
-        self.counters.polls[self.generation].load(Ordering::Relaxed) > 0
+        let later = self.counters.generation.load(Ordering::Relaxed) - self.generation;
+        let is_later = |index: usize| (index + GENERATIONS - self.generation % GENERATIONS - 1) % GENERATIONS < later;
+        let mut earlier = self.counters.polls.iter().enumerate().filter(|(index, _)| !is_later(*index));
+        earlier.any(|(_, polls)| polls.load(Ordering::Relaxed) > 0)
     }
 }
 
@@ -79,5 +85,19 @@ mod tests {
         drop(early);
         assert!(!watched.are_held(), "the later one is not watched");
         drop(late);
+    }
+
+    #[test]
+    fn a_second_watcher_sees_the_polls_that_the_first_one_does() {
+        static COUNTERS: PollCounters = PollCounters::new();
+        for _ in 0..3 {
+            let early = COUNTERS.enter();
+            let (first, second) = (COUNTERS.watch(), COUNTERS.watch());
+            let late = COUNTERS.enter();
+            assert!(first.are_held() && second.are_held());
+            drop(early);
+            assert!(!first.are_held() && !second.are_held());
+            drop(late);
+        }
     }
 }

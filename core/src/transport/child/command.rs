@@ -15,12 +15,12 @@ use std::{
 trunkline_proto::options! {
     /// A program that serves the protocol on its standard input and output.
     ///
-    /// It runs in a process group (Windows: a job) of its own, which ends with the client. Out of
-    /// reach are descendants that leave that group (`setsid`), and where this process itself is
-    /// killed no code of it runs: then a server learns of it from the end of its standard input, at
-    /// which it must exit. A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come
-    /// with the end of the thread that started the server, which a runtime may end long before the
-    /// process.
+    /// It runs in a process group (Windows: a job) of its own, which ends with the client. If this
+    /// process is killed or exits without an end of the client, a server learns of it from the end
+    /// of its standard input, at which it must exit (STD-13). What is left of the group two seconds
+    /// later is asked to terminate, and killed after two seconds more: on Unix by a shell that
+    /// waits beside each server for the end of this process, where there is a `/bin/sh`; on Windows
+    /// by the job, at once. Out of reach are descendants that leave the group (`setsid`).
     ///
     /// ```no_run
     /// use trunkline::{ChildCommand, Client};

@@ -4,6 +4,8 @@
 mod command;
 mod stderr;
 mod stdin;
+#[cfg(unix)]
+mod watchdog;
 
 pub use command::{ChildCommand, ChildStderr, SpawnError};
 pub use stdin::ChildStdin;
@@ -112,6 +114,8 @@ impl ChildProcess {
             child,
             #[cfg(unix)]
             id,
+            #[cfg(unix)]
+            _watchdog: id.map(watchdog::Watchdog::of),
             gone: false,
         };
         tokio::spawn(supervise(group, orders_in, state_out));
@@ -241,6 +245,8 @@ struct ProcessGroup {
     /// The id of the group's leader, and so of the group.
     #[cfg(unix)]
     id: Option<u32>,
+    #[cfg(unix)]
+    _watchdog: Option<watchdog::Watchdog>,
     gone: bool,
 }
 

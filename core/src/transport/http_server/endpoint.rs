@@ -89,9 +89,12 @@ impl EndpointState {
         self.check_rate(caller, session, 1)?;
         let mut permit = self.gate.permit(caller.principal());
         if session.is_none() {
-            permit.take_place().map_err(busy)?;
+            permit.check_place().map_err(busy)?;
         }
         let frame = self.read(body, &mut permit).await?;
+        if session.is_none() {
+            permit.take_place().map_err(busy)?;
+        }
         self.check_rate(caller, session, further(&frame))?;
         let posted = classify::classify(&frame, version)?;
         let post = PostedMessage { request, caller, accepts, frame, permit, lifetime: None };
@@ -111,7 +114,13 @@ impl EndpointState {
 
     pub(super) async fn read<B: Body>(&self, body: B, permit: &mut Permit) -> Result<Frame, Rejection> {
         let limits = &self.server.options().limits;
-        let body = post::read(body, limits.max_message_bytes, permit).await?;
+        let reader = self.readers.enter();
+        let body = tokio::select! {
+            biased;
+            body = post::read(body, limits.max_message_bytes, permit) => body?,
+            () = reader.gives_way() => return Err(busy("too many bodies are being sent")),
+        };
+        drop(reader);
         if body.len() > FEW_VALUES {
             let values = envelope::count_values(&body);
             // One with too many is refused for that.

@@ -19,6 +19,7 @@ const ROOM_FOR_SMALL: usize = 16 << 20;
 /// The reason of a refusal: the room that is missing.
 pub(super) type MissingRoom = &'static str;
 
+const TOO_MANY_REQUESTS: MissingRoom = "too many requests are being served";
 const TOO_MUCH: MissingRoom = "too much is being sent and served";
 const TOO_MUCH_OF_ONE: MissingRoom = "too much of this client is being sent and served";
 
@@ -90,10 +91,14 @@ impl Count {
         self.give_back(principal, 1);
     }
 
-    fn take(&mut self, principal: Option<&Arc<str>>, amount: usize, max: usize, max_of: usize) -> bool {
-        let beyond = |count: usize, max: usize| count.saturating_add(amount) > max;
+    fn has_room(&self, principal: Option<&Arc<str>>, amount: usize, max: usize, max_of: usize) -> bool {
+        let within = |count: usize, max: usize| count.saturating_add(amount) <= max;
         let of = principal.and_then(|principal| self.of.get(principal)).copied().unwrap_or_default();
-        if beyond(self.all, max) || (principal.is_some() && beyond(of, max_of)) {
+        within(self.all, max) && (principal.is_none() || within(of, max_of))
+    }
+
+    fn take(&mut self, principal: Option<&Arc<str>>, amount: usize, max: usize, max_of: usize) -> bool {
+        if !self.has_room(principal, amount, max, max_of) {
             return false;
         }
         self.all += amount;
@@ -188,6 +193,18 @@ impl Gate {
 }
 
 impl Permit {
+    /// Returns whether there is a place among the requests without a session now. A body that is
+    /// still to come takes none: it may never come.
+    pub(super) fn check_place(&self) -> Result<(), MissingRoom> {
+        let GateBounds { requests, of_principal, .. } = self.gate.bounds;
+        let places = self.gate.places.lock();
+        if places.requests.has_room(self.principal.as_ref(), 1, requests, of_principal) {
+            Ok(())
+        } else {
+            Err(TOO_MANY_REQUESTS)
+        }
+    }
+
     /// Takes a place among the requests without a session, if it has none.
     pub(super) fn take_place(&mut self) -> Result<(), MissingRoom> {
         if self.place.is_some() {
@@ -196,7 +213,7 @@ impl Permit {
         let GateBounds { requests, of_principal, .. } = self.gate.bounds;
         let mut places = self.gate.places.lock();
         if !places.requests.enter(self.principal.as_ref(), requests, of_principal) {
-            return Err("too many requests are being served");
+            return Err(TOO_MANY_REQUESTS);
         }
         places.next += 1;
         self.place = Some(RequestPlace { number: places.next, counted: Counted::Request });

@@ -20,6 +20,7 @@ mod options;
 mod post;
 mod queue;
 mod rate;
+mod readers;
 mod replay_room;
 mod reply;
 mod service;

@@ -78,9 +78,9 @@ trunkline_proto::options! {
         /// Longest time for which a client reads nothing of what is written to it. Then the
         /// connection is closed; the client of a session can come back to its streams.
         write_timeout: Duration => "writeTimeoutMs" as Millis = Duration::from_secs(60),
-        /// Requests without a session at once, from before their body is read until their call has
-        /// ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
-        /// busy.
+        /// Requests without a session at once, until their call has ended: those of 2026-07-28, and
+        /// all of a stateless server. Further ones are refused as busy, before their body is read.
+        /// As many bodies are read at once; beyond it the oldest one is given up as busy.
         max_requests: usize => "maxRequests" = 4096,
         /// Size of all bodies that are being read or served, never less than one message may have.
         /// A request for which there is no room is refused as busy. One client may use a quarter of

@@ -1,7 +1,7 @@
 //! A server as a service: authorization and routing.
 
 use super::{
-    super::closing::Closing,
+    super::{blocked::exit_if_blocked, closing::Closing, signals::SignalWatch},
     access_log::{AccessRecord, RefusalLog},
     authorization::AccessControl,
     body::HttpBody,
@@ -9,6 +9,7 @@ use super::{
     gate::{Gate, GateBounds},
     options::HttpOptions,
     rate::RateLimit,
+    readers::BodyReaders,
     replay_room::ReplayRoom,
     reply::{empty, rejected},
     session::{HttpSession, SessionTable},
@@ -30,6 +31,7 @@ use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body::Body;
 use std::{
     convert::Infallible,
+    io,
     net::IpAddr,
     sync::{
         Arc,
@@ -124,6 +126,7 @@ impl HttpService {
                 nowhere: Arc::new(Nowhere),
                 origin: server.new_origin(),
                 gate: Gate::new(bounds),
+                readers: BodyReaders::new(options.max_requests),
                 rate: RateLimit::new(options.rate_limit, options.rate_burst),
                 lifespan: server.live(&runtime),
                 closing: AtomicBool::new(false),
@@ -138,21 +141,8 @@ impl HttpService {
     /// Calls may go on until the deadline, then they are cancelled. Needs a tokio runtime.
     ///
     /// The framework around it waits for open responses when it shuts down, and clients keep a
-    /// stream open for as long as they live; so this comes first:
-    ///
-    /// ```no_run
-    /// # use axum::Router;
-    /// # use std::time::Duration;
-    /// # async fn run(server: trunkline::Server, listener: tokio::net::TcpListener) -> std::io::Result<()> {
-    /// let service = server.into_service();
-    /// let application = Router::new().nest_service("/mcp", service.clone());
-    /// let shutdown = async move {
-    ///     let _ = tokio::signal::ctrl_c().await;
-    ///     service.close(Duration::from_secs(5)).await;
-    /// };
-    /// axum::serve(listener, application).with_graceful_shutdown(shutdown).await
-    /// # }
-    /// ```
+    /// stream open for as long as they live; so this comes first.
+    /// [`close_on_signal`](Self::close_on_signal) does it at the end of the program.
     ///
     /// It can be asked for more than once: everyone waits for the same end, and the earliest
     /// deadline counts. Dropping the future does not stop the end.
@@ -164,6 +154,36 @@ impl HttpService {
             service.end_all().await;
         });
         self.shared.end.ended().await;
+    }
+
+    /// Takes SIGINT (Ctrl-C) and SIGTERM of the process from now on. The future completes when one
+    /// has come and the service is closed: calls in flight may go on for
+    /// [`drain_deadline`](crate::ServerOptions::drain_deadline), streams end at once. A second
+    /// signal meanwhile ends the process at once.
+    ///
+    /// For the foreground of a program, which should end after it: if a handler still blocks its
+    /// thread two seconds later, the process exits with status 1.
+    ///
+    /// ```no_run
+    /// # use axum::Router;
+    /// # async fn run(server: trunkline::Server, listener: tokio::net::TcpListener) -> std::io::Result<()> {
+    /// let service = server.into_service();
+    /// let application = Router::new().nest_service("/mcp", service.clone());
+    /// axum::serve(listener, application).with_graceful_shutdown(service.close_on_signal()?).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the system does not let the process handle signals.
+    pub fn close_on_signal(&self) -> io::Result<impl Future<Output = ()> + Send + 'static + use<>> {
+        let (service, deadline) = (self.clone(), self.shared.server.options().drain_deadline);
+        let signals = SignalWatch::start(deadline)?;
+        Ok(async move {
+            signals.came().await;
+            service.close(deadline).await;
+            drop(signals);
+            exit_if_blocked();
+        })
     }
 
     /// Answers a request of a peer at that address, if it is known. Every failure is a response.

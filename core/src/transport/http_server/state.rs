@@ -6,6 +6,7 @@ use super::{
     authorization::AccessControl,
     gate::Gate,
     rate::RateLimit,
+    readers::BodyReaders,
     replay_room::ReplayRoom,
     session::{SessionEnd, SessionTable},
 };
@@ -41,6 +42,7 @@ pub(super) struct EndpointState {
     pub(super) origin: u64,
     /// The gate of requests without a session.
     pub(super) gate: Arc<Gate>,
+    pub(super) readers: Arc<BodyReaders>,
     pub(super) rate: Option<RateLimit>,
     /// Let go of when everything has ended.
     pub(super) lifespan: LifespanUse,

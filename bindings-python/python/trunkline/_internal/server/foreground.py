@@ -18,10 +18,12 @@ async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], ob
     handled it.
     """
     signalled = asyncio.Event()
-    with _signals(signalled.set):
+    with _signals(signalled.set) as are_handled:
         async with listener:
             if on_ready is not None:
                 on_ready(listener)
+            if are_handled:
+                listener._share_signals()
             ended = asyncio.ensure_future(listener.wait())
             waits: set[asyncio.Future[Any]] = {ended, asyncio.ensure_future(signalled.wait())}
             try:
@@ -41,9 +43,10 @@ def _threadsafe(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Ca
 
 
 @contextlib.contextmanager
-def _signals(on_signal: Callable[[], None]) -> Generator[None]:
+def _signals(on_signal: Callable[[], None]) -> Generator[bool]:
+    """Gives whether signals are handled."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread gets signals
+        yield False  # only the main thread gets signals
         return
     loop = asyncio.get_running_loop()
     before: dict[signal.Signals, Any] = {}
@@ -69,6 +72,6 @@ def _signals(on_signal: Callable[[], None]) -> Generator[None]:
         except NotImplementedError:  # Windows
             signal.signal(number, _threadsafe(loop, stop))
     try:
-        yield
+        yield bool(before)
     finally:
         restore()

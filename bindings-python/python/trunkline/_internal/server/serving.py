@@ -36,8 +36,9 @@ class Serving(Registry):
         """Serves until the end: of stdin over stdio, by Ctrl-C or SIGTERM on both transports. Then
         calls in flight get until the drain deadline, and `run` returns.
 
-        A handler that blocks the event loop would keep the process alive: over stdio, where one
-        still does two seconds after the end, the process exits with status 1.
+        A handler that blocks the event loop would keep the process alive: where one has done since
+        a signal for the whole drain deadline, or over stdio still does two seconds after the end,
+        the process exits with status 1.
 
         Args:
             transport: `"stdio"` or `"http"`.

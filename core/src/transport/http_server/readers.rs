@@ -1,0 +1,59 @@
+//! The bodies that are being read: how many at once, and which give way. Their bytes count at the
+//! gate; a body that pauses has few, and must keep nobody out.
+
+use crate::sync::Mutex;
+use std::{collections::BTreeMap, sync::Arc};
+use tokio::sync::Notify;
+
+pub(super) struct BodyReaders {
+    table: Mutex<ReaderTable>,
+    max: usize,
+}
+
+#[derive(Default)]
+struct ReaderTable {
+    /// The oldest first.
+    reading: BTreeMap<u64, Arc<Notify>>,
+    next: u64,
+}
+
+/// A body that is being read, until it is dropped.
+pub(super) struct BodyReader {
+    readers: Arc<BodyReaders>,
+    number: u64,
+    gives_way: Arc<Notify>,
+}
+
+impl BodyReaders {
+    pub(super) fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self { table: Mutex::default(), max: max.max(1) })
+    }
+
+    /// Begins to read a body. Beyond the bound the oldest gives way: most come in milliseconds.
+    pub(super) fn enter(self: &Arc<Self>) -> BodyReader {
+        let gives_way = Arc::<Notify>::default();
+        let mut table = self.table.lock();
+        if table.reading.len() >= self.max
+            && let Some((_, oldest)) = table.reading.pop_first()
+        {
+            oldest.notify_one();
+        }
+        table.next += 1;
+        let number = table.next;
+        table.reading.insert(number, Arc::clone(&gives_way));
+        BodyReader { readers: Arc::clone(self), number, gives_way }
+    }
+}
+
+impl BodyReader {
+    /// Completes when the body is to give way to another.
+    pub(super) async fn gives_way(&self) {
+        self.gives_way.notified().await;
+    }
+}
+
+impl Drop for BodyReader {
+    fn drop(&mut self) {
+        self.readers.table.lock().reading.remove(&self.number);
+    }
+}

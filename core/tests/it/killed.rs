@@ -1,0 +1,36 @@
+//! Clients that are killed, and the servers that they have started.
+
+use crate::process::{File, command, eventually};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::{Duration, Instant},
+};
+use trunkline::{Client, transport::ChildCommand};
+
+pub(crate) const ROLE: &str = "a client that is killed";
+
+/// A server that does not end with its input, nor at SIGTERM; nor does its child.
+const STUBBORN: &str = "trap '' TERM; sleep 600 & echo $$ $! >\"$0\"; sleep 600; sleep 600";
+
+pub(crate) fn serve(file: PathBuf) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let server = ChildCommand::new(["/bin/sh", "-c", STUBBORN, file.to_str().unwrap()]);
+    let _ = runtime.block_on(Client::connect(server));
+}
+
+/// T4 and L12 of the reviews.
+#[test]
+fn a_killed_client_takes_its_servers_and_what_they_started_with_it() {
+    let file = File::new();
+    let mut client = command(ROLE, &file).stdout(Stdio::null()).stdin(Stdio::null()).spawn().unwrap();
+    eventually("the server runs", || file.text().ends_with('\n'));
+    let family: Vec<String> = file.text().split_whitespace().map(str::to_owned).collect();
+    let lives = |id: &String| Path::new(&format!("/proc/{id}")).exists();
+    assert!(family.len() == 2 && family.iter().all(lives), "{family:?}");
+    client.kill().unwrap();
+    client.wait().unwrap();
+    let killed = Instant::now();
+    eventually("both are gone", || !family.iter().any(lives));
+    assert!(killed.elapsed() < Duration::from_secs(6), "{:?}", killed.elapsed());
+}

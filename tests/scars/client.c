@@ -1,0 +1,71 @@
+/* The client of the scars in C: client URL | COMMAND... (README.md). Its calls wait in threads. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <trunkline.h>
+
+#define MOST_WORDS 64
+
+typedef struct {
+  trunkline_client *client;
+  char number[16], arguments[64];
+} call;
+
+static void *wait_for(void *data) {
+  call *self = (call *)data;
+  trunkline_text *answer = NULL;
+  trunkline_error *error = NULL;
+  trunkline_result result = trunkline_client_call_tool(self->client, TRUNKLINE_STR("slow"),
+                                                       trunkline_str_of(self->arguments), NULL, &answer, &error);
+  printf("%s %s\n", self->number, result ? trunkline_result_name(result) : "ok");
+  trunkline_text_free(answer);
+  trunkline_error_free(error);
+  free(self);
+  return NULL;
+}
+
+static void begin(trunkline_client *client, const char *line) {
+  pthread_t thread;
+  long ms = 0;
+  call *self = (call *)calloc(1, sizeof *self);
+  if (!self || sscanf(line, "call %15s %ld", self->number, &ms) != 2) abort();
+  self->client = client;
+  snprintf(self->arguments, sizeof self->arguments, "{\"ms\": %ld}", ms);
+  if (pthread_create(&thread, NULL, wait_for, self)) abort();
+  pthread_detach(thread);
+}
+
+static trunkline_client *connect_to(int count, char **words) {
+  trunkline_str command[MOST_WORDS];
+  trunkline_client *client = NULL;
+  trunkline_error *error = NULL;
+  int index;
+  for (index = 0; index < count && index < MOST_WORDS; ++index) command[index] = trunkline_str_of(words[index]);
+  if (count == 1 ? trunkline_client_connect_http(command[0], NULL, &client, &error)
+                 : trunkline_client_connect_child(command, (size_t)count, NULL, &client, &error)) {
+    fprintf(stderr, "%s\n", trunkline_error_message(error));
+    exit(1);
+  }
+  puts("ready");
+  return client;
+}
+
+int main(int count, char **arguments) {
+  trunkline_client *client;
+  char line[128];
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  client = connect_to(count - 1, arguments + 1);
+  while (fgets(line, sizeof line, stdin)) {
+    if (strncmp(line, "call ", 5) == 0) {
+      begin(client, line);
+    } else if (strcmp(line, "reconnect\n") == 0) {
+      client = connect_to(count - 1, arguments + 1);
+    } else {
+      if (strcmp(line, "close\n") == 0) trunkline_client_close(client, 5000, NULL);
+      return 0;
+    }
+  }
+  return 0;
+}

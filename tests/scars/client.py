@@ -1,0 +1,42 @@
+"""The client of the scars in Python: client.py URL | COMMAND... (README.md)"""
+
+import asyncio
+import sys
+
+from trunkline import Client, TrunklineError
+
+calls: set["asyncio.Task[None]"] = set()
+
+
+async def call(client: Client, number: str, ms: int) -> None:
+    try:
+        await client.call_tool("slow", {"ms": ms})
+        print(number, "ok", flush=True)
+    except TrunklineError as error:
+        print(number, error.kind, flush=True)
+
+
+async def connected(words: list[str]) -> Client:
+    client = Client(words[0] if len(words) == 1 else words)
+    await client.connect()
+    print("ready", flush=True)
+    return client
+
+
+async def main(words: list[str]) -> None:
+    lines = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    client = await connected(words)
+    while line := (await lines.readline()).decode().split():
+        if line[0] == "call":
+            calls.add(asyncio.ensure_future(call(client, line[1], int(line[2]))))
+        elif line[0] == "reconnect":
+            client = await connected(words)
+        else:
+            if line[0] == "close":
+                await client.close()
+            return
+
+
+asyncio.run(main(sys.argv[1:]))
