@@ -1,4 +1,4 @@
-/* The client of the scars in C: client URL | COMMAND... (README.md). Its calls wait in threads. */
+/* The client of the scars in C: client URL | COMMAND... | threads COUNT (README.md). Its calls wait in threads. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,9 @@
 #include <trunkline.h>
 
 #define MOST_WORDS 64
+
+/* In client_threads.c. */
+void call_from_threads(long count);
 
 typedef struct {
   trunkline_client *client;
@@ -56,6 +59,10 @@ int main(int count, char **arguments) {
   trunkline_client *client;
   char line[128];
   setvbuf(stdout, NULL, _IOLBF, 0);
+  if (count == 3 && strcmp(arguments[1], "threads") == 0) {
+    call_from_threads(atol(arguments[2]));
+    return 0;
+  }
   client = connect_to(count - 1, arguments + 1);
   while (fgets(line, sizeof line, stdin)) {
     if (strncmp(line, "call ", 5) == 0) {

@@ -6,7 +6,7 @@ import resource
 import time
 from collections.abc import Awaitable, Callable
 
-from peer import LEGACY, Endpoint, Language, endpoint
+from peer import LEGACY, META, MODERN, Endpoint, Language, call, endpoint
 from row import row
 
 MIB = 1 << 20
@@ -78,6 +78,25 @@ async def slow_uploads(language: Language) -> float:
         return await _beside(server, attack)
 
 
+@row("4,200 bodies that stop after their first byte: a call beside them", 1, "s")
+async def stopped_bodies(language: Language) -> float:
+    async with endpoint(language) as server:
+
+        async def begin() -> asyncio.StreamWriter:
+            _, writer = await server.connect()
+            writer.write(server.head(1000, f"MCP-Protocol-Version: {MODERN}") + b"{")
+            return writer
+
+        kept: list[asyncio.StreamWriter] = []
+        for _ in range(42):
+            kept += await asyncio.gather(*[begin() for _ in range(100)])
+        await asyncio.sleep(0.3)
+        slowest = await bystander(server)
+        for writer in kept:
+            writer.transport.abort()
+        return slowest
+
+
 @row("500 connections that send nothing: a call beside them", 1, "s")
 async def silent_connections(language: Language) -> float:
     async with endpoint(language) as server:
@@ -132,6 +151,31 @@ async def abandoned_sessions(language: Language) -> float:
         slowest = await bystander(server)
         assert slowest < 1, f"the bystander waited {slowest:.1f} s"
         return (server.memory() - before) / 1024 / count
+
+
+@row("100 answers of 64 KiB that nobody reads: memory", 32, "MiB more")
+async def slow_readers(language: Language) -> float:
+    async with endpoint(language) as server:
+        message = "x" * (64 << 10)
+        body = json.dumps(call(1, "echo", {"message": message}, **META)).encode()
+        head = server.head(len(body), f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", "Mcp-Name: echo")
+        await server.post_bytes(body, f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", "Mcp-Name: echo")
+        before = server.memory()
+
+        async def ask() -> asyncio.StreamWriter:
+            _, writer = await asyncio.open_connection(server.host, server.port, limit=1)
+            writer.transport.pause_reading()
+            writer.write(head + body)
+            return writer
+
+        kept = await asyncio.gather(*[ask() for _ in range(100)])
+        await asyncio.sleep(2)
+        slowest = await bystander(server)
+        assert slowest < 1, f"the bystander waited {slowest:.1f} s"
+        used = (server.memory() - before) / MIB
+        for writer in kept:
+            writer.transport.abort()
+        return used
 
 
 @row("300 connections at 64 descriptors: back in service", 5, "s")

@@ -227,9 +227,9 @@ export interface HttpOptions {
    */
   writeTimeout?: number | undefined;
   /**
-   * Requests without a session at once, from before their body is read until their call has ended:
-   * those of 2026-07-28, and all of a stateless server. Further ones are refused as busy. Default:
-   * 4096.
+   * Requests without a session at once, until their call has ended: those of 2026-07-28, and all of
+   * a stateless server. Further ones are refused as busy, before their body is read. As many bodies
+   * are read at once; beyond it the oldest one is given up as busy. Default: 4096.
    */
   maxRequests?: number | undefined;
   /**
@@ -480,11 +480,12 @@ export interface AuthOptions {
 /**
  * A program that serves the protocol on its standard input and output.
  *
- * It runs in a process group (Windows: a job) of its own, which ends with the client. Out of reach
- * are descendants that leave that group (`setsid`), and where this process itself is killed no code
- * of it runs: then a server learns of it from the end of its standard input, at which it must exit.
- * A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come with the end of the thread that
- * started the server, which a runtime may end long before the process.
+ * It runs in a process group (Windows: a job) of its own, which ends with the client. If this
+ * process is killed or exits without an end of the client, a server learns of it from the end of
+ * its standard input, at which it must exit. What is left of the group two seconds later is asked
+ * to terminate, and killed after two seconds more: on Unix by a shell that waits beside each server
+ * for the end of this process, where there is a `/bin/sh`; on Windows by the job, at once. Out of
+ * reach are descendants that leave the group (`setsid`).
  */
 export interface ChildOptions {
   /** Environment variables for the child process, beside those that it inherits. */

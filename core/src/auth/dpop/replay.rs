@@ -21,6 +21,9 @@ pub(in crate::auth) struct Replays {
     /// By the minute in which they become too old. A proof names its own date, so it is looked up
     /// in one minute only.
     minutes: BTreeMap<u64, Minute>,
+    /// The newest minute with proofs that was forgotten. If the clock is set back, its proofs would
+    /// be good again.
+    forgotten: Option<u64>,
     count: usize,
     max: usize,
 }
@@ -43,13 +46,16 @@ pub(in crate::auth) enum ProofUse {
 impl Replays {
     /// Remembers at most so many proofs, and a fifth of them for one key.
     pub(in crate::auth) fn new(max: usize) -> Self {
-        Self { minutes: BTreeMap::new(), count: 0, max }
+        Self { minutes: BTreeMap::new(), forgotten: None, count: 0, max }
     }
 
     /// Notes a proof. `now`: in seconds since 1970.
     pub(in crate::auth) fn note(&mut self, now: u64, proof: &Proof) -> ProofUse {
         self.forget_old(now);
         let minute = proof.issued.saturating_add(WINDOW) / MINUTE;
+        if self.forgotten.is_some_and(|forgotten| minute <= forgotten) {
+            return ProofUse::NoRoom;
+        }
         let key = short(&[proof.key.as_bytes()]);
         let digest = short(&[proof.key.as_bytes(), b".", proof.id.as_bytes()]);
         if self.minutes.get(&minute).is_some_and(|minute| minute.seen.contains(&digest)) {
@@ -69,6 +75,7 @@ impl Replays {
     /// Forgets the proofs that their date refuses.
     fn forget_old(&mut self, now: u64) {
         while let Some(oldest) = self.minutes.first_entry().filter(|oldest| (oldest.key() + 1) * MINUTE <= now) {
+            self.forgotten = self.forgotten.max(Some(*oldest.key()));
             self.count -= oldest.remove().seen.len();
         }
     }
@@ -113,6 +120,18 @@ mod tests {
         // After that its date refuses it, and its room is free.
         assert_eq!(replays.note(NOW + 10 * WINDOW, &proof("k", "3", NOW + 10 * WINDOW)), ProofUse::First);
         assert_eq!((replays.count, replays.minutes.len()), (1, 1));
+    }
+
+    #[test]
+    fn xau_70_a_clock_that_is_set_back_makes_no_proof_good_again() {
+        let mut replays = Replays::new(DEFAULT_MAX);
+        assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), ProofUse::First);
+        // A day ahead by mistake; the proofs of clients are too old there, and judged before this.
+        let ahead = NOW + 86_400;
+        assert_eq!(replays.note(ahead, &proof("k", "2", ahead)), ProofUse::First);
+        assert_eq!(replays.note(NOW + 1, &proof("k", "1", NOW)), ProofUse::NoRoom);
+        let later = NOW + 2 * MINUTE;
+        assert_eq!(replays.note(later, &proof("k", "3", later)), ProofUse::First, "back in service");
     }
 
     #[test]

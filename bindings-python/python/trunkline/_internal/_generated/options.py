@@ -105,12 +105,12 @@ class AuthOptions(TypedDict, total=False):
 class ChildOptions(TypedDict, total=False):
     """A program that serves the protocol on its standard input and output.
 
-    It runs in a process group (Windows: a job) of its own, which ends with the client. Out of
-    reach are descendants that leave that group (`setsid`), and where this process itself is
-    killed no code of it runs: then a server learns of it from the end of its standard input,
-    at which it must exit. A signal of the kernel for that (`PR_SET_PDEATHSIG`) would come
-    with the end of the thread that started the server, which a runtime may end long before
-    the process.
+    It runs in a process group (Windows: a job) of its own, which ends with the client. If
+    this process is killed or exits without an end of the client, a server learns of it from
+    the end of its standard input, at which it must exit. What is left of the group two
+    seconds later is asked to terminate, and killed after two seconds more: on Unix by a shell
+    that waits beside each server for the end of this process, where there is a `/bin/sh`; on
+    Windows by the job, at once. Out of reach are descendants that leave the group (`setsid`).
     """
 
     env: Mapping[str, str] | None
@@ -372,9 +372,9 @@ class HttpOptions(TypedDict, total=False):
     """
 
     max_requests: int | None
-    """Requests without a session at once, from before their body is read until their call has
-    ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
-    busy. Default: 4096.
+    """Requests without a session at once, until their call has ended: those of 2026-07-28, and
+    all of a stateless server. Further ones are refused as busy, before their body is read. As
+    many bodies are read at once; beyond it the oldest one is given up as busy. Default: 4096.
     """
 
     max_body_bytes: int | None
@@ -561,9 +561,9 @@ class MountOptions(TypedDict, total=False):
     """
 
     max_requests: int | None
-    """Requests without a session at once, from before their body is read until their call has
-    ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
-    busy.
+    """Requests without a session at once, until their call has ended: those of 2026-07-28, and
+    all of a stateless server. Further ones are refused as busy, before their body is read. As
+    many bodies are read at once; beyond it the oldest one is given up as busy.
     """
 
     max_body_bytes: int | None
