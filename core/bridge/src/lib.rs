@@ -46,6 +46,7 @@ mod register;
 mod replies;
 mod requests;
 mod server_requests;
+mod signals;
 mod skills;
 mod slot;
 mod state;

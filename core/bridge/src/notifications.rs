@@ -5,7 +5,7 @@ use super::{
     connection::Connection,
     entries::{MAX_WAITING, OpenState, WaitingMessage, too_many_wait},
     error::BridgeError,
-    foreground, functions, log,
+    functions, log,
     message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyListener, NotifyPort, NotifyServer},
     server_requests,
     state::PortState,
@@ -39,13 +39,6 @@ pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotificati
         Some(HandleKind::Server) => {
             let server = state.tables.lock().servers.get(target).cloned();
             server.map_or(Ok(()), |server| of_server(&server, given.of_server()?))
-        }
-        Some(HandleKind::Listener) => {
-            if given.of_listener()?.foreground {
-                foreground::end_by_signals(state, target)
-            } else {
-                Ok(())
-            }
         }
         Some(HandleKind::Feature) => {
             let tables = state.tables.lock();
@@ -168,7 +161,7 @@ impl GivenNotification<'_> {
         }
     }
 
-    fn of_listener(self) -> Result<NotifyListener, BridgeError> {
+    pub(super) fn of_listener(self) -> Result<NotifyListener, BridgeError> {
         match self {
             Self::Json(json) => config::read("notify", json),
             Self::Typed(Notification::Listener(given)) => Ok(given),

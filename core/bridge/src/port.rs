@@ -15,7 +15,7 @@ use super::{
     notifications::{self, GivenNotification},
     observed, opening,
     option_names::OptionNames,
-    ports, register, requests,
+    ports, register, requests, signals,
     slot::{Fetched, ReplySlot},
     state::PortState,
     table::HandleKind,
@@ -210,7 +210,14 @@ impl Port {
 
     fn notify_given(&self, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
         let _scope = self.log_scope();
-        notifications::notify(self.state()?, target, given).map_err(|error| self.names.translate(error))
+        let state = self.state()?;
+        let notified = match HandleKind::of(target) {
+            Some(HandleKind::Listener) => given
+                .of_listener()
+                .and_then(|given| if given.foreground { signals::end_by_signals(state, target) } else { Ok(()) }),
+            _ => notifications::notify(state, target, given),
+        };
+        notified.map_err(|error| self.names.translate(error))
     }
 
     /// Cancels a request, or the answering of one that a web framework brought. One that is done

@@ -1,6 +1,6 @@
 /* A web server of the program's own, in one loop of poll, with an MCP server mounted in it. It
- * prints its URL and serves until Ctrl-C or SIGTERM. `trunkline_http_request` takes the requests that
- * another web server brings in the same way.
+ * prints its URL and serves until Ctrl-C or SIGTERM. `trunkline_http_request` takes the requests
+ * that another web server brings in the same way.
  *
  * cc -std=c99 -o web_server web_server.c $(pkg-config --cflags --libs trunkline) */
 #include <arpa/inet.h>

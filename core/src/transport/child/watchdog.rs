@@ -26,7 +26,7 @@ impl Watchdog {
         command.current_dir("/").process_group(0).kill_on_drop(true);
         let shell = command.spawn();
         if let Err(error) = &shell {
-            tracing::debug!(target: "trunkline::client", "servers would outlive a killed client: no /bin/sh: {error}");
+            tracing::debug!(target: "trunkline::client::child", "servers would outlive a killed client: no /bin/sh: {error}");
         }
         Self { _shell: shell.ok() }
     }

@@ -18,7 +18,7 @@ struct ReaderTable {
 }
 
 /// A body that is being read, until it is dropped.
-pub(super) struct BodyReader {
+pub(super) struct IncomingBody {
     readers: Arc<BodyReaders>,
     number: u64,
     gives_way: Arc<Notify>,
@@ -30,7 +30,7 @@ impl BodyReaders {
     }
 
     /// Begins to read a body. Beyond the bound the oldest gives way: most come in milliseconds.
-    pub(super) fn enter(self: &Arc<Self>) -> BodyReader {
+    pub(super) fn enter(self: &Arc<Self>) -> IncomingBody {
         let gives_way = Arc::<Notify>::default();
         let mut table = self.table.lock();
         if table.reading.len() >= self.max
@@ -41,18 +41,18 @@ impl BodyReaders {
         table.next += 1;
         let number = table.next;
         table.reading.insert(number, Arc::clone(&gives_way));
-        BodyReader { readers: Arc::clone(self), number, gives_way }
+        IncomingBody { readers: Arc::clone(self), number, gives_way }
     }
 }
 
-impl BodyReader {
+impl IncomingBody {
     /// Completes when the body is to give way to another.
     pub(super) async fn gives_way(&self) {
         self.gives_way.notified().await;
     }
 }
 
-impl Drop for BodyReader {
+impl Drop for IncomingBody {
     fn drop(&mut self) {
         self.readers.table.lock().reading.remove(&self.number);
     }

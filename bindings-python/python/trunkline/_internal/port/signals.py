@@ -36,8 +36,8 @@ class _Announced:
 
 
 def announce_signals(receiver: SignalReceiver) -> None:
-    """Calls the receiver, as long as it lives, at signals that the program handles. Those that it
-    leaves to Python or the system are none of them.
+    """Calls the receiver, as long as it lives, at signals that the program handles, and not at
+    those that it leaves to Python or the system.
     """
     _receivers.add(receiver)
     if threading.current_thread() is not threading.main_thread():
