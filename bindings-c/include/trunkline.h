@@ -2177,9 +2177,9 @@ enum trunkline_result trunkline_http_options_set_write_timeout_ms(
     uint64_t write_timeout_ms);
 
 /**
- * Sets the requests without a session at once, from before their body is read until their call
- * has ended: those of 2026-07-28, and all of a stateless server. Further ones are refused as
- * busy. Default 4096.
+ * Sets the requests without a session at once, until their call has ended: those of 2026-07-28,
+ * and all of a stateless server. Further ones are refused as busy, before their body is read. As
+ * many bodies are read at once; beyond it the oldest one is given up as busy. Default 4096.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -107,9 +107,9 @@ class ChildOptions(TypedDict, total=False):
 
     It runs in a process group (Windows: a job) of its own, which ends with the client. If
     this process is killed or exits without an end of the client, a server learns of it from
-    the end of its standard input, at which it must exit. What is left of the group two
-    seconds later is asked to terminate, and killed after two seconds more: on Unix by a shell
-    that waits beside each server for the end of this process, where there is a `/bin/sh`; on
+    the end of its standard input, at which it must exit. The rest of the group is asked to
+    terminate two seconds later, and killed after two seconds more: on Unix by a shell that
+    waits beside each server for the end of this process, where there is a `/bin/sh`; on
     Windows by the job, at once. Out of reach are descendants that leave the group (`setsid`).
     """
 
