@@ -1,6 +1,7 @@
 //! The runtime that async code above the pure modules needs: tasks and time. `transport` provides
 //! it with tokio.
 
+use crate::store::{StoreError, StoreErrorKind, StoreGuard, shown};
 use crate::sync::Mutex;
 use crate::wire_log::WireLog;
 use std::{
@@ -34,6 +35,14 @@ pub trait Runtime: Send + Sync + 'static {
     fn sleep_until(&self, at: Instant) -> BoxedTask;
     /// Where messages are recorded, if anywhere.
     fn wire_log(&self) -> Option<&dyn WireLog>;
+    /// Opens the store that a URL names, with a deadline for each of its calls.
+    ///
+    /// # Errors
+    /// The URL names no store that this runtime can open.
+    fn open_store(&self, url: &str, deadline: Duration) -> Result<StoreGuard, StoreError> {
+        let _ = deadline;
+        Err(StoreError::new(StoreErrorKind::Invalid, shown(url), "this runtime opens no stores"))
+    }
     /// The terminal of the process, if it has one.
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {
         None

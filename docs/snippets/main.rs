@@ -47,6 +47,7 @@ snippets!(
     sampling,
     scripted_answers,
     skills,
+    state,
     structured_output,
     subscriptions,
     tasks,

@@ -12,6 +12,7 @@ use crate::{
         extension,
         options::{Bytes, JsonForm, Millis},
     },
+    store::{ChosenStore, StoreChoice},
     telemetry::Telemetry,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -86,6 +87,13 @@ trunkline_proto::options! {
         /// Size of the results of the tasks of one principal, or of one session or pipe where no
         /// tokens are verified.
         max_task_bytes_per_client: usize => "maxTaskBytesPerClient" as Bytes = 64 << 20,
+        /// Place of the tasks, so that they outlive their process and other workers answer for
+        /// them: a URL, `sqlite:PATH` for the processes of one machine, `redis://HOST` or
+        /// `rediss://HOST` for many, `memory:` for tests. Workers that share a store must be of one
+        /// server. By default tasks are in the memory of the process.
+        store: Option<StoreChoice> => "store" as ChosenStore = None,
+        /// Longest time of one call of the store.
+        store_deadline: Duration => "storeDeadlineMs" as Millis = Duration::from_secs(5),
         /// Extensions that are declared, by their ids, with their settings.
         extensions: Map<String, Value> => "extensions" = Map::new(),
         /// Capabilities that are declared outside of the specification, by name, with their
@@ -136,6 +144,9 @@ impl ServerOptions {
             return Err(RegisterError("options.pageSize: must be 1 or more, not 0".into()));
         }
         self.limits.check().map_err(|problem| RegisterError(format!("options.maxNesting: {problem}")))?;
+        if let Some(store) = &self.store {
+            store.check().map_err(|error| RegisterError(format!("options.store: {error}")))?;
+        }
         for (id, settings) in &self.extensions {
             extension::check_id(id).map_err(|problem| RegisterError(format!("options.extensions: {problem}")))?;
             if !settings.is_object() {
@@ -164,6 +175,7 @@ impl ServerOptions {
             &mut self.input_timeout,
             &mut self.task_ttl,
             &mut self.task_poll_interval,
+            &mut self.store_deadline,
         ];
         for duration in durations {
             *duration = (*duration).min(YEAR);

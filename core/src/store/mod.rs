@@ -4,6 +4,7 @@
 //! that those mean is above it, so that a program can write a store of its own in a page of code.
 //! [`StoreGuard`] gives every store deadlines and a quick failure while it is away.
 
+mod choice;
 #[cfg(all(test, feature = "tokio"))]
 pub(crate) mod contract;
 mod error;
@@ -12,6 +13,8 @@ mod memory;
 mod url;
 mod waiting;
 
+pub(crate) use choice::ChosenStore;
+pub use choice::StoreChoice;
 pub use error::{StoreError, StoreErrorKind};
 pub use guard::StoreGuard;
 pub use memory::ProcessStore;

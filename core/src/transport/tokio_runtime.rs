@@ -2,14 +2,18 @@
 
 #[cfg(feature = "terminal")]
 use super::terminal;
-use super::wire_file::WireFile;
+use super::{store::open_store, wire_file::WireFile};
 #[cfg(feature = "terminal")]
 use crate::runtime::Terminal;
 use crate::{
     runtime::{BoxedTask, Runtime},
+    store::{StoreError, StoreGuard},
     wire_log::WireLog,
 };
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::runtime::Handle;
 
 /// Runs the library's tasks on a tokio runtime.
@@ -53,6 +57,10 @@ impl Runtime for TokioRuntime {
 
     fn wire_log(&self) -> Option<&dyn WireLog> {
         WireFile::of_process().map(|file| file as &dyn WireLog)
+    }
+
+    fn open_store(&self, url: &str, deadline: Duration) -> Result<StoreGuard, StoreError> {
+        open_store(url, Self::of(self.handle.clone()), deadline)
     }
 
     #[cfg(feature = "terminal")]

@@ -588,7 +588,7 @@ const WHOLE_LISTS: [&str; 1] = ["scopes"];
 
 /// The numbers of limits, from 1 in this order, which are never reused. A new limit is added at the
 /// end: `numbered` refuses one that is not here.
-const LIMITS: [&str; 21] = [
+const LIMITS: [&str; 22] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -610,6 +610,7 @@ const LIMITS: [&str; 21] = [
     "maxValues",
     "maxTaskBytes",
     "maxTaskBytesPerClient",
+    "storeDeadlineMs",
 ];
 
 fn options(surface: &Surface) -> Result<String> {

@@ -2,7 +2,7 @@
 
 use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
-    server::request::{RequestContext, Routed, Task},
+    server::request::{RequestContext, Routed, Task, TaskElsewhere},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -10,20 +10,28 @@ use std::sync::Arc;
 
 /// `tasks/get`
 pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    let task = named(context, params)?;
-    let shown = task.to_json(context.info.revision);
-    Ok(Routed::Answer(context.results().seal_object(shown, context.info.revision)))
+    match named(context, params)? {
+        NamedTask::Here(task) => Ok(Routed::Answer(shown(context, task.to_json(context.info.revision)))),
+        NamedTask::Elsewhere(task) => Ok(task.shown()),
+    }
 }
 
 /// `tasks/result` (2025-11-25): answered when the task is over.
 pub(super) fn result(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    let task = named(context, params)?;
-    Ok(Routed::Deferred(Box::new(move |context, responder| task.fetch(context, responder))))
+    match named(context, params)? {
+        NamedTask::Here(task) => {
+            Ok(Routed::Deferred(Box::new(move |context, responder| task.fetch(context, responder))))
+        }
+        NamedTask::Elsewhere(task) => Ok(task.fetched()),
+    }
 }
 
 /// `tasks/cancel`
 pub(super) fn cancel(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    let task = named(context, params)?;
+    let task = match named(context, params)? {
+        NamedTask::Here(task) => task,
+        NamedTask::Elsewhere(task) => return Ok(task.cancelled()),
+    };
     let cancelled = task.cancel("the client cancelled the task");
     if context.info.revision.supports(RevisionFeature::TasksExtension) {
         // TKX-17, TKX-36: the same acknowledgement, whatever has become of the task.
@@ -33,7 +41,7 @@ pub(super) fn cancel(context: &RequestContext, params: Option<&RawJson>) -> Resu
         // TSK-29
         return Err(RpcError::invalid_params(format!("The task {} is over already", task.id())));
     }
-    get(context, params)
+    Ok(Routed::Answer(shown(context, task.to_json(context.info.revision))))
 }
 
 /// `tasks/update` (2026-07-28): answers to what the task asks.
@@ -48,7 +56,11 @@ pub(super) fn update(context: &RequestContext, params: Option<&RawJson>) -> Resu
         .ok_or_else(RpcError::internal)?
         .parse()
         .map_err(|_| RpcError::invalid_params("tasks/update: inputResponses must be an object"))?;
-    task.update(given.responses.unwrap_or_default());
+    let responses = given.responses.unwrap_or_default();
+    match task {
+        NamedTask::Here(task) => task.update(responses),
+        NamedTask::Elsewhere(task) => return Ok(task.updated(responses)),
+    }
     Ok(acknowledged(context))
 }
 
@@ -68,7 +80,12 @@ pub(super) fn list(context: &RequestContext, params: Option<&RawJson>) -> Result
         Some(cursor) => parse_cursor(cursor).ok_or_else(RpcError::invalid_cursor)?,
     };
     let (server, revision) = (context.server(), context.info.revision);
-    let (page, more) = context.services.tasks.page(after, server.options().page_size, &context.owner());
+    let owner = context.owner();
+    // Without a principal, tasks are those of a session, which ends with its process.
+    if let (Some(stored), false) = (context.stored_tasks()?, owner.principal.is_empty()) {
+        return Ok(stored.listed(after, server.options().page_size, owner, cursor));
+    }
+    let (page, more) = context.services.tasks.page(after, server.options().page_size, &owner);
     let tasks: Vec<_> = page.iter().map(|task| task.to_json(revision)).collect();
     let mut result = json!({"tasks": tasks});
     if let (true, Some(last)) = (more, page.last()) {
@@ -90,8 +107,18 @@ fn acknowledged(context: &RequestContext) -> Routed {
     Routed::Answer(context.results().seal_object(json!({}), context.info.revision))
 }
 
+/// A task by the place where it runs, or ran.
+enum NamedTask {
+    Here(Arc<Task>),
+    Elsewhere(TaskElsewhere),
+}
+
+fn shown(context: &RequestContext, task: Value) -> RawJson {
+    context.results().seal_object(task, context.info.revision)
+}
+
 /// The task that the parameters name, if this client may see it (TSK-31, TKX-20).
-fn named(context: &RequestContext, params: Option<&RawJson>) -> Result<Arc<Task>, RpcError> {
+fn named(context: &RequestContext, params: Option<&RawJson>) -> Result<NamedTask, RpcError> {
     #[derive(Deserialize, Default)]
     struct TaskParams {
         #[serde(rename = "taskId")]
@@ -112,9 +139,13 @@ fn named(context: &RequestContext, params: Option<&RawJson>) -> Result<Arc<Task>
         .and_then(Value::as_str)
         .ok_or_else(|| RpcError::invalid_params(format!("{} needs the string parameter taskId", context.method)))?;
     let found = context.services.tasks.find(id, &context.owner());
+    if let (Err(_), Some(stored)) = (&found, context.stored_tasks()?) {
+        let elsewhere = TaskElsewhere::new(Arc::clone(stored), id.to_owned(), context.owner(), declared.err());
+        return Ok(NamedTask::Elsewhere(elsewhere));
+    }
     match declared {
         Err(undeclared) if !found.as_ref().is_ok_and(|task| task.is_of_session()) => Err(undeclared),
-        _ => found,
+        _ => found.map(NamedTask::Here),
     }
 }
 

@@ -356,7 +356,7 @@ impl CallBackend for PendingCall {
         };
         // Delivered with no lock held: the receiver may be a handler.
         if let Some((responder, created)) = waiting {
-            self.context.deliver(responder, Ok(created));
+            self.context.hand_out(responder, created, |_| {});
         }
     }
 

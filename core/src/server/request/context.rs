@@ -7,13 +7,15 @@ use super::{
     request_state::{Binding, Sealer, StateKey},
     resumptions::Resumptions,
     rounds::RequestRounds,
-    tasks::{Task, TaskOwner, Tasks},
+    tasks::{StoredTasks, Task, TaskOwner, Tasks},
 };
 use crate::{
     engine::{CallKey, CallProgress, IncomingCall, RequestInfo},
     protocol::{Era, RawJson, RequestId, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
+    runtime::Runtime,
     server::{
         handlers::{Cancellation, ResultCallback, Vars},
+        options::ServerOptions,
         registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
         session::{Connection, Outbound, OutgoingMessage, ServerState},
@@ -70,11 +72,35 @@ pub(in crate::server) struct Services {
     pub(in crate::server) tasks: Arc<Tasks>,
     pub(super) sealer: Sealer,
     pub(super) resumptions: Arc<Resumptions>,
+    /// Since the first task that is made or asked for, where the server has a store.
+    stored: OnceLock<Result<Arc<StoredTasks>, RpcError>>,
 }
 
 impl Services {
     pub(in crate::server) fn new(state_keys: &[StateKey]) -> Self {
-        Self { tasks: Arc::default(), sealer: Sealer::new(state_keys), resumptions: Arc::default() }
+        Self {
+            tasks: Arc::default(),
+            sealer: Sealer::new(state_keys),
+            resumptions: Arc::default(),
+            stored: OnceLock::new(),
+        }
+    }
+
+    /// The tasks in the store of a server, if it has one.
+    fn stored_tasks(
+        &self,
+        options: &ServerOptions,
+        runtime: &Arc<dyn Runtime>,
+    ) -> Result<Option<&Arc<StoredTasks>>, RpcError> {
+        let Some(choice) = &options.store else { return Ok(None) };
+        let stored = self.stored.get_or_init(|| {
+            let store = choice.open(runtime, options.store_deadline).map_err(|error| {
+                tracing::error!(target: "trunkline::server", "{error}");
+                RpcError::internal()
+            })?;
+            StoredTasks::start(Arc::new(store), Arc::clone(runtime), &self.tasks).ok_or_else(RpcError::internal)
+        });
+        stored.as_ref().map(Some).map_err(Clone::clone)
     }
 }
 
@@ -214,6 +240,11 @@ impl RequestContext {
     #[cfg(not(feature = "http-server"))]
     pub(super) fn session_id(&self) -> Option<&str> {
         None
+    }
+
+    /// The tasks in the store of the server, if it has one.
+    pub(in crate::server) fn stored_tasks(&self) -> Result<Option<&Arc<StoredTasks>>, RpcError> {
+        self.services.stored_tasks(self.server().options(), self.connection.runtime())
     }
 
     /// The task that this request has become, if it has.

@@ -22,4 +22,4 @@ pub use request_state::StateKey;
 pub(super) use context::{RequestContext, Responder, Route, Routed, Services};
 pub(super) use mapper::ResultMapper;
 pub(super) use mirrored::CallParams;
-pub(super) use tasks::{Mode, Task, mode, visible_tasks};
+pub(super) use tasks::{Mode, Task, TaskElsewhere, mode, visible_tasks};

@@ -131,8 +131,7 @@ impl RequestContext {
             Ok(Ok(Routed::Run(mapper, input))) => self.run(mapper, input, responder),
             Ok(Ok(Routed::RunAsTask(mapper, input, ttl))) => match self.start_task(ttl, responder) {
                 Ok((responder, (waiting, created))) => {
-                    self.deliver(waiting, Ok(created));
-                    self.run(mapper, input, responder);
+                    self.hand_out(waiting, created, move |this| this.run(mapper, input, responder));
                 }
                 Err((responder, error)) => drop(self.deliver(responder, Err(error))),
             },

@@ -109,8 +109,16 @@ const CLUSTERS: &[Cluster] = &[
     },
     Cluster {
         crate_folder: "core/src",
-        modules: &["server::request::context", "server::request::tasks::table", "server::request::tasks::task"],
-        reason: "a request in flight: it may become a task, and a task answers the requests that wait for its result",
+        modules: &[
+            "server::request::context",
+            "server::request::tasks::record",
+            "server::request::tasks::recording",
+            "server::request::tasks::stored",
+            "server::request::tasks::table",
+            "server::request::tasks::task",
+        ],
+        reason: "a request in flight: it may become a task, which a store may keep, and a task answers the requests that \
+                 wait for its result",
     },
     Cluster {
         crate_folder: "core/src",

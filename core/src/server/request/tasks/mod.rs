@@ -1,11 +1,19 @@
 //! Tasks: calls of tools that outlast their requests. One kind of task behind both forms of the
 //! protocol: the core one of 2025-11-25 and the extension of 2026-07-28.
 
+mod elsewhere;
+mod record;
+mod recording;
 mod starting;
+mod stored;
+#[cfg(all(test, feature = "tokio"))]
+mod stored_tests;
 mod table;
 mod task;
 
+pub(in crate::server) use elsewhere::TaskElsewhere;
 pub(in crate::server) use starting::{Mode, mode, visible_tasks};
+pub(in crate::server) use stored::StoredTasks;
 pub(in crate::server) use table::Tasks;
 pub(in crate::server) use task::{Task, TaskOwner};
 

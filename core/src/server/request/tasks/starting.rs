@@ -150,6 +150,46 @@ impl RequestContext {
         Ok((self.renaming(Responder::Inside(scope, Box::new(finish))), (responder, created)))
     }
 
+    /// Answers the request with its new task, and goes on. Where the server has a store, the task is
+    /// written there before: what a client knows of outlives this process (TKX-08). A task that
+    /// cannot be is not begun.
+    pub(in crate::server::request) fn hand_out(
+        self: &Arc<Self>,
+        waiting: Responder,
+        created: RawJson,
+        go_on: impl FnOnce(&Arc<Self>) + Send + 'static,
+    ) {
+        let stored = match (self.stored_tasks(), self.task()) {
+            (Ok(Some(stored)), Some(task)) => Ok((Arc::clone(stored), Arc::clone(task))),
+            (Err(error), Some(task)) => Err((error, Arc::clone(task))),
+            _ => {
+                self.deliver(waiting, Ok(created));
+                return go_on(self);
+            }
+        };
+        let this = Arc::clone(self);
+        self.connection.runtime().spawn(Box::pin(async move {
+            let added = match stored {
+                Ok((stored, task)) => {
+                    let max_listed = this.server().options().max_tasks_per_client;
+                    stored.add(&task, max_listed).await.map_err(|error| (error, task))
+                }
+                Err(failed) => Err(failed),
+            };
+            match added {
+                Ok(()) => {
+                    this.deliver(waiting, Ok(created));
+                    go_on(&this);
+                }
+                Err((error, task)) => {
+                    task.cancel("the task cannot be stored");
+                    this.services.tasks.remove(&task);
+                    this.deliver(waiting, Err(error));
+                }
+            }
+        }));
+    }
+
     /// A task is kept until its time is over, and then no longer (TKX-38).
     fn expire(&self, task: &Arc<Task>, until: std::time::Instant) {
         let runtime = Arc::clone(self.connection.runtime());

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use std::{
     cell::OnceCell,
     collections::BTreeSet,
-    sync::{Arc, Weak},
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
@@ -54,6 +54,8 @@ pub(in crate::server) struct Task {
     created: Duration,
     ttl: Duration,
     poll_interval: Duration,
+    /// Called after each change, where the server has a store.
+    on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
     state: Mutex<TaskState>,
 }
 
@@ -124,17 +126,39 @@ impl Task {
             created,
             ttl,
             poll_interval,
+            on_change: OnceLock::new(),
             state,
         })
     }
 
     /// Notifies the clients that want to know of the task's change.
     fn notify(&self) {
+        if let Some(changed) = self.on_change.get() {
+            changed();
+        }
         if let Some(server) = self.server.upgrade() {
             let render = |revision| self.to_json(revision);
             let (id, session, latest) = (&*self.id, self.owner.session, OnceCell::new());
             server.listeners().task_changed(&TaskChange { id, session, render: &render, latest });
         }
+    }
+
+    /// Calls a function now, and after each change from now on.
+    pub(super) fn on_change(&self, changed: impl Fn() + Send + Sync + 'static) {
+        self.on_change.get_or_init(|| Box::new(changed))();
+    }
+
+    pub(super) fn owner(&self) -> &TaskOwner {
+        &self.owner
+    }
+
+    pub(super) fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    /// The end of its time, since 1970.
+    pub(super) fn ends(&self) -> Duration {
+        self.created.saturating_add(self.ttl)
     }
 
     pub(in crate::server) fn id(&self) -> &str {
@@ -171,6 +195,13 @@ impl Task {
 
     /// The task as the extension shows it (TKX-10, TKX-27), projected to a revision.
     pub(in crate::server) fn to_json(&self, revision: Revision) -> Value {
+        let mut task = self.shown();
+        project::project_task(&mut task, revision);
+        task
+    }
+
+    /// The task as the extension shows it.
+    pub(super) fn shown(&self) -> Value {
         let state = self.state.lock();
         let mut task = json!({
             "taskId": self.id,
@@ -193,7 +224,6 @@ impl Task {
             (TaskStatus::Failed, Some(Err(error))) => task["error"] = json!(error),
             _ => {}
         }
-        project::project_task(&mut task, revision);
         task
     }
 
@@ -271,10 +301,7 @@ impl Task {
 
     /// Ties a message to the task (TSK-15).
     pub(in crate::server) fn relate(&self, message: &mut Value) {
-        if !message["_meta"].is_object() {
-            message["_meta"] = json!({});
-        }
-        message["_meta"][meta::RELATED_TASK] = json!({"taskId": self.id});
+        relate(message, &self.id);
     }
 
     /// Answers `tasks/result` as soon as the task is over.
@@ -431,4 +458,12 @@ impl Task {
     pub(in crate::server) fn is_core(revision: Revision) -> bool {
         revision.supports(RevisionFeature::CoreTasks)
     }
+}
+
+/// Ties a message to a task (TSK-15).
+pub(super) fn relate(message: &mut Value, task: &str) {
+    if !message["_meta"].is_object() {
+        message["_meta"] = json!({});
+    }
+    message["_meta"][meta::RELATED_TASK] = json!({"taskId": task});
 }

@@ -1,0 +1,142 @@
+//! Requests about tasks of other workers.
+
+use super::{
+    record::TaskRecord,
+    stored::StoredTasks,
+    task::{TaskOwner, relate},
+};
+use crate::{
+    protocol::{RawJson, RevisionFeature, RpcError},
+    race,
+    runtime::BoxedTask,
+    server::request::context::{RequestContext, Routed},
+};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// A task that is not of this process, if it is at all.
+pub(in crate::server) struct TaskElsewhere {
+    stored: Arc<StoredTasks>,
+    id: String,
+    owner: TaskOwner,
+    /// The error for a task of the extension, of which this client may not speak.
+    undeclared: Option<RpcError>,
+}
+
+impl TaskElsewhere {
+    pub(in crate::server) fn new(
+        stored: Arc<StoredTasks>,
+        id: String,
+        owner: TaskOwner,
+        undeclared: Option<RpcError>,
+    ) -> Self {
+        Self { stored, id, owner, undeclared }
+    }
+
+    /// `tasks/get`
+    pub(in crate::server) fn shown(self) -> Routed {
+        later(move |context| {
+            Box::pin(async move {
+                let record = self.find().await?;
+                Ok(seal(&context, record.to_json(context.info.revision)))
+            })
+        })
+    }
+
+    /// `tasks/result`
+    pub(in crate::server) fn fetched(self) -> Routed {
+        later(move |context| {
+            Box::pin(async move {
+                self.find().await?;
+                let record = self.stored.ended(&self.id, &self.owner).await?;
+                let mut result = record.outcome().ok_or_else(RpcError::internal)??;
+                relate(&mut result, &self.id);
+                Ok(seal(&context, result))
+            })
+        })
+    }
+
+    /// `tasks/cancel`
+    pub(in crate::server) fn cancelled(self) -> Routed {
+        later(move |context| {
+            Box::pin(async move {
+                let record = self.find().await?;
+                let is_over = record.status().is_final();
+                let ended = if is_over { None } else { self.stored.cancel(&record, &self.owner).await? };
+                if context.info.revision.supports(RevisionFeature::TasksExtension) {
+                    return Ok(seal(&context, json!({})));
+                }
+                match ended {
+                    Some(record) => Ok(seal(&context, record.to_json(context.info.revision))),
+                    None if is_over => Err(RpcError::invalid_params(format!("The task {} is over already", self.id))),
+                    None => Err(RpcError::busy("the worker of the task does not answer")),
+                }
+            })
+        })
+    }
+
+    /// `tasks/update`
+    pub(in crate::server) fn updated(self, responses: Map<String, Value>) -> Routed {
+        later(move |context| {
+            Box::pin(async move {
+                let record = self.find().await?;
+                if !record.status().is_final() {
+                    self.stored.update(&record, responses).await?;
+                }
+                Ok(seal(&context, json!({})))
+            })
+        })
+    }
+
+    async fn find(&self) -> Result<TaskRecord, RpcError> {
+        match (self.stored.find(&self.id, &self.owner).await, &self.undeclared) {
+            (Ok(record), _) if record.is_of_session() => Ok(record),
+            (_, Some(undeclared)) => Err(undeclared.clone()),
+            (found, None) => found,
+        }
+    }
+}
+
+impl StoredTasks {
+    /// `tasks/list` of a principal.
+    pub(in crate::server) fn listed(
+        self: &Arc<Self>,
+        after: u64,
+        size: usize,
+        owner: TaskOwner,
+        cursor: fn(u64) -> String,
+    ) -> Routed {
+        let stored = Arc::clone(self);
+        later(move |context| {
+            Box::pin(async move {
+                let revision = context.info.revision;
+                let (page, next) = stored.page(after, size, &owner).await?;
+                let tasks: Vec<_> = page.iter().map(|record| record.to_json(revision)).collect();
+                let mut result = json!({"tasks": tasks});
+                if let Some(next) = next {
+                    result["nextCursor"] = cursor(next).into();
+                }
+                Ok(seal(&context, result))
+            })
+        })
+    }
+}
+
+fn seal(context: &RequestContext, result: Value) -> RawJson {
+    context.results().seal_object(result, context.info.revision)
+}
+
+/// Answers when the store has, unless nobody waits any more.
+fn later(work: impl FnOnce(Arc<RequestContext>) -> BoxedTask<Result<RawJson, RpcError>> + Send + 'static) -> Routed {
+    Routed::Deferred(Box::new(move |context, responder| {
+        let context = Arc::clone(context);
+        let runtime = Arc::clone(context.connection.runtime());
+        runtime.spawn(Box::pin(async move {
+            let done = race::unless(context.cancellation.cancelled(), work(Arc::clone(&context))).await;
+            context.deliver(
+                responder,
+                done.unwrap_or_else(|| Err(RpcError::invalid_request("The request was cancelled"))),
+            );
+        }));
+    }))
+}

@@ -1,0 +1,100 @@
+//! Tasks as a store keeps them.
+
+use super::task::{Task, TaskOwner};
+use crate::{
+    protocol::{Revision, RpcError, model::TaskStatus, project},
+    store::{StoreError, StoreErrorKind},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A task as the worker that runs it wrote it down.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct TaskRecord {
+    /// The worker.
+    pub(super) worker: String,
+    /// The principal that made it; empty: nobody was asked for a token.
+    pub(super) principal: String,
+    /// It was made in a session of the legacy era.
+    pub(super) session: bool,
+    /// The end of its time, in milliseconds since 1970.
+    pub(super) ends: u64,
+    /// The task as the extension shows it.
+    pub(super) task: Value,
+}
+
+impl TaskRecord {
+    pub(super) fn of(task: &Task, worker: &str) -> Self {
+        let owner = task.owner();
+        Self {
+            worker: worker.to_owned(),
+            principal: owner.principal.clone(),
+            session: owner.session.is_some(),
+            ends: u64::try_from(task.ends().as_millis()).unwrap_or(u64::MAX),
+            task: task.shown(),
+        }
+    }
+
+    pub(super) fn read(text: &str, store: &str) -> Result<Self, StoreError> {
+        serde_json::from_str(text)
+            .map_err(|error| StoreError::new(StoreErrorKind::Corrupt, store, format!("a task is malformed: {error}")))
+    }
+
+    pub(super) fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The time until it is forgotten.
+    pub(super) fn left(&self, now: Duration) -> Duration {
+        Duration::from_millis(self.ends).saturating_sub(now)
+    }
+
+    /// With a principal, its tasks; without, those of the modern era by their ids, for a session
+    /// ends with its process.
+    pub(super) fn is_visible_to(&self, owner: &TaskOwner) -> bool {
+        self.principal == owner.principal && (!self.principal.is_empty() || (!self.session && owner.session.is_none()))
+    }
+
+    pub(super) fn is_of_session(&self) -> bool {
+        self.session
+    }
+
+    pub(super) fn status(&self) -> TaskStatus {
+        serde_json::from_value(self.task["status"].clone()).unwrap_or_default()
+    }
+
+    /// The same task when its worker is gone.
+    pub(super) fn lost(&self, now: &str) -> Self {
+        let mut lost = self.clone();
+        let mut error = RpcError::internal();
+        error.message = "The process that ran the task is gone".to_owned();
+        lost.task["status"] = TaskStatus::Failed.as_str().into();
+        lost.task["statusMessage"] = error.message.as_str().into();
+        lost.task["lastUpdatedAt"] = now.into();
+        lost.task["error"] = json!(error);
+        if let Some(task) = lost.task.as_object_mut() {
+            task.shift_remove("inputRequests");
+        }
+        lost
+    }
+
+    /// The task in the form of a revision.
+    pub(super) fn to_json(&self, revision: Revision) -> Value {
+        let mut task = self.task.clone();
+        project::project_task(&mut task, revision);
+        task
+    }
+
+    /// The result of the request, or its error. `None`: there is none yet.
+    pub(super) fn outcome(&self) -> Option<Result<Value, RpcError>> {
+        match self.status() {
+            TaskStatus::Completed => Some(Ok(self.task["result"].clone())),
+            TaskStatus::Failed => {
+                Some(Err(serde_json::from_value(self.task["error"].clone()).unwrap_or_else(|_| RpcError::internal())))
+            }
+            TaskStatus::Cancelled => Some(Err(RpcError::invalid_request("The task was cancelled"))),
+            TaskStatus::Working | TaskStatus::InputRequired => None,
+        }
+    }
+}

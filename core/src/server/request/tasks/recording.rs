@@ -1,0 +1,125 @@
+//! Writing a task down whenever it changes, by the worker that runs it.
+
+use super::{record::TaskRecord, stored::StoredTasks, task::Task};
+use crate::{
+    engine::later,
+    store::{Store as _, StoreError},
+    sync::Mutex,
+};
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::Duration,
+};
+
+/// Pause before a task is written again that could not be.
+const PAUSE: Duration = Duration::from_secs(1);
+
+const IDLE: u8 = 0;
+const WRITING: u8 = 1;
+/// It changed while it was written.
+const CHANGED: u8 = 2;
+
+/// The record of one task, which one writer at a time brings up to date.
+pub(in crate::server) struct TaskRecording {
+    stored: Arc<StoredTasks>,
+    task: Weak<Task>,
+    state: AtomicU8,
+    /// The text that the store has, as far as is known.
+    written: Mutex<Option<String>>,
+    /// The text of a write whose answer was lost: the store may have it.
+    attempted: Mutex<Option<String>>,
+}
+
+impl TaskRecording {
+    pub(super) fn new(stored: Arc<StoredTasks>, task: &Arc<Task>) -> Arc<Self> {
+        let task = Arc::downgrade(task);
+        Arc::new(Self {
+            stored,
+            task,
+            state: AtomicU8::new(IDLE),
+            written: Mutex::default(),
+            attempted: Mutex::default(),
+        })
+    }
+
+    /// Writes the task for the first time.
+    ///
+    /// # Errors
+    /// Those of the store: nobody could find the task.
+    pub(super) async fn begin(&self) -> Result<(), StoreError> {
+        match self.task.upgrade() {
+            Some(task) => self.write(&task).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// The task is not as it was.
+    pub(super) fn changed(self: &Arc<Self>) {
+        let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| {
+            Some(if state == IDLE { WRITING } else { CHANGED })
+        });
+        if before != Ok(IDLE) {
+            return;
+        }
+        // The task lives until it is written, also where its server is dropped meanwhile.
+        let Some(task) = self.task.upgrade() else { return };
+        let this = Arc::clone(self);
+        self.stored.runtime().spawn(Box::pin(async move { this.bring_up_to_date(task).await }));
+    }
+
+    async fn bring_up_to_date(&self, task: Arc<Task>) {
+        let runtime = self.stored.runtime();
+        loop {
+            match self.write(&task).await {
+                Ok(true) => {}
+                // Its worker was taken for gone: what others were told of it stands.
+                Ok(false) => drop(task.cancel("another worker has ended the task")),
+                Err(error) if runtime.unix_time() < task.ends() => {
+                    tracing::debug!(target: "trunkline::server", "the task {} is not written yet: {error}", task.id());
+                    runtime.sleep_until(later(runtime.now(), PAUSE)).await;
+                    continue;
+                }
+                Err(_) => return,
+            }
+            if self.state.compare_exchange(WRITING, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                return;
+            }
+            self.state.store(WRITING, Ordering::Release);
+        }
+    }
+
+    /// `false`: another worker has ended the task.
+    async fn write(&self, task: &Arc<Task>) -> Result<bool, StoreError> {
+        let (store, key) = (self.stored.store(), super::stored::key(task.id()));
+        let text = TaskRecord::of(task, self.stored.worker()).text();
+        if self.written.lock().as_deref() == Some(&text) {
+            return Ok(true);
+        }
+        let left = task.ends().saturating_sub(self.stored.runtime().unix_time());
+        loop {
+            let expected = self.written.lock().clone();
+            let put = store.put_if(&key, expected.as_deref(), &text, left).await;
+            match put {
+                Ok(true) => {
+                    *self.written.lock() = Some(text);
+                    *self.attempted.lock() = None;
+                    return Ok(true);
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    *self.attempted.lock() = Some(text);
+                    return Err(error);
+                }
+            }
+            let current = store.get(&key).await?;
+            // Nothing: the store lost its entries, after a restart say.
+            if current.is_some() && current != expected && current != *self.attempted.lock() {
+                return Ok(false);
+            }
+            *self.written.lock() = current;
+        }
+    }
+}

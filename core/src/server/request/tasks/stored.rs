@@ -1,0 +1,263 @@
+//! The tasks of a server in its store, which other workers can answer for.
+
+use super::{
+    record::TaskRecord,
+    recording::TaskRecording,
+    table::Tasks,
+    task::{Task, TaskOwner},
+};
+use crate::{
+    engine::later,
+    protocol::RpcError,
+    race, random,
+    runtime::{BoxedTask, Runtime},
+    store::{Store, StoreError, StoreGuard},
+    timestamp::iso_8601,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+/// A worker that does not renew its lease for so long is gone.
+const LEASE: Duration = Duration::from_secs(20);
+const RENEWAL: Duration = Duration::from_secs(5);
+/// Messages to a worker that it has not read.
+const MAX_MESSAGES: usize = 10_000;
+/// Time that a message to a worker is kept.
+const MESSAGE_TIME: Duration = Duration::from_secs(3600);
+/// Longest wait for messages at a time.
+const WAIT: Duration = Duration::from_secs(10);
+/// Messages that are read at a time.
+const BATCH: usize = 100;
+/// Pause between two looks at a task that another worker runs.
+const LOOK: Duration = Duration::from_millis(500);
+/// Longest time of a worker to take a message.
+const TAKEN_WITHIN: Duration = Duration::from_secs(5);
+
+/// The tasks in the store of a server, and the messages between its workers.
+pub(in crate::server) struct StoredTasks {
+    store: Arc<StoreGuard>,
+    runtime: Arc<dyn Runtime>,
+    /// The id of this process, for this server.
+    worker: String,
+    /// The tasks that run here.
+    local: Weak<Tasks>,
+}
+
+/// A message to the worker that runs a task.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum TaskMessage {
+    Cancel { task: String },
+    Update { task: String, responses: Map<String, Value> },
+}
+
+/// The key of a task. Ids are those of this library: what a client names is checked before.
+pub(super) fn key(id: &str) -> String {
+    format!("task/{id}")
+}
+
+fn lease(worker: &str) -> String {
+    format!("worker/{worker}/lease")
+}
+
+fn inbox(worker: &str) -> String {
+    format!("worker/{worker}/tasks")
+}
+
+/// The ids of a principal's tasks. Principals may be as long and as strange as an issuer likes.
+fn list(principal: &str) -> String {
+    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("tasks-of/{:016x}", principal.bytes().fold(0xcbf2_9ce4_8422_2325, fnv))
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() == 22 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+impl StoredTasks {
+    /// Begins to renew the lease of this worker, and to read its messages. `None`: the system gives
+    /// no random id.
+    pub(in crate::server) fn start(
+        store: Arc<StoreGuard>,
+        runtime: Arc<dyn Runtime>,
+        local: &Arc<Tasks>,
+    ) -> Option<Arc<Self>> {
+        let worker = random::unguessable()?;
+        let stored = Arc::new(Self { store, runtime, worker, local: Arc::downgrade(local) });
+        stored.runtime.spawn(Box::pin(renew(Arc::downgrade(&stored))));
+        stored.runtime.spawn(Box::pin(read_messages(Arc::downgrade(&stored))));
+        Some(stored)
+    }
+
+    pub(super) fn store(&self) -> &StoreGuard {
+        &self.store
+    }
+
+    pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
+        &self.runtime
+    }
+
+    pub(super) fn worker(&self) -> &str {
+        &self.worker
+    }
+
+    /// Writes a new task down, before anyone knows its id (TKX-08), and from now on whenever it
+    /// changes.
+    pub(super) async fn add(self: &Arc<Self>, task: &Arc<Task>, max_listed: usize) -> Result<(), RpcError> {
+        let recording = TaskRecording::new(Arc::clone(self), task);
+        let written = async {
+            self.renew().await?;
+            recording.begin().await?;
+            let principal = &task.owner().principal;
+            if !principal.is_empty() {
+                self.store.append(&list(principal), task.id(), max_listed, task.ttl()).await?;
+            }
+            Ok(())
+        };
+        written.await.map_err(unavailable)?;
+        task.on_change(move || recording.changed());
+        Ok(())
+    }
+
+    async fn renew(&self) -> Result<(), StoreError> {
+        self.store.put(&lease(&self.worker), "", LEASE).await
+    }
+
+    /// A task that another worker runs, or ran. Others' tasks are as unknown as those that never
+    /// were (TSK-32, TKX-24). One whose worker is gone has failed.
+    pub(super) async fn find(&self, id: &str, owner: &TaskOwner) -> Result<TaskRecord, RpcError> {
+        if !is_id(id) {
+            return Err(RpcError::unknown_task(id));
+        }
+        let found = self.look_up(id).await.map_err(unavailable)?;
+        found.filter(|record| record.is_visible_to(owner)).ok_or_else(|| RpcError::unknown_task(id))
+    }
+
+    async fn look_up(&self, id: &str) -> Result<Option<TaskRecord>, StoreError> {
+        loop {
+            let Some(text) = self.store.get(&key(id)).await? else { return Ok(None) };
+            let record = TaskRecord::read(&text, self.store.name())?;
+            if record.status().is_final() || self.store.get(&lease(&record.worker)).await?.is_some() {
+                return Ok(Some(record));
+            }
+            // One of the workers that see it is the one to write it; the others read it again.
+            let now = self.runtime.unix_time();
+            let lost = record.lost(&iso_8601(now));
+            if self.store.put_if(&key(id), Some(&text), &lost.text(), lost.left(now)).await? {
+                return Ok(Some(lost));
+            }
+        }
+    }
+
+    /// Waits for the end of a task (TSK-20).
+    pub(super) async fn ended(&self, id: &str, owner: &TaskOwner) -> Result<TaskRecord, RpcError> {
+        loop {
+            let record = self.find(id, owner).await?;
+            if record.status().is_final() {
+                return Ok(record);
+            }
+            self.runtime.sleep_until(later(self.runtime.now(), LOOK)).await;
+        }
+    }
+
+    /// Asks the worker of a task to cancel it, and waits for that. `None`: it does not do so in
+    /// time.
+    pub(super) async fn cancel(&self, record: &TaskRecord, owner: &TaskOwner) -> Result<Option<TaskRecord>, RpcError> {
+        let Some(id) = record.task["taskId"].as_str() else { return Err(RpcError::internal()) };
+        self.send(&record.worker, &TaskMessage::Cancel { task: id.to_owned() }).await?;
+        let until = later(self.runtime.now(), TAKEN_WITHIN);
+        race::until(&*self.runtime, until, self.ended(id, owner)).await.transpose()
+    }
+
+    /// Hands answers of the client to the worker of a task.
+    pub(super) async fn update(&self, record: &TaskRecord, responses: Map<String, Value>) -> Result<(), RpcError> {
+        let Some(id) = record.task["taskId"].as_str() else { return Err(RpcError::internal()) };
+        self.send(&record.worker, &TaskMessage::Update { task: id.to_owned(), responses }).await
+    }
+
+    async fn send(&self, worker: &str, message: &TaskMessage) -> Result<(), RpcError> {
+        let text = serde_json::to_string(message).map_err(|_| RpcError::internal())?;
+        self.store.append(&inbox(worker), &text, MAX_MESSAGES, MESSAGE_TIME).await.map(drop).map_err(unavailable)
+    }
+
+    /// One page of a principal's tasks, after a position; and the position after which more follow.
+    pub(super) async fn page(
+        self: &Arc<Self>,
+        after: u64,
+        size: usize,
+        owner: &TaskOwner,
+    ) -> Result<(Vec<TaskRecord>, Option<u64>), RpcError> {
+        let size = size.max(1);
+        let listed = self.store.read(&list(&owner.principal), after, size.saturating_add(1), Duration::ZERO).await;
+        let listed = listed.map_err(unavailable)?;
+        let next = (listed.len() > size).then(|| listed[size - 1].position);
+        let look_up = |id: String| -> BoxedTask<Result<Option<TaskRecord>, StoreError>> {
+            let this = Arc::clone(self);
+            Box::pin(async move { this.look_up(&id).await })
+        };
+        let records = listed.into_iter().take(size).map(|entry| look_up(entry.text)).collect();
+        let records = race::all(records).await.map_err(unavailable)?;
+        let visible = records.into_iter().flatten().filter(|record| record.is_visible_to(owner)).collect();
+        Ok((visible, next))
+    }
+
+    fn take(&self, message: TaskMessage) {
+        let Some(local) = self.local.upgrade() else { return };
+        match message {
+            TaskMessage::Cancel { task } => {
+                if let Some(task) = local.get(&task) {
+                    task.cancel("the client cancelled the task");
+                }
+            }
+            TaskMessage::Update { task, responses } => {
+                if let Some(task) = local.get(&task) {
+                    task.update(responses);
+                }
+            }
+        }
+    }
+}
+
+/// The error for the client of a store that fails; the log has the rest.
+fn unavailable(error: StoreError) -> RpcError {
+    tracing::warn!(target: "trunkline::server", "tasks: {error}");
+    RpcError::busy("the store of tasks is not available")
+}
+
+/// Renews the lease of a worker for as long as it lives.
+async fn renew(stored: Weak<StoredTasks>) {
+    while let Some(this) = stored.upgrade() {
+        // A failure is logged by the store's guard, and the next renewal is soon.
+        let _ = this.renew().await;
+        let runtime = Arc::clone(&this.runtime);
+        drop(this);
+        runtime.sleep_until(later(runtime.now(), RENEWAL)).await;
+    }
+}
+
+/// Reads the messages to a worker for as long as it lives.
+async fn read_messages(stored: Weak<StoredTasks>) {
+    let mut after = 0;
+    while let Some(this) = stored.upgrade() {
+        let (store, runtime, log) = (Arc::clone(&this.store), Arc::clone(&this.runtime), inbox(&this.worker));
+        drop(this);
+        let Ok(messages) = store.read(&log, after, BATCH, WAIT).await else {
+            runtime.sleep_until(later(runtime.now(), LOOK)).await;
+            continue;
+        };
+        let Some(this) = stored.upgrade() else { return };
+        for message in messages {
+            after = message.position;
+            match serde_json::from_str(&message.text) {
+                Ok(message) => this.take(message),
+                Err(error) => {
+                    tracing::warn!(target: "trunkline::server", "a message between workers is malformed: {error}");
+                }
+            }
+        }
+    }
+}

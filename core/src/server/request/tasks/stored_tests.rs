@@ -1,0 +1,358 @@
+//! Tasks in a store, by two workers of one server.
+
+use crate::{
+    protocol::{
+        Revision,
+        extension::TASKS,
+        model::{ElicitParams, Field, FormSchema},
+    },
+    runtime::BoxedTask,
+    server::{
+        Context, Server, ServerOptions, TaskSupport, Tool,
+        tests::{Peer, TestRuntime, accept, modern, server, text_of},
+    },
+    store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError, StoreErrorKind},
+    wire_log::Transport,
+};
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::Semaphore;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A store that can be away.
+#[derive(Clone)]
+struct Shared {
+    kept: ProcessStore,
+    away: Arc<AtomicBool>,
+}
+
+impl Shared {
+    fn new() -> Self {
+        Self { kept: ProcessStore::new(Arc::new(TestRuntime)), away: Arc::default() }
+    }
+
+    fn unless_away<T: Send + 'static>(
+        &self,
+        done: BoxedTask<Result<T, StoreError>>,
+    ) -> BoxedTask<Result<T, StoreError>> {
+        let away = StoreError::new(StoreErrorKind::Unavailable, "test:", "it is away");
+        if self.away.load(Ordering::Relaxed) { Box::pin(async { Err(away) }) } else { done }
+    }
+
+    /// A worker of one server: its gate holds the tools `hold` and `ask`.
+    fn worker(&self) -> Worker {
+        let gate = Arc::new(Semaphore::new(0));
+        let runs = Arc::<AtomicUsize>::default();
+        let held = (Arc::clone(&gate), Arc::clone(&runs));
+        let hold = move || {
+            let (gate, runs) = held.clone();
+            async move {
+                runs.fetch_add(1, Ordering::Relaxed);
+                let _permit = gate.acquire().await?;
+                crate::Ok("held")
+            }
+        };
+        let ask = async |ctx: Context| {
+            let params = ElicitParams::form("Who?", FormSchema::new().required("name", Field::text()));
+            let answer = ctx.elicit_with_key("name", params).await?;
+            crate::Ok(serde_json::to_string(&answer.content)?)
+        };
+        let wrong = async || crate::Result::<String>::Err(crate::ToolError::new("no luck").into());
+        let server = server()
+            .options(ServerOptions::default().with_store(Some(StoreChoice::own(self.clone()))))
+            .add_tool(Tool::new("hold", "Waits", hold).task(TaskSupport::Required))
+            .add_tool(Tool::new("ask", "Asks", ask).task(TaskSupport::Required))
+            .add_tool(Tool::new("wrong", "Fails", wrong).task(TaskSupport::Required))
+            .build();
+        Worker { server, gate, runs }
+    }
+}
+
+struct Worker {
+    server: Server,
+    gate: Arc<Semaphore>,
+    runs: Arc<AtomicUsize>,
+}
+
+impl Worker {
+    async fn session(&self, principal: &str) -> Peer {
+        let peer = Peer::with(&self.server, Transport::Http, Some(principal));
+        peer.in_session(Revision::V2025_11_25, json!({"elicitation": {}})).await
+    }
+
+    /// A client of 2026-07-28.
+    fn client(&self, principal: Option<&str>) -> Peer {
+        Peer::with(&self.server, Transport::Http, principal)
+    }
+}
+
+impl Store for Shared {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        self.unless_away(self.kept.get(key))
+    }
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        self.unless_away(self.kept.put(key, text, keep_for))
+    }
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        self.unless_away(self.kept.put_if(key, expected, text, keep_for))
+    }
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        self.unless_away(self.kept.remove(key))
+    }
+    fn append(
+        &self,
+        log: &str,
+        entry: &str,
+        max_entries: usize,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<u64, StoreError>> {
+        self.unless_away(self.kept.append(log, entry, max_entries, keep_for))
+    }
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        self.unless_away(self.kept.read(log, after, limit, wait))
+    }
+}
+
+fn declaring(params: Value) -> Value {
+    modern(params, json!({"elicitation": {}, "extensions": {TASKS.id: {}}}))
+}
+
+async fn start(peer: &Peer, tool: &str) -> String {
+    let created = peer.ask("tools/call", declaring(json!({"name": tool, "arguments": {}}))).await;
+    created["result"]["taskId"].as_str().unwrap_or_else(|| panic!("no task: {created}")).to_owned()
+}
+
+async fn start_in_session(peer: &Peer, tool: &str) -> String {
+    let created = peer.ask("tools/call", json!({"name": tool, "arguments": {}, "task": {}})).await;
+    created["result"]["task"]["taskId"].as_str().unwrap_or_else(|| panic!("no task: {created}")).to_owned()
+}
+
+async fn get(peer: &Peer, task: &str) -> Value {
+    peer.ask("tasks/get", declaring(json!({"taskId": task}))).await
+}
+
+/// The task as soon as it has a status.
+async fn becomes(peer: &Peer, task: &str, status: &str) -> Value {
+    let mut last = Value::Null;
+    for _ in 0..200 {
+        last = get(peer, task).await["result"].take();
+        if last["status"] == status {
+            return last;
+        }
+        tokio::time::sleep(SECOND / 10).await;
+    }
+    panic!("{task} does not become {status}: {last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tkx_08_other_workers_answer_for_a_task_also_when_its_own_is_gone() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let (alice, elsewhere) = (one.client(Some("alice")), other.client(Some("alice")));
+    let task = start(&alice, "hold").await;
+    // Whoever knows the id can ask for it at once.
+    assert_eq!(get(&elsewhere, &task).await["result"]["status"], "working");
+    one.gate.add_permits(1);
+    let here = becomes(&alice, &task, "completed").await;
+    assert_eq!(becomes(&elsewhere, &task, "completed").await, here);
+    let failed = start(&alice, "wrong").await;
+    assert_eq!(becomes(&elsewhere, &failed, "completed").await["result"]["isError"], true);
+    alice.connection.close();
+    drop((alice, one));
+    let next = store.worker();
+    assert_eq!(get(&next.client(Some("alice")), &task).await["result"], here);
+    assert_eq!(next.runs.load(Ordering::Relaxed), 0, "nothing ran again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tsk_32_tkx_24_the_tasks_of_other_workers_are_their_owners_only() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let task = start(&one.client(Some("alice")), "hold").await;
+    let anonymous = start(&one.client(None), "hold").await;
+    let of_session = start_in_session(&one.session("alice").await, "hold").await;
+    let unknown = |id: &str| format!("Unknown or expired task: {id}");
+    for (peer, id) in [
+        (other.client(Some("bob")), &*task),
+        (other.client(None), &task),
+        (other.client(Some("alice")), &anonymous),
+        (other.client(Some("bob")), &of_session),
+        (other.client(Some("alice")), "../worker/x/lease"),
+        (other.client(Some("alice")), "a b"),
+        (other.client(Some("alice")), "aaaaaaaaaaaaaaaaaaaaaa"),
+    ] {
+        for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
+            let answer = peer.ask(method, declaring(json!({"taskId": id, "inputResponses": {}}))).await;
+            assert_eq!(answer["error"]["message"], unknown(id), "{method}: {answer}");
+        }
+    }
+    assert_eq!(get(&other.client(None), &anonymous).await["result"]["status"], "working", "its id is known");
+    // TKX-21: one who does not speak of tasks is not told of any.
+    let undeclared = other.client(Some("alice")).ask("tasks/get", modern(json!({"taskId": task}), json!({}))).await;
+    assert_eq!(undeclared["error"]["code"], -32021, "{undeclared}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_worker_is_gone_has_failed() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let alice = one.client(Some("alice"));
+    let task = start(&alice, "hold").await;
+    let key = format!("task/{task}");
+    // As a worker leaves it that was killed.
+    let record = store.kept.get(&key).await.unwrap().unwrap();
+    let mut killed: Value = serde_json::from_str(&record).unwrap();
+    killed["worker"] = "killed".into();
+    store.kept.put(&key, &killed.to_string(), 60 * SECOND).await.unwrap();
+    store.kept.put("worker/killed/lease", "", 20 * SECOND).await.unwrap();
+    let elsewhere = other.client(Some("alice"));
+    assert_eq!(get(&elsewhere, &task).await["result"]["status"], "working", "its lease counts");
+    tokio::time::sleep(21 * SECOND).await;
+    let lost = get(&elsewhere, &task).await["result"].take();
+    assert_eq!((&lost["status"], &lost["error"]["code"]), (&json!("failed"), &json!(-32603)), "{lost}");
+    assert_eq!(lost["statusMessage"], "The process that ran the task is gone");
+    assert_eq!(get(&store.worker().client(Some("alice")), &task).await["result"], lost, "for everyone");
+    // The one that was taken for gone, and is not, ends the task too.
+    one.gate.add_permits(1);
+    tokio::time::sleep(2 * SECOND).await;
+    let stored = store.kept.get(&key).await.unwrap().unwrap();
+    assert!(stored.contains("failed") && !stored.contains("held"), "TSK-13: {stored}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn workers_that_live_keep_their_leases() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let task = start(&one.client(None), "hold").await;
+    for _ in 0..20 {
+        tokio::time::sleep(7 * SECOND).await;
+        assert_eq!(get(&other.client(None), &task).await["result"]["status"], "working");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tsk_20_tsk_30_sessions_at_other_workers_wait_cancel_and_list() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let (alice, elsewhere, bob) =
+        (one.session("alice").await, other.session("alice").await, other.session("bob").await);
+    let (first, second) = (start_in_session(&alice, "hold").await, start_in_session(&alice, "hold").await);
+    let result = elsewhere.request("tasks/result", json!({"taskId": first}));
+    let cancelled = elsewhere.ask("tasks/cancel", json!({"taskId": second})).await;
+    assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
+    let again = elsewhere.ask("tasks/cancel", json!({"taskId": second})).await;
+    assert_eq!(again["error"]["message"], format!("The task {second} is over already"), "TSK-29");
+    assert_eq!(alice.ask("tasks/get", json!({"taskId": second})).await["result"]["status"], "cancelled");
+    one.gate.add_permits(1);
+    let result = elsewhere.answer(result).await;
+    assert_eq!(text_of(&result), "held");
+    assert_eq!(result["result"]["_meta"]["io.modelcontextprotocol/related-task"]["taskId"], first, "TSK-15");
+    let failed = elsewhere.ask("tasks/result", json!({"taskId": second})).await;
+    assert_eq!(failed["error"]["code"], -32600, "{failed}");
+    let third = start_in_session(&elsewhere, "hold").await;
+    for peer in [&alice, &elsewhere] {
+        let listed = peer.ask("tasks/list", json!({})).await["result"]["tasks"].take();
+        let ids: Vec<_> = listed.as_array().unwrap().iter().map(|task| task["taskId"].as_str().unwrap()).collect();
+        assert_eq!(ids, [&first, &second, &third]);
+        assert_eq!((&listed[0]["status"], listed[0].get("result")), (&json!("completed"), None), "{listed}");
+    }
+    assert_eq!(bob.ask("tasks/list", json!({})).await["result"]["tasks"], json!([]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tkx_18_answers_reach_a_task_by_any_worker() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let elsewhere = other.client(Some("alice"));
+    let task = start(&one.client(Some("alice")), "ask").await;
+    let asking = becomes(&elsewhere, &task, "input_required").await;
+    assert_eq!(asking["inputRequests"]["name"]["method"], "elicitation/create", "{asking}");
+    let responses = json!({"taskId": task, "inputResponses": {"name": accept(json!({"name": "Ada"}))}});
+    let answer = elsewhere.ask("tasks/update", declaring(responses)).await;
+    assert_eq!(answer.get("error"), None, "{answer}");
+    let done = becomes(&elsewhere, &task, "completed").await;
+    assert!(done["result"]["content"][0]["text"].as_str().unwrap().contains("Ada"), "{done}");
+    // The extension: an acknowledgement, and then the task is cancelled.
+    let task = start(&one.client(Some("alice")), "hold").await;
+    let answer = elsewhere.ask("tasks/cancel", declaring(json!({"taskId": task}))).await;
+    assert_eq!(answer.get("error"), None, "{answer}");
+    becomes(&elsewhere, &task, "cancelled").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_its_store_a_server_refuses_tasks_and_loses_none() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let (alice, elsewhere) = (one.client(Some("alice")), other.client(Some("alice")));
+    let task = start(&alice, "hold").await;
+    store.away.store(true, Ordering::Relaxed);
+    let refused = alice.ask("tools/call", declaring(json!({"name": "hold", "arguments": {}}))).await;
+    assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
+    assert_eq!(one.runs.load(Ordering::Relaxed), 1, "a task that nobody could find is not begun");
+    assert_eq!(get(&elsewhere, &task).await["error"]["data"]["reason"], "busy");
+    // What runs goes on, and is written when the store is back.
+    one.gate.add_permits(1);
+    assert_eq!(becomes(&alice, &task, "completed").await["result"]["content"][0]["text"], "held");
+    store.away.store(false, Ordering::Relaxed);
+    tokio::time::sleep(10 * SECOND).await;
+    assert_eq!(becomes(&elsewhere, &task, "completed").await["result"]["content"][0]["text"], "held");
+    start(&alice, "hold").await;
+}
+
+#[test]
+fn a_store_that_cannot_be_is_refused_when_the_server_is_built() {
+    for url in ["redis:x", "mysql://u:secret@h/d"] {
+        let options = ServerOptions::default().with_store(Some(StoreChoice::url(url)));
+        let error = server().options(options).try_build().err().unwrap().to_string();
+        assert!(error.contains("options.store: ") && !error.contains("secret"), "{error}");
+        let error = serde_json::from_value::<ServerOptions>(json!({"store": url})).unwrap_err().to_string();
+        assert!(error.contains("forms of URLs") && !error.contains("secret"), "{error}");
+    }
+    let url = StoreChoice::url("redis://u:secret@h/1");
+    assert_eq!(format!("{url:?}"), "StoreChoice(redis://h/1)");
+}
+
+/// A restart of the process, as the file sees it.
+#[cfg(feature = "store-sqlite")]
+#[tokio::test]
+async fn a_result_is_found_in_the_file_by_the_next_process() {
+    use crate::transport::TokioRuntime;
+    let mut name = [0; 8];
+    getrandom::fill(&mut name).unwrap();
+    let path = std::env::temp_dir().join(format!("trunkline-tasks-{:x}.db", u64::from_ne_bytes(name)));
+    let url = format!("sqlite:{}", path.display());
+    let worker = || {
+        let store = TokioRuntime::current().open_store(&url, 5 * SECOND).unwrap();
+        let tool = Tool::new("quick", "Ends at once", async || "done").task(TaskSupport::Required);
+        server().options(ServerOptions::default().with_store(Some(StoreChoice::own(store)))).add_tool(tool).build()
+    };
+    let first = worker();
+    let peer = Peer::with(&first, Transport::Http, None);
+    let task = start(&peer, "quick").await;
+    becomes(&Peer::with(&worker(), Transport::Http, None), &task, "completed").await;
+    drop((peer, first));
+    let found = get(&Peer::with(&worker(), Transport::Http, None), &task).await;
+    assert_eq!(found["result"]["result"]["content"][0]["text"], "done", "{found}");
+    for ending in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{ending}", path.display()));
+    }
+}

@@ -1,0 +1,100 @@
+//! The store of a server, as its options name it.
+
+use super::{Store, StoreError, StoreGuard, StoreUrl, shown};
+use crate::{
+    protocol::{describe::Type, options::JsonForm},
+    runtime::Runtime,
+};
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+use std::{fmt, sync::Arc, time::Duration};
+
+/// A store by its URL, or one of the program's own.
+///
+/// ```
+/// use trunkline::{ServerOptions, store::StoreChoice};
+///
+/// let options = ServerOptions::default().with_store(Some(StoreChoice::url("sqlite:state.db")));
+/// ```
+#[derive(Clone)]
+pub struct StoreChoice(Chosen);
+
+#[derive(Clone)]
+enum Chosen {
+    Url(String),
+    Own(Arc<dyn Store>),
+}
+
+impl StoreChoice {
+    /// The store that a URL names: `memory:`, `sqlite:PATH`, `redis://…` or `rediss://…`.
+    pub fn url(url: impl Into<String>) -> Self {
+        Self(Chosen::Url(url.into()))
+    }
+
+    /// A store of the program's own.
+    pub fn own(store: impl Store) -> Self {
+        Self(Chosen::Own(Arc::new(store)))
+    }
+
+    /// Checks the form of a URL.
+    #[cfg(feature = "server")]
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        match &self.0 {
+            Chosen::Url(url) => StoreUrl::parse(url).map(drop),
+            Chosen::Own(_) => Ok(()),
+        }
+    }
+
+    /// The store, with a deadline for each of its calls.
+    #[cfg(feature = "server")]
+    pub(crate) fn open(&self, runtime: &Arc<dyn Runtime>, deadline: Duration) -> Result<StoreGuard, StoreError> {
+        match &self.0 {
+            Chosen::Url(url) => runtime.open_store(url, deadline),
+            Chosen::Own(store) => {
+                Ok(StoreGuard::new(Arc::clone(store), "of the program", Arc::clone(runtime), deadline))
+            }
+        }
+    }
+
+    fn shown(&self) -> String {
+        match &self.0 {
+            Chosen::Url(url) => shown(url),
+            Chosen::Own(_) => "of the program".to_owned(),
+        }
+    }
+}
+
+/// Options are equal if they name the same store.
+impl PartialEq for StoreChoice {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Chosen::Url(one), Chosen::Url(other)) => one == other,
+            (Chosen::Own(one), Chosen::Own(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+/// Without a password.
+impl fmt::Debug for StoreChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreChoice({})", self.shown())
+    }
+}
+
+/// The URL of a store in JSON.
+pub struct ChosenStore;
+
+impl JsonForm<Option<StoreChoice>> for ChosenStore {
+    const TYPE: Type = Type::String;
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<StoreChoice>, D::Error> {
+        let url = String::deserialize(deserializer)?;
+        StoreUrl::parse(&url).map_err(D::Error::custom)?;
+        Ok(Some(StoreChoice::url(url)))
+    }
+
+    fn write(value: &Option<StoreChoice>) -> Value {
+        value.as_ref().map(StoreChoice::shown).into()
+    }
+}
