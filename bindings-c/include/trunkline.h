@@ -355,6 +355,10 @@ typedef enum trunkline_limit {
    * tokens are verified. In bytes. Default 67108864.
    */
   TRUNKLINE_LIMIT_MAX_TASK_BYTES_PER_CLIENT = 21,
+  /**
+   * Longest time of one call of the store. In milliseconds. Default 5000.
+   */
+  TRUNKLINE_LIMIT_STORE_DEADLINE_MS = 22,
 } trunkline_limit;
 
 /**
@@ -840,6 +844,18 @@ enum trunkline_result trunkline_server_options_set_client_request_tasks(
 enum trunkline_result trunkline_server_options_set_rerun_handlers(
     struct trunkline_server_options *options,
     bool rerun_handlers);
+
+/**
+ * Sets the place of the tasks, so that they outlive their process and other workers answer for
+ * them: a URL, `sqlite:PATH` for the processes of one machine, `redis://HOST` or `rediss://HOST`
+ * for many, `memory:` for tests. Workers that share a store must be of one server. By default
+ * tasks are in the memory of the process.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_store(struct trunkline_server_options *options,
+                                                         struct trunkline_str store);
 
 /**
  * Adds one of the extensions that are declared, by their ids, with their settings. The settings

@@ -47,7 +47,6 @@ snippets!(
     sampling,
     scripted_answers,
     skills,
-    state,
     structured_output,
     subscriptions,
     tasks,

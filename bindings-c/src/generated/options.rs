@@ -82,10 +82,12 @@ pub enum trunkline_limit {
     /// Size of the results of the tasks of one principal, or of one session or pipe where no
     /// tokens are verified. In bytes. Default 67108864.
     TRUNKLINE_LIMIT_MAX_TASK_BYTES_PER_CLIENT = 21,
+    /// Longest time of one call of the store. In milliseconds. Default 5000.
+    TRUNKLINE_LIMIT_STORE_DEADLINE_MS = 22,
 }
 
 /// The name of each limit on the waist, by its number.
-pub(crate) const LIMITS: [&str; 21] = [
+pub(crate) const LIMITS: [&str; 22] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -107,6 +109,7 @@ pub(crate) const LIMITS: [&str; 21] = [
     "maxValues",
     "maxTaskBytes",
     "maxTaskBytesPerClient",
+    "storeDeadlineMs",
 ];
 
 /// Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
@@ -234,6 +237,18 @@ pub unsafe extern "C" fn trunkline_server_options_set_rerun_handlers(
     rerun_handlers: bool,
 ) -> trunkline_result {
     set!(options, options.given.put("rerunHandlers", rerun_handlers))
+}
+
+/// Sets the place of the tasks, so that they outlive their process and other workers answer for
+/// them: a URL, `sqlite:PATH` for the processes of one machine, `redis://HOST` or `rediss://HOST`
+/// for many, `memory:` for tests. Workers that share a store must be of one server. By default
+/// tasks are in the memory of the process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_store(
+    options: *mut trunkline_server_options,
+    store: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.put("store", text!(store)))
 }
 
 /// Adds one of the extensions that are declared, by their ids, with their settings. The settings

@@ -92,6 +92,15 @@ export interface ServerOptions {
    * are verified. Default: 67,108,864 (64 MiB).
    */
   maxTaskBytesPerClient?: number | undefined;
+  /**
+   * Place of the tasks, so that they outlive their process and other workers answer for them: a
+   * URL, `sqlite:PATH` for the processes of one machine, `redis://HOST` or `rediss://HOST` for
+   * many, `memory:` for tests. Workers that share a store must be of one server. By default tasks
+   * are in the memory of the process.
+   */
+  store?: string | undefined;
+  /** Longest time of one call of the store. Default: 5000 (5 s). */
+  storeDeadline?: number | undefined;
   /** Extensions that are declared, by their ids, with their settings. */
   extensions?: Readonly<Record<string, JsonObject>> | undefined;
   /** Capabilities that are declared outside of the specification, by name, with their settings. */
@@ -135,7 +144,7 @@ export interface ServerOptions {
 }
 
 /** The times of {@link ServerOptions}. */
-export const serverOptionsTimes = ["sessionIdle", "drainDeadline", "keepAlive", "stateLifetime", "inputTimeout", "taskTtl", "taskPollInterval", "ttl"] as const;
+export const serverOptionsTimes = ["sessionIdle", "drainDeadline", "keepAlive", "stateLifetime", "inputTimeout", "taskTtl", "taskPollInterval", "storeDeadline", "ttl"] as const;
 
 /** Where and how a server is reached over HTTP. All times are in milliseconds. */
 export interface HttpOptions {
@@ -572,8 +581,9 @@ export interface OAuthOptions {
   /**
    * The place where credentials are kept. `memory`: until the connection ends. `file`: in the
    * folder of this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on
-   * macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. Otherwise the path of
-   * a folder. Files are readable by their user only, not encrypted, and shared with other
+   * macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `sqlite:PATH`,
+   * `redis://HOST` or `rediss://HOST`: in a SQLite file or a database of Redis. Otherwise the path
+   * of a folder. Files are readable by their user only, not encrypted, and shared with other
    * processes. Default: `memory`.
    */
   store?: string | undefined;

@@ -91,7 +91,7 @@ trunkline_proto::options! {
         /// them: a URL, `sqlite:PATH` for the processes of one machine, `redis://HOST` or
         /// `rediss://HOST` for many, `memory:` for tests. Workers that share a store must be of one
         /// server. By default tasks are in the memory of the process.
-        store: Option<StoreChoice> => "store" as ChosenStore = None,
+        @into store: Option<StoreChoice> => "store" as ChosenStore = None,
         /// Longest time of one call of the store.
         store_deadline: Duration => "storeDeadlineMs" as Millis = Duration::from_secs(5),
         /// Extensions that are declared, by their ids, with their settings.

@@ -14,7 +14,7 @@ use std::{fmt, sync::Arc, time::Duration};
 /// ```
 /// use trunkline::{ServerOptions, store::StoreChoice};
 ///
-/// let options = ServerOptions::default().with_store(Some(StoreChoice::url("sqlite:state.db")));
+/// let options = ServerOptions::default().with_store(StoreChoice::url("sqlite:state.db"));
 /// ```
 #[derive(Clone)]
 pub struct StoreChoice(Chosen);

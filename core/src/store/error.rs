@@ -21,7 +21,7 @@ pub enum StoreErrorKind {
     Unavailable,
     /// There is no room in it.
     Full,
-    /// What it holds cannot be read.
+    /// An entry of it cannot be read.
     Corrupt,
     /// Its URL or the call is wrong.
     Invalid,

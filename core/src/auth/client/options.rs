@@ -11,6 +11,7 @@ use crate::{
         describe::{Described, Type, Values},
         options::{JsonForm, Millis, Options},
     },
+    store::{StoreUrl, shown},
 };
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
@@ -58,8 +59,9 @@ trunkline_proto::options! {
         /// The place where credentials are kept. `memory`: until the connection ends. `file`: in
         /// the folder of this user, which is `trunkline/tokens` in `~/.config` (or
         /// `XDG_CONFIG_HOME`), on macOS in `~/Library/Application Support`, on Windows in
-        /// `%LOCALAPPDATA%`. Otherwise the path of a folder. Files are readable by their user only,
-        /// not encrypted, and shared with other processes.
+        /// `%LOCALAPPDATA%`. `sqlite:PATH`, `redis://HOST` or `rediss://HOST`: in a SQLite file or
+        /// a database of Redis. Otherwise the path of a folder. Files are readable by their user
+        /// only, not encrypted, and shared with other processes.
         @into store: CredentialStore => "store" as StorePlace = CredentialStore::Memory,
         /// The redirect URI that the client was registered with. One of this machine, such as
         /// `http://127.0.0.1:8912/callback`, is listened at; by default a free port is, or the one
@@ -149,17 +151,19 @@ pub enum CredentialStore {
     File,
     /// Another folder.
     Folder(PathBuf),
+    /// A SQLite file or a database of Redis, by a URL: `sqlite:PATH`, `redis://…`, `rediss://…`.
+    Url(String),
     /// A store of the program's own.
     Own(Arc<dyn TokenStore>),
 }
 
 impl CredentialStore {
-    /// The store, unless it is on disk.
+    /// The store, unless it is on disk or elsewhere.
     pub(super) fn without_files(&self) -> Option<Arc<dyn TokenStore>> {
         match self {
             Self::Memory => Some(Arc::new(MemoryStore::new())),
             Self::Own(store) => Some(Arc::clone(store)),
-            Self::File | Self::Folder(_) => None,
+            Self::File | Self::Folder(_) | Self::Url(_) => None,
         }
     }
 }
@@ -170,7 +174,7 @@ impl<S: TokenStore> From<S> for CredentialStore {
     }
 }
 
-/// The form of the place in JSON: `memory`, `file` or the path of a folder.
+/// The form of the place in JSON: `memory`, `file`, a URL or the path of a folder.
 struct StorePlace;
 
 impl JsonForm<CredentialStore> for StorePlace {
@@ -180,7 +184,11 @@ impl JsonForm<CredentialStore> for StorePlace {
         match String::deserialize(deserializer)?.as_str() {
             "memory" => Ok(CredentialStore::Memory),
             "file" => Ok(CredentialStore::File),
-            "" => Err(D::Error::custom("is empty: give memory, file or the path of a folder")),
+            "" => Err(D::Error::custom("is empty: give memory, file, a URL or the path of a folder")),
+            url if ["sqlite:", "redis:", "rediss:"].iter().any(|scheme| url.starts_with(scheme)) => {
+                StoreUrl::parse(url).map_err(D::Error::custom)?;
+                Ok(CredentialStore::Url(url.to_owned()))
+            }
             folder => Ok(CredentialStore::Folder(folder.into())),
         }
     }
@@ -190,6 +198,7 @@ impl JsonForm<CredentialStore> for StorePlace {
             CredentialStore::Memory => "memory".into(),
             CredentialStore::File => "file".into(),
             CredentialStore::Folder(folder) => folder.to_string_lossy().into(),
+            CredentialStore::Url(url) => shown(url).into(),
             CredentialStore::Own(_) => Value::Null,
         }
     }
@@ -371,6 +380,8 @@ mod tests {
             json!({"clientMetadataUrl": "https://a.example/c.json", "privateKey": "k", "keyId": "i", "algorithm": "EdDSA"}),
             json!({"grant": "client_credentials", "clientId": "a", "privateKey": "k", "issuer": "https://a.example"}),
             json!({"grant": "client_credentials", "clientMetadataUrl": "https://a.example/c.json", "privateKey": "k"}),
+            json!({"store": "sqlite:tokens.db"}),
+            json!({"store": "rediss://:secret@h/1?namespace=a"}),
             json!({"grant": "workload_identity", "assertion": "j", "dpop": true, "store": "/x", "scopes": ["a"]}),
         ] {
             assert_eq!(read(given.clone()).check(), Ok(()), "{given}");

@@ -4,12 +4,17 @@
 mod file_store;
 mod loopback;
 mod network;
+mod stored_credentials;
 
 pub use file_store::FileStore;
 pub use loopback::LoopbackHandler;
 pub use network::HttpNetwork;
 
-use crate::auth::{AuthError, AuthOptionError, CredentialStore, LoginHandler, OAuth, OAuthGrant, OAuthOptions};
+use crate::{
+    auth::{AuthError, AuthOptionError, CredentialStore, LoginHandler, OAuth, OAuthGrant, OAuthOptions},
+    store::StoreUrl,
+};
+use stored_credentials::StoredCredentials;
 
 impl OAuth {
     /// Over the network, with a store on disk where the options name one, and with the browser of
@@ -24,6 +29,11 @@ impl OAuth {
         let store = match options.store {
             CredentialStore::File => FileStore::of_user().map(Into::into).map_err(wrong("store"))?,
             CredentialStore::Folder(folder) => FileStore::new(folder).into(),
+            CredentialStore::Url(url) => {
+                StoreUrl::parse(&url)
+                    .map_err(|error| AuthOptionError::new("store", format!("cannot be used: {error}")))?;
+                StoredCredentials::new(&url).into()
+            }
             store => store,
         };
         Self::with_network(OAuthOptions { store, ..options }, HttpNetwork::default())

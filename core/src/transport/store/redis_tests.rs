@@ -83,7 +83,7 @@ fn guarded(port: u16) -> StoreGuard {
     open_store(&url(port), TokioRuntime::current(), DEADLINE).unwrap()
 }
 
-/// What becomes of bytes between a store and its server.
+/// Fate of the bytes between a store and its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,

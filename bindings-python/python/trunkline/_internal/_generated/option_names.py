@@ -158,6 +158,8 @@ SERVER_OPTIONS: Final = {
     "max_tasks_per_client": "maxTasksPerClient",
     "max_task_bytes": "maxTaskBytes",
     "max_task_bytes_per_client": "maxTaskBytesPerClient",
+    "store": "store",
+    "store_deadline": "storeDeadlineMs",
     "extensions": "extensions",
     "experimental": "experimental",
     "telemetry": "telemetry",

@@ -448,7 +448,8 @@ class OAuth(TypedDict, total=False):
     store: str | os.PathLike[str] | None
     """The place where credentials are kept. `memory`: until the connection ends. `file`: in the
     folder of this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on
-    macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. Otherwise the
+    macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `sqlite:PATH`,
+    `redis://HOST` or `rediss://HOST`: in a SQLite file or a database of Redis. Otherwise the
     path of a folder. Files are readable by their user only, not encrypted, and shared with
     other processes. Default: `"memory"`.
     """
@@ -682,6 +683,16 @@ class ServerOptions(TypedDict, total=False):
     """Size of the results of the tasks of one principal, or of one session or pipe where no
     tokens are verified. Default: 64 MiB.
     """
+
+    store: str | os.PathLike[str] | None
+    """Place of the tasks, so that they outlive their process and other workers answer for them:
+    a URL, `sqlite:PATH` for the processes of one machine, `redis://HOST` or `rediss://HOST`
+    for many, `memory:` for tests. Workers that share a store must be of one server. By
+    default tasks are in the memory of the process.
+    """
+
+    store_deadline: float | None
+    """Longest time of one call of the store. In seconds. Default: 5."""
 
     extensions: Mapping[str, Any] | None
     """Extensions that are declared, by their ids, with their settings."""

@@ -169,7 +169,7 @@ async fn tkx_08_other_workers_answer_for_a_task_also_when_its_own_is_gone() {
     let (one, other) = (store.worker(), store.worker());
     let (alice, elsewhere) = (one.client(Some("alice")), other.client(Some("alice")));
     let task = start(&alice, "hold").await;
-    // Whoever knows the id can ask for it at once.
+    // Anyone who knows the id can ask for it at once.
     assert_eq!(get(&elsewhere, &task).await["result"]["status"], "working");
     one.gate.add_permits(1);
     let here = becomes(&alice, &task, "completed").await;
@@ -309,7 +309,7 @@ async fn without_its_store_a_server_refuses_tasks_and_loses_none() {
     assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
     assert_eq!(one.runs.load(Ordering::Relaxed), 1, "a task that nobody could find is not begun");
     assert_eq!(get(&elsewhere, &task).await["error"]["data"]["reason"], "busy");
-    // What runs goes on, and is written when the store is back.
+    // A running task goes on, and is written when the store is back.
     one.gate.add_permits(1);
     assert_eq!(becomes(&alice, &task, "completed").await["result"]["content"][0]["text"], "held");
     store.away.store(false, Ordering::Relaxed);

@@ -1,0 +1,171 @@
+//! Credentials in a store that a URL names.
+
+use crate::{
+    auth::{AuthError, StoreLock, TokenStore},
+    random,
+    runtime::BoxedTask,
+    store::{Store, StoreError, StoreGuard},
+    transport::{TokioRuntime, store::open_store},
+};
+use aws_lc_rs::digest;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use tokio::runtime::Handle;
+
+/// Longest time of one call of the store.
+const DEADLINE: Duration = Duration::from_secs(5);
+/// Credentials that nothing has set for so long are forgotten: their grants are over.
+const KEPT_FOR: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Longest time of a lock, which a process that is killed leaves behind: longer than renewing a
+/// token takes.
+const LOCKED_FOR: Duration = Duration::from_secs(30);
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// Keeps credentials in a SQLite file or in Redis, and shares them with other processes that use
+/// the same store: one of them renews a token, the others take it over. They are not encrypted.
+#[derive(Clone)]
+pub(super) struct StoredCredentials {
+    url: String,
+    /// Opened by the first call, which runs where there is a runtime.
+    opened: Arc<OnceLock<Result<StoreGuard, StoreError>>>,
+}
+
+impl StoredCredentials {
+    pub(super) fn new(url: &str) -> Self {
+        Self { url: url.to_owned(), opened: Arc::default() }
+    }
+
+    /// Runs work on the open store, with the key of an item. Keys of credentials are URLs, as long
+    /// and as strange as they like.
+    fn run<T: Send + 'static>(
+        &self,
+        kind: &str,
+        key: &str,
+        work: impl FnOnce(StoreGuard, String) -> BoxedTask<Result<T, StoreError>> + Send + 'static,
+    ) -> BoxedTask<Result<T, AuthError>> {
+        let key = format!("{kind}/{}", URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, key.as_bytes())));
+        let this = self.clone();
+        Box::pin(async move {
+            let opened = this.opened.get_or_init(|| open_store(&this.url, TokioRuntime::current(), DEADLINE));
+            let store = opened.clone().map_err(failed)?;
+            work(store, key).await.map_err(failed)
+        })
+    }
+}
+
+fn failed(error: StoreError) -> AuthError {
+    AuthError(format!("Credentials: {error}"))
+}
+
+impl TokenStore for StoredCredentials {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>> {
+        self.run("credentials", key, |store, key| store.get(&key))
+    }
+
+    fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>> {
+        let value = value.to_owned();
+        self.run("credentials", key, move |store, key| store.put(&key, &value, KEPT_FOR))
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>> {
+        self.run("credentials", key, |store, key| store.remove(&key))
+    }
+
+    fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
+        let Some(owner) = random::unguessable() else {
+            return Box::pin(async { Err(AuthError("The system gives no random bytes".to_owned())) });
+        };
+        let locked = self.run("credentials-lock", key, |store, key| {
+            Box::pin(async move {
+                // Another process ends its lock, or it ends by its time.
+                while !store.put_if(&key, None, &owner, LOCKED_FOR).await? {
+                    tokio::time::sleep(LOCK_PAUSE).await;
+                }
+                Ok(HeldLock { store, key, owner, runtime: Handle::current() })
+            })
+        });
+        Box::pin(async move {
+            let waited = tokio::time::timeout(2 * LOCKED_FOR, locked).await;
+            let held =
+                waited.map_err(|_| AuthError("Credentials: other processes lock them again and again".into()))?;
+            Ok(StoreLock::new(held?))
+        })
+    }
+}
+
+struct HeldLock {
+    store: StoreGuard,
+    key: String,
+    owner: String,
+    runtime: Handle,
+}
+
+impl Drop for HeldLock {
+    /// Ends the lock, unless its time was over and it is another's.
+    fn drop(&mut self) {
+        let ended = self.store.put_if(&self.key, Some(&self.owner), "", Duration::ZERO);
+        drop(self.runtime.spawn(ended));
+    }
+}
+
+#[cfg(all(test, feature = "store-sqlite"))]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    /// A file of a test, which goes with it.
+    struct Database(PathBuf);
+
+    impl Database {
+        fn new() -> Self {
+            Self(std::env::temp_dir().join(format!("trunkline-credentials-{}.db", random::unguessable().unwrap())))
+        }
+
+        fn credentials(&self) -> StoredCredentials {
+            StoredCredentials::new(&format!("sqlite:{}", self.0.display()))
+        }
+    }
+
+    impl Drop for Database {
+        fn drop(&mut self) {
+            for ending in ["", "-wal", "-shm"] {
+                let _ = std::fs::remove_file(format!("{}{ending}", self.0.display()));
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn auc_23_credentials_are_kept_by_server_for_other_processes() {
+        let database = Database::new();
+        let (one, other) = (database.credentials(), database.credentials());
+        let key = "https://a.example/ä b?c=d|https://mcp.example";
+        assert_eq!(one.get(key).await.unwrap(), None);
+        one.set(key, "token").await.unwrap();
+        assert_eq!(other.get(key).await.unwrap().as_deref(), Some("token"));
+        assert_eq!(other.get("https://b.example").await.unwrap(), None);
+        other.remove(key).await.unwrap();
+        assert_eq!(one.get(key).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_lock_is_held_by_one_process_until_it_is_dropped() {
+        let database = Database::new();
+        let (one, other) = (database.credentials(), database.credentials());
+        let held = one.lock("a").await.unwrap();
+        let _independent = other.lock("b").await.unwrap();
+        let mut waiting = other.lock("a");
+        assert!(tokio::time::timeout(Duration::from_millis(300), &mut waiting).await.is_err());
+        drop(held);
+        tokio::time::timeout(Duration::from_secs(5), waiting).await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_store_that_fails_is_named_without_its_password() {
+        let lost = StoredCredentials::new("redis://:secret@127.0.0.1:1/0?namespace=x:y");
+        let error = lost.get("a").await.unwrap_err().0;
+        assert!(error.starts_with("Credentials: The store redis://127.0.0.1:1/0 cannot be used so"), "{error}");
+    }
+}
