@@ -399,12 +399,13 @@ mod tests {
             "trap '' TERM; sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.1; done' & wait; while :; do sleep 0.1; done",
         );
         let grandchild = line(&mut lines).await;
-        let started = Instant::now();
+        let (started, leader) = (Instant::now(), process.id().unwrap().to_string());
         assert_eq!(process.close(SHORT).await, ProcessEnding::Killed(ExitStatus::from_raw(9)));
+        assert_eq!(process.id(), None);
         let steps = SHORT.after_stdin + SHORT.after_terminate;
         assert!((steps..steps + Duration::from_secs(1)).contains(&started.elapsed()), "{:?}", started.elapsed());
         assert_gone(&grandchild).await;
-        assert_gone(&process.id().unwrap().to_string()).await;
+        assert_gone(&leader).await;
     }
 
     #[tokio::test]
