@@ -14,7 +14,8 @@ use super::{
     request::{self, RequestContext, Services},
     server_hooks::ServerHooks,
     session::{
-        Connection, ConversationStart, Dispatch, LocalMount, Origin, Outbound, PendingNotifications, ServerState,
+        Announce, Announcer, Connection, ConversationStart, Dispatch, LocalMount, Origin, Outbound,
+        PendingNotifications, ServerState,
     },
     typed::IntoDefinition,
 };
@@ -329,6 +330,11 @@ impl Server {
     ) -> Arc<Connection> {
         let dispatch: Arc<dyn Dispatch> = self.inner.clone();
         Connection::new(Arc::clone(self.state()), dispatch, runtime, transport, unrelated, opening, origin)
+    }
+
+    /// Tells other processes of changes of this server, until what is returned is dropped.
+    pub(crate) fn announce_to(&self, others: Weak<dyn Announce>) -> Arc<Announcer> {
+        Announcer::new(self.state(), others)
     }
 
     /// A use of the lifespan, for a listener, a service or a connection in memory.

@@ -54,4 +54,7 @@ pub(crate) use handlers::Arrival;
 pub use handlers::Cause;
 pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer};
-pub(crate) use session::{Arriving, Connection, ConversationStart, Origin, Rehearsal};
+pub(crate) use session::{
+    Announce, Announcement, Announcer, Arriving, Connection, ConversationStart, Origin, Rehearsal, SessionChange,
+    SharedState,
+};

@@ -12,7 +12,7 @@ use crate::{
         extension,
         options::{Bytes, JsonForm, Millis},
     },
-    store::{ChosenStore, StoreChoice},
+    store::{ChosenStore, Store, StoreChoice},
     telemetry::Telemetry,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -104,6 +104,10 @@ trunkline_proto::options! {
         @into telemetry: Option<bool> => "telemetry" = None,
         /// The receiver of spans and measurements, in the place of the program's.
         @into telemetry_receiver: Option<Arc<dyn Telemetry>> = None,
+        /// The store of sessions of the legacy era over HTTP, for several processes that serve the
+        /// same behind a load balancer, and for a process that starts again. Without one, each
+        /// process keeps its own in memory.
+        @into session_store: Option<Arc<dyn Store>> = None,
         ;
         /// The bounds of each conversation.
         limits: Limits,

@@ -11,3 +11,4 @@ mod tasks;
 #[cfg(unix)]
 mod unix;
 mod versions;
+mod workers;

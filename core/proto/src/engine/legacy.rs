@@ -3,15 +3,37 @@
 use super::RequestInfo;
 use crate::protocol::{Era, RawJson, Revision, RpcError, meta::ProgressToken};
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{json, value::RawValue};
 
-/// The revision and the client that `initialize` fixed.
-#[derive(Debug, Clone)]
-pub(crate) struct LegacyTerms {
+/// The revision and the client that `initialize` fixed. As JSON it travels between the processes
+/// that serve one session.
+#[doc(hidden)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LegacyTerms {
+    #[serde(rename = "protocolVersion", with = "by_name")]
     pub(crate) revision: Revision,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) client_info: Option<RawJson>,
+    #[serde(rename = "capabilities")]
     pub(crate) client_capabilities: RawJson,
+}
+
+/// Revisions by their names.
+mod by_name {
+    use crate::protocol::{Era, Revision};
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(revision.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let revision = Revision::parse(&name).filter(|revision| revision.era() == Era::Legacy);
+        revision.ok_or_else(|| D::Error::custom(format!("no revision with sessions: {name:?}")))
+    }
 }
 
 /// The bound in bytes on the description of a client, which is kept as long as its session.

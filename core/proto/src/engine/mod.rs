@@ -21,6 +21,8 @@ pub use client::{ClientConversation, ClientReceived, IncomingRequest, OnBehalf, 
 pub use era::Claim;
 pub use host_tasks::TaskMetadata;
 pub use incoming::{CallKey, IncomingCall};
+#[doc(hidden)]
+pub use legacy::LegacyTerms;
 pub use limits::Limits;
 pub use modern::Mirror;
 pub use negotiation::{

@@ -66,6 +66,11 @@ impl<T> Default for OutgoingRequests<T> {
 }
 
 impl<T> OutgoingRequests<T> {
+    /// Gives the next request this id.
+    pub(super) fn number_from(&mut self, first: i64) {
+        self.next_id = first;
+    }
+
     /// Starts a request and gives its id.
     pub fn start(&mut self, now: Instant, timeout: RequestTimeout, item: T) -> RequestId {
         let id = self.next_id;

@@ -88,6 +88,24 @@ impl<T, U> ServerConversation<T, U> {
         self.session.as_ref().map(|session| session.revision)
     }
 
+    /// The terms that the handshake fixed, for other processes that serve the session.
+    #[doc(hidden)]
+    pub fn terms(&self) -> Option<&LegacyTerms> {
+        self.session.as_ref()
+    }
+
+    /// Goes on with a session that a handshake elsewhere has opened.
+    #[doc(hidden)]
+    pub fn restore(&mut self, terms: LegacyTerms) {
+        self.session = Some(terms);
+    }
+
+    /// Numbers requests of our own from there on: no other process that serves the session does.
+    #[doc(hidden)]
+    pub fn number_requests_from(&mut self, first: i64) {
+        self.outgoing.number_from(first);
+    }
+
     /// Takes a message in. `mirror`: the HTTP headers it came with. `attached` comes back with the
     /// call.
     pub fn receive(&mut self, now: Instant, message: Message, mirror: Option<&Mirror>, attached: T) -> Received<T, U> {

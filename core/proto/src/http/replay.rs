@@ -15,6 +15,11 @@ pub struct EventId {
 }
 
 impl EventId {
+    /// The place of an event; see [`Self::event`].
+    pub fn new(stream: u64, event: u64) -> Self {
+        Self { stream, event }
+    }
+
     /// Reads an id; `None` if it is not one of ours.
     pub fn parse(text: &str) -> Option<Self> {
         let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
@@ -25,6 +30,11 @@ impl EventId {
     /// The number of the stream.
     pub fn stream(self) -> u64 {
         self.stream
+    }
+
+    /// The number of the event in its stream, from 1; 0 is the beginning of the stream.
+    pub fn event(self) -> u64 {
+        self.event
     }
 }
 
@@ -61,6 +71,11 @@ impl Replay {
     pub fn new(max_events: usize, max_bytes: usize) -> Self {
         let (kept, streams) = (VecDeque::new(), HashMap::new());
         Self { kept, bytes: 0, max_events, max_bytes, streams, next_stream: 0 }
+    }
+
+    /// Numbers streams from there on: no other process that keeps events of the session does.
+    pub fn number_streams_from(&mut self, first: u64) {
+        self.next_stream = first;
     }
 
     /// A new stream; the first one is number 0.

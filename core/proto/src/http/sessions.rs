@@ -76,13 +76,17 @@ impl<S: Clone> Sessions<S> {
 
     /// Opens a session under an id made of random bytes: visible ASCII (HTTP-43).
     pub fn insert(&mut self, now: Instant, random: [u8; ID_BYTES], owner: Option<Arc<str>>, session: S) -> String {
-        use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-        let id = URL_SAFE_NO_PAD.encode(random);
+        let id = session_id(random);
+        self.insert_as(now, &id, owner, session);
+        id
+    }
+
+    /// Opens a session under an id that no other has.
+    pub fn insert_as(&mut self, now: Instant, id: &str, owner: Option<Arc<str>>, session: S) {
         if let Some(owner) = &owner {
             *self.of.entry(Arc::clone(owner)).or_default() += 1;
         }
-        self.open.insert(id.as_str().into(), StoredSession { session, owner, last_used: now, was_used: false });
-        id
+        self.open.insert(id.into(), StoredSession { session, owner, last_used: now, was_used: false });
     }
 
     /// The session of an id, used now.
@@ -134,6 +138,12 @@ impl<S: Clone> Sessions<S> {
     pub fn all(&self) -> Vec<S> {
         self.open.values().map(|entry| entry.session.clone()).collect()
     }
+}
+
+/// The id that is made of random bytes.
+pub fn session_id(random: [u8; ID_BYTES]) -> String {
+    use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+    URL_SAFE_NO_PAD.encode(random)
 }
 
 /// There is no room, and no session that could give way.

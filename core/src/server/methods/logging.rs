@@ -20,6 +20,6 @@ pub(super) fn set_level(context: &RequestContext, params: Option<&RawJson>) -> R
         let levels: Vec<_> = LoggingLevel::ALL.iter().map(|level| level.as_str()).collect();
         return Err(RpcError::invalid_params(format!("Unknown log level: {level}; there are {}", levels.join(", "))));
     };
-    context.connection.log_level().set(level);
+    context.connection.set_log_level(level);
     Ok(Routed::Answer(RawJson::empty_object()))
 }

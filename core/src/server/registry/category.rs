@@ -6,6 +6,7 @@ use super::{
     resource::{RegisteredResource, RegisteredTemplate},
     tool::RegisteredTool,
 };
+use serde::{Deserialize, Serialize};
 
 /// The lists that a server may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,7 +61,8 @@ impl Category {
 }
 
 /// A set of lists.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct ListSet(u8);
 
 impl ListSet {

@@ -9,6 +9,7 @@ use super::{
     pending::SessionNotifications,
     rehearsal::Rehearsal,
     server_state::ServerState,
+    shared::{OwnChanges, SessionChange},
     subscriptions::OpenSubscription,
 };
 use crate::{
@@ -109,6 +110,8 @@ pub(crate) struct Connection {
     log_level: SessionLevel,
     notifications: SessionNotifications,
     listening: AtomicBool,
+    /// Set where other processes serve the session too.
+    own_changes: OnceLock<OwnChanges>,
     closed: AtomicBool,
     /// When its session was opened, for telemetry.
     session_began: OnceLock<Instant>,
@@ -172,6 +175,7 @@ impl Connection {
             log_level: SessionLevel::default(),
             notifications: SessionNotifications::default(),
             listening: AtomicBool::new(false),
+            own_changes: OnceLock::new(),
             closed: AtomicBool::new(false),
             session_began: OnceLock::new(),
             rehearsal: OnceLock::new(),
@@ -241,8 +245,20 @@ impl Connection {
         &self.notifications
     }
 
-    pub(in crate::server) fn is_initialized(&self) -> bool {
+    pub(crate) fn is_initialized(&self) -> bool {
         self.initialized.load(Ordering::Acquire)
+    }
+
+    pub(super) fn initialized(&self) -> &AtomicBool {
+        &self.initialized
+    }
+
+    pub(super) fn own_changes(&self) -> &OnceLock<OwnChanges> {
+        &self.own_changes
+    }
+
+    pub(super) fn declare(&self, lists: ListSet) {
+        let _ = self.declared.set(lists);
     }
 
     /// The lists that this session was told of.
@@ -338,6 +354,7 @@ impl Connection {
             && &*notification.method == method::INITIALIZED
         {
             self.initialized.store(true, Ordering::Release);
+            self.note_change(|| SessionChange::Initialized);
             self.send_missed();
         }
         let received = match &message {

@@ -19,6 +19,10 @@ pub(in crate::server) trait ChangeListener: Send + Sync {
     fn wants(&self, uri: &str) -> bool;
     /// The status of a task changed.
     fn task_changed(&self, change: &TaskChange<'_>);
+    /// Returns whether clients of this process are told; `false`: other processes are.
+    fn is_of_this_process(&self) -> bool {
+        true
+    }
 }
 
 /// A changed task.
@@ -54,6 +58,11 @@ impl Listeners {
     /// The listeners that are there, for use with no lock held.
     fn all(&self) -> Vec<Arc<dyn ChangeListener>> {
         self.0.lock().values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Those that notify clients of this process.
+    pub(super) fn of_this_process(&self) -> Vec<Arc<dyn ChangeListener>> {
+        self.all().into_iter().filter(|listener| listener.is_of_this_process()).collect()
     }
 
     pub(in crate::server) fn notify(&self, changes: &PendingNotifications) {

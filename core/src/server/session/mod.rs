@@ -1,5 +1,6 @@
 //! Conversations: one client on a pipe, in an HTTP session, or in a single HTTP exchange.
 
+mod announcements;
 mod arriving;
 mod batch;
 mod capabilities;
@@ -15,17 +16,20 @@ mod outbound;
 mod pending;
 mod rehearsal;
 mod server_state;
+mod shared;
 mod subscriptions;
 
 pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
 pub use rehearsal::HandlerFailure;
 
+pub(crate) use announcements::{Announce, Announcement, Announcer};
 pub(crate) use arriving::Arriving;
 pub(crate) use connection::{Connection, ConversationStart, Origin};
 pub(crate) use rehearsal::Rehearsal;
+pub(crate) use pending::PendingNotifications;
+pub(crate) use shared::{SessionChange, SharedState};
 
 pub(super) use connection::Dispatch;
 pub(super) use listeners::TaskChange;
 pub(super) use local_mount::LocalMount;
-pub(super) use pending::PendingNotifications;
 pub(super) use server_state::ServerState;

@@ -6,6 +6,7 @@ use super::{
     listeners::{ChangeListener, TaskChange},
     outbound::OutgoingMessage,
     pending::{PendingNotifications, changed_method},
+    shared::SessionChange,
 };
 use crate::{
     protocol::{RevisionFeature, RpcError, envelope, method},
@@ -63,12 +64,15 @@ impl ChangeListener for Connection {
 impl Connection {
     /// Subscribes the session to a resource.
     pub(in crate::server) fn subscribe_to_resource(&self, uri: &str) -> Result<(), RpcError> {
-        self.notifications().resources.lock().insert(uri)
+        self.notifications().resources.lock().insert(uri)?;
+        self.note_change(|| SessionChange::Subscribed(uri.to_owned()));
+        Ok(())
     }
 
     pub(in crate::server) fn unsubscribe_from_resource(&self, uri: &str) {
         self.notifications().resources.lock().remove(uri);
         self.notifications().pending.lock().resources.remove(uri);
+        self.note_change(|| SessionChange::Unsubscribed(uri.to_owned()));
     }
 
     /// Remembers an elicitation by URL that goes to this client: its completion is announced by id.
@@ -82,7 +86,8 @@ impl Connection {
     }
 
     fn add_for_session(&self, changes: &PendingNotifications) -> bool {
-        if self.revision().is_none_or(|revision| revision.supports(RevisionFeature::ResultType)) {
+        // The stream of a shared session is read from its log, by whichever process has it.
+        if self.is_shared() || self.revision().is_none_or(|revision| revision.supports(RevisionFeature::ResultType)) {
             return false;
         }
         let notifications = self.notifications();

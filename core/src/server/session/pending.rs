@@ -6,11 +6,12 @@ use crate::{
     server::registry::{Category, ListSet},
     sync::Mutex,
 };
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, sync::atomic::AtomicBool};
 
 /// Changes whose notifications were not sent yet.
-#[derive(Debug, Clone, Default)]
-pub(in crate::server) struct PendingNotifications {
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PendingNotifications {
     pub(super) lists: ListSet,
     pub(super) resources: BTreeSet<String>,
 }

@@ -8,9 +8,10 @@ use super::{
     post::{self, busy},
     rate,
     reply::{self, empty, method_not_allowed},
-    session::HttpSession,
+    session::{HttpSession, SessionTable},
     state::EndpointState,
     stream::{self, Stream, StreamKind, StreamReader},
+    workers::{SharedSession, Workers, event},
 };
 use crate::{
     engine::Mirror,
@@ -26,6 +27,7 @@ use crate::{
         envelope::{self, Frame},
     },
     server::{Connection, ConversationStart, HttpRequest, Origin, Outbound},
+    store::StoreError,
     wire_log::Transport,
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
@@ -63,8 +65,8 @@ impl EndpointState {
     ) -> Result<Response<HttpBody>, Rejection> {
         match *request.method() {
             Method::POST => self.post(request, body, caller).await,
-            Method::GET => self.get(request.headers(), caller),
-            Method::DELETE => self.delete(request.headers(), caller),
+            Method::GET => self.get(request.headers(), caller).await,
+            Method::DELETE => self.delete(request.headers(), caller).await,
             _ => Ok(method_not_allowed("Send messages with POST", !self.stateless)),
         }
     }
@@ -84,8 +86,10 @@ impl EndpointState {
         }
         let version = mirror::version(headers);
         let version = version.as_deref();
-        let session = self.named_session(headers, caller).filter(|_| !classify::has_modern_version(version));
-        let session = session.transpose()?.and(session_id(headers));
+        let session = match classify::has_modern_version(version) {
+            true => None,
+            false => self.named_session(headers, caller).await.transpose()?.and(session_id(headers)),
+        };
         self.check_rate(caller, session, 1)?;
         let mut permit = self.gate.permit(caller.principal());
         if session.is_none() {
@@ -132,10 +136,47 @@ impl EndpointState {
     }
 
     /// The session that a request names, if it names one and there are any.
-    fn named_session(&self, headers: &HeaderMap, caller: &Caller) -> Option<Result<HttpSession, Rejection>> {
+    async fn named_session(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        caller: &Caller,
+    ) -> Option<Result<HttpSession, Rejection>> {
         let id = session_id(headers).filter(|_| !self.stateless)?;
-        let session = self.sessions.touch(&self.runtime, id, caller.principal());
-        Some(session.ok_or_else(|| classify::unknown_session(None)))
+        match self.sessions.touch(&self.runtime, id, caller.principal()) {
+            Some(session) => {
+                session.shared.iter().for_each(SharedSession::renew);
+                Some(Ok(session))
+            }
+            None => Some(self.session_of_others(id, caller).await),
+        }
+    }
+
+    /// Goes on with a session that another process opened, or this one before it was started again.
+    async fn session_of_others(self: &Arc<Self>, id: &str, caller: &Caller) -> Result<HttpSession, Rejection> {
+        let unknown = || classify::unknown_session(None);
+        let workers = self.workers.as_ref().ok_or_else(unknown)?;
+        workers.join().await.map_err(unavailable)?;
+        let found = workers.find(id, caller.principal()).await.map_err(unavailable)?.ok_or_else(unknown)?;
+        let owner = found.owner();
+        let connection = self.connect(workers.to_client(id), ConversationStart::Session);
+        let shared = Some(workers.restore(id, found, &connection));
+        let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.history(workers.first_stream()));
+        let session = HttpSession { owner, connection, stream, history, shared };
+        let entered = self.sessions.enter(&self.runtime, id, session);
+        let session = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
+        // It may have changed before it was entered, when nobody told this process.
+        if let Some(shared) = &session.shared
+            && !shared.catch_up(&session.connection).await.map_err(unavailable)?
+        {
+            self.sessions.remove(id);
+            session.end();
+            return Err(unknown());
+        }
+        Ok(session)
+    }
+
+    fn history(&self, first_stream: u64) -> Option<Arc<History>> {
+        self.replay.map(|bounds| History::new(bounds, self.retry, &self.replay_room, first_stream))
     }
 
     async fn modern(
@@ -144,6 +185,9 @@ impl EndpointState {
         mut post: PostedMessage<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
         let id = classify::id_of(&post.frame);
+        if let Some(workers) = self.workers.as_ref().filter(|_| streams) {
+            workers.join().await.map_err(unavailable)?;
+        }
         if streams && !post.accepts.events {
             // It would be answered when the server ends, and until then nothing would be told.
             let error = RpcError::invalid_request("The stream is text/event-stream: accept it");
@@ -181,13 +225,16 @@ impl EndpointState {
             return self.exchange(connection, StreamKind::Answer { streams, in_session: false }, None, post).await;
         }
         // Once more: the body may have taken its time.
-        let Some(session) = self.named_session(post.request.headers(), post.caller) else {
+        let Some(session) = self.named_session(post.request.headers(), post.caller).await else {
             return match posted {
                 Posted::Handshake => self.open_session(post).await,
                 _ => Err(classify::no_session(&post.frame)),
             };
         };
-        let session = session.map_err(|_| classify::unknown_session(Some(&post.frame)))?;
+        let session = session.map_err(|refusal| match refusal.status {
+            StatusCode::NOT_FOUND => classify::unknown_session(Some(&post.frame)),
+            _ => refusal,
+        })?;
         let revision = session.connection.revision();
         if posted == Posted::Batch {
             classify::check_batch(revision)?;
@@ -197,7 +244,11 @@ impl EndpointState {
             Some(history) if streams => StreamKind::Resumable { history, polls: primes(revision) },
             _ => StreamKind::Answer { streams, in_session: true },
         };
-        self.exchange(session.connection, kind, None, post).await
+        let response = self.exchange(Arc::clone(&session.connection), kind, None, post).await?;
+        if let Some(shared) = &session.shared {
+            shared.save(&session.connection).await.map_err(unavailable)?;
+        }
+        Ok(response)
     }
 
     pub(super) fn connect(&self, unrelated: Arc<dyn Outbound>, opening: ConversationStart) -> Arc<Connection> {
@@ -209,7 +260,10 @@ impl EndpointState {
     async fn open_session(self: &Arc<Self>, post: PostedMessage<'_>) -> Result<Response<HttpBody>, Rejection> {
         let request = classify::id_of(&post.frame).cloned();
         let owner = post.caller.principal().map(Into::into);
-        let history = self.replay.map(|(events, bytes)| History::new(events, bytes, self.retry, &self.replay_room));
+        if let Some(workers) = &self.workers {
+            return self.open_shared_session(workers, post).await;
+        }
+        let history = self.history(0);
         let stream = Stream::new(StreamKind::Unrelated(history.clone()));
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
         let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
@@ -217,12 +271,47 @@ impl EndpointState {
         if connection.revision().is_none() {
             return Ok(response);
         }
-        let session = HttpSession { owner, connection, stream, history };
+        let session = HttpSession { owner, connection, stream, history, shared: None };
         let id = self.sessions.open(&self.runtime, session.clone());
         let Some(value) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
             session.end();
             return Err(Rejection::busy(request.as_ref(), "too many sessions are open"));
         };
+        response.headers_mut().insert(headers::SESSION_ID, value);
+        Ok(response)
+    }
+
+    /// The same where other processes go on with the session: its record is kept before its id is
+    /// told.
+    async fn open_shared_session(
+        self: &Arc<Self>,
+        workers: &Arc<Workers>,
+        post: PostedMessage<'_>,
+    ) -> Result<Response<HttpBody>, Rejection> {
+        let request = classify::id_of(&post.frame).cloned();
+        let busy = |what: &str| Rejection::busy(request.as_ref(), what);
+        workers.join().await.map_err(|error| busy(&error.to_string()))?;
+        let id = SessionTable::new_id().ok_or_else(|| busy("there is no randomness"))?;
+        let value = HeaderValue::try_from(&id).map_err(|_| busy("no id of a session"))?;
+        let owner: Option<Arc<str>> = post.caller.principal().map(Into::into);
+        let connection = self.connect(workers.to_client(&id), ConversationStart::Session);
+        workers.share(&connection);
+        let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
+        let mut response = self.exchange(Arc::clone(&connection), kind, None, post).await?;
+        let entered = workers.enter(&id, owner.as_deref(), &connection).await;
+        let shared = entered.map_err(|error| {
+            connection.close();
+            busy(&error.to_string())
+        })?;
+        if shared.is_none() {
+            return Ok(response);
+        }
+        let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.history(workers.first_stream()));
+        let session = HttpSession { owner, connection, stream, history, shared };
+        if self.sessions.enter(&self.runtime, &id, session.clone()).is_none() {
+            session.end();
+            return Err(busy("too many sessions are open"));
+        }
         response.headers_mut().insert(headers::SESSION_ID, value);
         Ok(response)
     }
@@ -259,8 +348,8 @@ impl EndpointState {
 
     /// Opens the stream of a session's unrelated messages (HTTP-30..33), or any stream again where
     /// it broke (HTTP-38).
-    fn get(self: &Arc<Self>, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
-        let Some(session) = self.named_session(headers, caller) else {
+    async fn get(self: &Arc<Self>, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
+        let Some(session) = self.named_session(headers, caller).await else {
             return Ok(method_not_allowed("Only a session has a stream: send messages with POST", !self.stateless));
         };
         classify::legacy_revision(None, mirror::version(headers).as_deref())?;
@@ -269,25 +358,53 @@ impl EndpointState {
         let events = |reader: StreamReader| {
             Events::new(reader.bounded(caller.lifetime()), self.server.options().keep_alive, None)
         };
-        let Some(last) = headers.get(headers::LAST_EVENT_ID) else {
+        let last = headers.get(headers::LAST_EVENT_ID);
+        let last_event = last.and_then(|last| last.to_str().ok()).and_then(EventId::parse);
+        if let Some(shared) = &session.shared
+            && last_event.is_none_or(|last| last.stream() == event(0).stream())
+        {
+            let place = match last_event {
+                Some(last) => shared.place_of(last).await.map_err(unavailable)?,
+                None if last.is_some() => None,
+                None => Some(shared.place().await.map_err(unavailable)?),
+            };
+            let place = place.ok_or_else(classify::unknown_event)?;
+            shared.take_stream();
+            let reader = session.stream.attach();
+            shared.follow(&session.stream, &session.connection, place, reader.number());
+            let position = Some(event(place)).filter(|_| primes(session.connection.revision()));
+            return Ok(reply::stream(events(reader).primed(position)));
+        }
+        if last.is_none() {
             let reader = session.stream.attach();
             let position = reader.open(None).0.filter(|_| primes(session.connection.revision()));
             return Ok(reply::stream(events(reader).primed(position)));
-        };
-        let last = last.to_str().ok().and_then(EventId::parse);
-        let resumed = last.zip(session.history).and_then(|(last, history)| history.resume(last));
+        }
+        let resumed = last_event.zip(session.history).and_then(|(last, history)| history.resume(last));
         Ok(reply::stream(events(resumed.ok_or_else(classify::unknown_event)?)))
     }
 
-    fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
+    async fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
         let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
             return Ok(method_not_allowed("There is no session to end", !self.stateless));
         };
         classify::legacy_revision(None, mirror::version(headers).as_deref())?;
-        let session = self.sessions.remove_of(id, caller.principal()).ok_or_else(|| classify::unknown_session(None))?;
-        session.end();
+        let ended_everywhere = match &self.workers {
+            Some(workers) => workers.end(id, caller.principal()).await.map_err(unavailable)?,
+            None => false,
+        };
+        match self.sessions.remove_of(id, caller.principal()) {
+            Some(session) => session.end(),
+            None if ended_everywhere => {}
+            None => return Err(classify::unknown_session(None)),
+        }
         Ok(empty(StatusCode::NO_CONTENT))
     }
+}
+
+/// The store is away: the client may come back.
+fn unavailable(error: StoreError) -> Rejection {
+    Rejection::busy(None, &error.to_string())
 }
 
 /// Returns whether a client of the revision knows events that only let it come back

@@ -36,8 +36,16 @@ struct Log {
 }
 
 impl History {
-    pub(super) fn new(max_events: usize, max_bytes: usize, retry: Duration, room: &Arc<ReplayRoom>) -> Arc<Self> {
-        let log = Log { replay: Replay::new(max_events, max_bytes), live: HashMap::new() };
+    /// `first_stream`: the number of the first stream.
+    pub(super) fn new(
+        (max_events, max_bytes): (usize, usize),
+        retry: Duration,
+        room: &Arc<ReplayRoom>,
+        first_stream: u64,
+    ) -> Arc<Self> {
+        let mut replay = Replay::new(max_events, max_bytes);
+        replay.number_streams_from(first_stream);
+        let log = Log { replay, live: HashMap::new() };
         Arc::new_cyclic(|itself| Self {
             log: Mutex::new(log),
             retry,
@@ -122,7 +130,7 @@ mod tests {
     use super::*;
 
     fn history(room: &Arc<ReplayRoom>) -> Arc<History> {
-        History::new(100, 1000, Duration::ZERO, room)
+        History::new((100, 1000), Duration::ZERO, room, 0)
     }
 
     fn keep(history: &History, bytes: usize) -> EventId {

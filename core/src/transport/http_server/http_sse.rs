@@ -43,7 +43,7 @@ impl EndpointState {
         let reader = stream.attach();
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
         let owner = caller.principal().map(Into::into);
-        let session = HttpSession { owner, connection, stream, history: None };
+        let session = HttpSession { owner, connection, stream, history: None, shared: None };
         let Some(id) = self.sse_sessions.open(&self.runtime, session.clone()) else {
             session.end();
             return Err(Rejection::busy(None, "too many sessions are open"));

@@ -30,6 +30,7 @@ mod state;
 mod stream;
 #[cfg(not(feature = "auth"))]
 mod uninhabited;
+mod workers;
 mod write_deadline;
 
 pub use body::HttpBody;

@@ -14,6 +14,7 @@ use super::{
     reply::{empty, rejected},
     session::{HttpSession, SessionTable},
     state::EndpointState,
+    workers::Workers,
 };
 use crate::{
     http::{
@@ -110,6 +111,9 @@ impl HttpService {
             body: limits.max_message_bytes,
             values: limits.max_values,
         };
+        let sessions = Arc::new(SessionTable::new(of_sessions));
+        let nowhere: Arc<dyn Outbound> = Arc::new(Nowhere);
+        let workers = (!options.stateless).then(|| Workers::of(&server, &runtime, &sessions, &nowhere)).flatten();
         Self {
             shared: Arc::new(EndpointState {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
@@ -121,9 +125,10 @@ impl HttpService {
                 replay: (events > 0 && bytes > 0).then_some((events, bytes)),
                 replay_room: ReplayRoom::new(options.max_replay_bytes),
                 retry: options.retry,
-                sessions: Arc::new(SessionTable::new(of_sessions)),
+                sessions,
                 sse_sessions: Arc::new(SessionTable::new(of_sessions)),
-                nowhere: Arc::new(Nowhere),
+                nowhere,
+                workers,
                 origin: server.new_origin(),
                 gate: Gate::new(bounds),
                 readers: BodyReaders::new(options.max_requests),

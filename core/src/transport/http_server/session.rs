@@ -1,9 +1,13 @@
 //! The sessions of the legacy era at one endpoint.
 
-use super::{history::History, stream::Stream};
+use super::{
+    history::History,
+    stream::Stream,
+    workers::{ServedSessions, SharedSession},
+};
 use crate::sync::Mutex;
 use crate::{
-    http::sessions::{ID_BYTES, SessionBounds, Sessions},
+    http::sessions::{ID_BYTES, SessionBounds, Sessions, session_id},
     runtime::Runtime,
     server::Connection,
 };
@@ -25,6 +29,8 @@ pub(super) struct HttpSession {
     pub(super) stream: Arc<Stream>,
     /// The events that clients can come back to, if any are kept.
     pub(super) history: Option<Arc<History>>,
+    /// Its record in the store, if other processes serve it too. Its end here is not its end there.
+    pub(super) shared: Option<Arc<SharedSession>>,
 }
 
 impl HttpSession {
@@ -69,15 +75,35 @@ impl SessionTable {
 
     /// Opens a session: its id, or `None` if there is no room or no randomness.
     pub(super) fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>, session: HttpSession) -> Option<String> {
-        let random = new_id(getrandom::fill)?;
+        let id = Self::new_id()?;
+        self.enter(runtime, &id, session).map(|_| id)
+    }
+
+    /// The id of a new session, or `None` if there is no randomness.
+    pub(super) fn new_id() -> Option<String> {
+        new_id(getrandom::fill).map(session_id)
+    }
+
+    /// Enters a session under its id, unless it is there: the one that is there then. `None`: there
+    /// is no room.
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        runtime: &Arc<dyn Runtime>,
+        id: &str,
+        session: HttpSession,
+    ) -> Option<HttpSession> {
         self.sweep_from_now_on(runtime);
-        let (id, given_way) = {
+        let given_way = {
             let mut sessions = self.sessions.lock();
+            if let Some(other) = sessions.touch(runtime.now(), id) {
+                return Some(other);
+            }
             let given_way = sessions.make_room(session.owner.as_ref(), HttpSession::is_busy).ok()?;
-            (sessions.insert(runtime.now(), random, session.owner.clone(), session), given_way)
+            sessions.insert_as(runtime.now(), id, session.owner.clone(), session.clone());
+            given_way
         };
         given_way.iter().for_each(HttpSession::end);
-        Some(id)
+        Some(session)
     }
 
     /// The session of an id, if it is that principal's: for anyone else there is none (SEC-02,
@@ -126,6 +152,23 @@ impl SessionTable {
                 table.sweep(clock.now());
             }
         }));
+    }
+}
+
+impl ServedSessions for SessionTable {
+    fn connection(&self, id: &str) -> Option<Arc<Connection>> {
+        self.sessions.lock().get(id).map(|session| Arc::clone(&session.connection))
+    }
+
+    fn end(&self, id: &str) {
+        self.remove(id).iter().for_each(HttpSession::end);
+    }
+
+    fn give_up_stream(&self, id: &str) {
+        let stream = self.sessions.lock().get(id).map(|session| Arc::clone(&session.stream));
+        if let Some(stream) = stream {
+            stream.give_up();
+        }
     }
 }
 

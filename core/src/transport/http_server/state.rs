@@ -9,6 +9,7 @@ use super::{
     readers::BodyReaders,
     replay_room::ReplayRoom,
     session::{SessionEnd, SessionTable},
+    workers::Workers,
 };
 use crate::{
     http::{guard::Guard, routes::Routes},
@@ -38,6 +39,8 @@ pub(super) struct EndpointState {
     /// Those of HTTP+SSE.
     pub(super) sse_sessions: Arc<SessionTable>,
     pub(super) nowhere: Arc<dyn Outbound>,
+    /// The other processes that serve the same, where there is a store.
+    pub(super) workers: Option<Arc<Workers>>,
     /// The number of this endpoint at the server.
     pub(super) origin: u64,
     /// The gate of requests without a session.

@@ -61,6 +61,10 @@ struct StreamState {
     number: Option<u64>,
     /// The connection is to be closed before the stream ends.
     hang_up: bool,
+    /// Events that were read for this stream from a log, and not by the reader yet.
+    fed: VecDeque<(EventId, Bytes)>,
+    /// The place of the latest of them that the reader has.
+    read_up_to: u64,
 }
 
 impl StreamState {
@@ -146,9 +150,50 @@ impl Stream {
         state.reader += 1;
         state.attached = true;
         state.hang_up = false;
+        state.fed.clear();
         let (stream, number) = (Arc::clone(self), state.reader);
         let reader = StreamReader { stream, number, missed, hung_up: false, cancels: None, lifetime: None };
         (reader, state.waker.take())
+    }
+
+    /// Gives a reader events of a log, unless another one reads meanwhile.
+    pub(super) fn feed(&self, reader: u64, events: Vec<(EventId, Bytes)>) {
+        let waker = {
+            let mut state = self.state.lock();
+            if state.reader != reader || events.is_empty() {
+                return;
+            }
+            state.fed.extend(events);
+            state.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Number of events that wait to be read.
+    pub(super) fn ahead(&self) -> usize {
+        self.state.lock().fed.len()
+    }
+
+    /// The place of the latest event that a reader was given from a log.
+    pub(super) fn read_up_to(&self) -> u64 {
+        self.state.lock().read_up_to
+    }
+
+    /// Returns whether that reader still reads.
+    pub(super) fn is_read_by(&self, reader: u64) -> bool {
+        let state = self.state.lock();
+        state.attached && state.reader == reader
+    }
+
+    /// Who reads, ends: its client reads elsewhere.
+    pub(super) fn give_up(&self) {
+        let waker = {
+            let mut state = self.state.lock();
+            state.reader += 1;
+            state.attached = false;
+            state.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
     }
 
     /// Returns whether someone reads.
@@ -324,6 +369,11 @@ impl StreamReader {
         self.lifetime
     }
 
+    /// Its number among the readers of the stream.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Says how many answers will come.
     pub(super) fn expect(&self, answers: usize) {
         self.stream.state.lock().expected = Some(answers);
@@ -336,6 +386,10 @@ impl StreamReader {
             return Poll::Ready(None);
         }
         if let Some((id, message)) = self.missed.pop_front() {
+            return Poll::Ready(Some(StreamItem::Message(Some(id), OutgoingMessage::Notification(message))));
+        }
+        if let Some((id, message)) = state.fed.pop_front() {
+            state.read_up_to = id.event();
             return Poll::Ready(Some(StreamItem::Message(Some(id), OutgoingMessage::Notification(message))));
         }
         if let Some(outgoing) = state.queue.pop() {

@@ -1,0 +1,139 @@
+//! Changes of a server, told to the other processes that serve the same, and by them.
+
+use super::{
+    listeners::{ChangeListener, TaskChange},
+    pending::PendingNotifications,
+    server_state::ServerState,
+};
+use crate::server::registry::ListSet;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{
+    cell::OnceCell,
+    sync::{Arc, Weak},
+};
+
+/// A change that clients of every process are notified of, as far as they asked for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Announcement {
+    /// Of one list, or of one resource.
+    Changed(PendingNotifications),
+    /// An elicitation by URL is complete.
+    ElicitationComplete(String),
+    /// The status of a task changed.
+    TaskChanged {
+        /// Its id.
+        id: String,
+        /// The task, for the newest revision.
+        task: Value,
+    },
+}
+
+/// Tells the other processes of changes. Never blocks.
+pub(crate) trait Announce: Send + Sync + 'static {
+    /// Tells the others.
+    fn announce(&self, announcement: Announcement);
+}
+
+/// A server's changes on their way to the other processes, until this is dropped.
+pub(crate) struct Announcer {
+    server: Weak<ServerState>,
+    number: u64,
+    to: Weak<dyn Announce>,
+}
+
+impl Announcer {
+    pub(in crate::server) fn new(server: &Arc<ServerState>, to: Weak<dyn Announce>) -> Arc<Self> {
+        let number = server.next_number();
+        let announcer = Arc::new(Self { server: Arc::downgrade(server), number, to });
+        let listener: Weak<dyn ChangeListener> = Arc::<Self>::downgrade(&announcer);
+        server.listeners().insert(number, listener);
+        announcer
+    }
+
+    /// Notifies the clients of this process of what another one announced.
+    pub(crate) fn deliver(&self, announcement: &Announcement) {
+        let Some(server) = self.server.upgrade() else { return };
+        let listeners = server.listeners().of_this_process();
+        match announcement {
+            Announcement::Changed(changes) => listeners.into_iter().for_each(|listener| listener.notify(changes)),
+            Announcement::ElicitationComplete(id) => {
+                listeners.iter().for_each(|listener| {
+                    listener.elicitation_complete(id);
+                });
+            }
+            Announcement::TaskChanged { id, task } => {
+                let latest = OnceCell::from(task.clone());
+                let change = TaskChange { id, session: None, render: &|_| task.clone(), latest };
+                listeners.iter().for_each(|listener| listener.task_changed(&change));
+            }
+        }
+    }
+
+    fn announce(&self, announcement: Announcement) {
+        if let Some(to) = self.to.upgrade() {
+            to.announce(announcement);
+        }
+    }
+}
+
+impl ChangeListener for Announcer {
+    /// Each change alone, for each is an event with an id.
+    fn notify(self: Arc<Self>, changes: &PendingNotifications) {
+        let lists =
+            ListSet::ALL.into_iter().filter(|list| changes.lists.has(*list)).map(PendingNotifications::of_lists);
+        let resources = changes.resources.iter().map(|uri| PendingNotifications::of_resource(uri));
+        lists.chain(resources).for_each(|change| self.announce(Announcement::Changed(change)));
+    }
+
+    fn elicitation_complete(&self, id: &str) -> bool {
+        self.announce(Announcement::ElicitationComplete(id.to_owned()));
+        false
+    }
+
+    fn wants(&self, _: &str) -> bool {
+        false
+    }
+
+    fn task_changed(&self, change: &TaskChange<'_>) {
+        self.announce(Announcement::TaskChanged { id: change.id.to_owned(), task: change.latest().clone() });
+    }
+
+    fn is_of_this_process(&self) -> bool {
+        false
+    }
+}
+
+impl Drop for Announcer {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.upgrade() {
+            server.listeners().remove(self.number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn announcements_come_back_from_their_text() {
+        let task = Value::from(1);
+        for (announcement, text) in [
+            (
+                Announcement::Changed(PendingNotifications::of_resource("a://b")),
+                r#"{"changed":{"lists":0,"resources":["a://b"]}}"#,
+            ),
+            (
+                Announcement::Changed(PendingNotifications::of_lists(ListSet::TOOLS)),
+                r#"{"changed":{"lists":1,"resources":[]}}"#,
+            ),
+            (Announcement::ElicitationComplete("e".into()), r#"{"elicitationComplete":"e"}"#),
+            (Announcement::TaskChanged { id: "t".into(), task }, r#"{"taskChanged":{"id":"t","task":1}}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&announcement).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Announcement>(text).unwrap(), announcement);
+        }
+    }
+}

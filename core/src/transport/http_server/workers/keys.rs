@@ -1,0 +1,19 @@
+//! The keys of a store that the sessions of the legacy era use (docs/deployment.md).
+
+/// The log that every process reads.
+pub(super) const NOTICES: &str = "v1/workers";
+
+/// The record of a session.
+pub(super) fn session(id: &str) -> String {
+    format!("v1/session/{id}")
+}
+
+/// The place up to which a client has read the stream of its session.
+pub(super) fn read_up_to(id: &str) -> String {
+    format!("v1/session/{id}/read")
+}
+
+/// The log of messages for one process.
+pub(super) fn messages(number: u64) -> String {
+    format!("v1/worker/{number}/messages")
+}

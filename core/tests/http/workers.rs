@@ -1,0 +1,244 @@
+//! Several servers with one store, as processes behind a load balancer without stickiness.
+
+use crate::support::*;
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use tokio::time::sleep;
+use trunkline::{
+    runtime::BoxedTask,
+    server::{Resource, ServerOptions},
+    store::{LogEntry, ProcessStore, Store, StoreError},
+    transport::{HttpOptions, TokioRuntime},
+};
+
+const MOOD: &str = "mood://today";
+
+fn store() -> Arc<dyn Store> {
+    Arc::new(ProcessStore::new(TokioRuntime::current()))
+}
+
+async fn worker(store: &Arc<dyn Store>) -> Fixture {
+    let options = ServerOptions::default().with_session_store(Arc::clone(store));
+    let fixture = Fixture::with(HttpOptions::default(), options).await;
+    fixture.server.add_resource(Resource::new(MOOD, "mood", async || "fine")).unwrap();
+    fixture
+}
+
+async fn workers() -> [Fixture; 3] {
+    let store = store();
+    [worker(&store).await, worker(&store).await, worker(&store).await]
+}
+
+impl Fixture {
+    async fn ask_in(&self, id: &str, method: &str, params: Value) -> Answer {
+        self.post(&[("Mcp-Session-Id", id)], &request(method, params)).await
+    }
+
+    async fn stream_of(&self, id: &str, last: Option<&str>) -> Stream {
+        let ask = self.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", id);
+        let mut stream = ask.header("Last-Event-ID", last.unwrap_or_default()).start().await;
+        stream.until("text/event-stream").await;
+        stream
+    }
+
+    async fn delete(&self, id: &str) -> u16 {
+        self.ask("DELETE").header("Mcp-Session-Id", id).send().await.status
+    }
+}
+
+fn last_id(stream: &Stream) -> String {
+    stream.text().lines().filter_map(|line| line.strip_prefix("id: ")).next_back().expect("no id").to_owned()
+}
+
+#[tokio::test]
+async fn a_session_is_served_by_every_process_until_one_ends_it() {
+    let [a, b, c] = workers().await;
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let id = a.session(revision).await;
+        for fixture in [&b, &c, &a] {
+            let answer = fixture.ask_in(&id, "tools/call", call("echo", json!({"text": "x"}))).await;
+            assert_eq!(answer.json()["result"]["content"][0]["text"], "x", "{revision}");
+            // HTTP-47: one that was opened is not opened again.
+            let again = fixture.post(&[("Mcp-Session-Id", &id)], &initialize(revision)).await;
+            assert!(again.json()["error"]["message"].as_str().unwrap().contains("already initialized"));
+        }
+        assert_eq!(b.delete(&id).await, 204);
+        eventually_async("a still serves it", async || {
+            a.ask_in(&id, "ping", json!({})).await.status == 404 && c.ask_in(&id, "ping", json!({})).await.status == 404
+        })
+        .await;
+        assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 404);
+        assert_eq!(c.delete(&id).await, 404);
+    }
+    for wrong in ["x", "../v1/workers", &"y".repeat(32)] {
+        assert_eq!(a.ask_in(wrong, "ping", json!({})).await.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_starts_again_goes_on_with_its_sessions() {
+    let store = store();
+    let first = worker(&store).await;
+    let id = first.session("2025-06-18").await;
+    let subscribed = first.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await;
+    assert_eq!(subscribed.status, 200, "{subscribed:?}");
+    first.listener.close(Duration::ZERO).await;
+    drop(first);
+    let second = worker(&store).await;
+    let mut stream = second.stream_of(&id, None).await;
+    second.server.resource_updated(MOOD);
+    stream.until("notifications/resources/updated").await;
+    assert_eq!(second.ask_in(&id, "ping", json!({})).await.json()["result"], json!({}));
+}
+
+#[tokio::test]
+async fn a_change_in_one_process_reaches_the_subscribers_of_all_in_both_eras() {
+    let [a, b, c] = workers().await;
+    let id = a.session("2025-11-25").await;
+    // The stream is at a, the subscription is made at b, the changes happen in c.
+    let mut stream = a.stream_of(&id, None).await;
+    let filter = json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": [MOOD]}});
+    let listen = b.modern("subscriptions/listen", filter).header("Accept", "application/json, text/event-stream");
+    let mut listening = listen.start().await;
+    listening.until("notifications/subscriptions/acknowledged").await;
+    assert_eq!(b.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await.status, 200);
+    c.server.resource_updated(MOOD);
+    stream.until("notifications/resources/updated").await;
+    listening.until("notifications/resources/updated").await;
+    c.server.remove_tool("echo");
+    stream.until("notifications/tools/list_changed").await;
+    listening.until("notifications/tools/list_changed").await;
+    // Each once, in its order, and none that nobody asked for.
+    c.server.resource_updated("mood://tomorrow");
+    assert_eq!(c.ask_in(&id, "resources/unsubscribe", json!({"uri": MOOD})).await.status, 200);
+    c.server.resource_updated(MOOD);
+    c.server.remove_tool("count");
+    let read = std::mem::take(&mut stream.received);
+    stream.until("tools/list_changed").await;
+    stream.received.splice(0..0, read);
+    assert_eq!(stream.text().matches("resources/updated").count(), 1, "{}", stream.text());
+    assert!(!stream.text().contains("tomorrow"));
+}
+
+#[tokio::test]
+async fn http_38_a_stream_goes_on_at_any_process_and_misses_nothing() {
+    let [a, b, c] = workers().await;
+    let id = a.session("2025-06-18").await;
+    assert_eq!(a.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await.status, 200);
+    let mut stream = a.stream_of(&id, None).await;
+    b.server.resource_updated(MOOD);
+    stream.until("resources/updated").await;
+    let last = last_id(&stream);
+    drop(stream);
+    // Nobody reads: what happens now waits.
+    c.server.remove_tool("echo");
+    let mut stream = b.stream_of(&id, Some(&last)).await;
+    stream.until("tools/list_changed").await;
+    assert!(!stream.text().contains("resources/updated"), "it was read: {}", stream.text());
+    // A newer stream takes over, wherever the older is.
+    let newer = c.stream_of(&id, Some(&last_id(&stream))).await;
+    stream.until("\r\n0\r\n\r\n").await;
+    let text = stream.text();
+    assert_eq!(text.matches("tools/list_changed").count(), 1, "{text}");
+    a.server.resource_updated(MOOD);
+    let mut newer = newer;
+    newer.until("resources/updated").await;
+    for unknown in ["0-9007199254740991", "0-99999999", "17-1", "x"] {
+        let ask = a.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &id);
+        assert_eq!(ask.header("Last-Event-ID", unknown).send().await.status, 400, "{unknown}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_names_no_event_gets_what_nobody_read() {
+    let [a, b, c] = workers().await;
+    let id = a.session("2025-06-18").await;
+    b.server.remove_tool("echo");
+    let mut stream = c.stream_of(&id, None).await;
+    stream.until("tools/list_changed").await;
+    drop(stream);
+    // The place is kept a moment later.
+    sleep(Duration::from_millis(1500)).await;
+    assert_eq!(a.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await.status, 200);
+    b.server.resource_updated(MOOD);
+    let mut stream = a.stream_of(&id, None).await;
+    stream.until("resources/updated").await;
+    assert!(!stream.text().contains("tools/list_changed"), "{}", stream.text());
+}
+
+/// A store that can be away.
+struct Unsteady(Arc<dyn Store>, Arc<std::sync::atomic::AtomicBool>);
+
+impl Unsteady {
+    fn unless_away<T: Send + 'static>(
+        &self,
+        call: BoxedTask<Result<T, StoreError>>,
+    ) -> BoxedTask<Result<T, StoreError>> {
+        let away = Arc::clone(&self.1);
+        Box::pin(async move {
+            if away.load(std::sync::atomic::Ordering::SeqCst) {
+                let kind = trunkline::store::StoreErrorKind::Unavailable;
+                return Err(StoreError::new(kind, "test:", "it is away"));
+            }
+            call.await
+        })
+    }
+}
+
+impl Store for Unsteady {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        self.unless_away(self.0.get(key))
+    }
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        self.unless_away(self.0.put(key, text, keep_for))
+    }
+    fn put_if(
+        &self,
+        key: &str,
+        old: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        let (store, key, old, text) = (Arc::clone(&self.0), key.to_owned(), old.map(str::to_owned), text.to_owned());
+        self.unless_away(Box::pin(async move { store.put_if(&key, old.as_deref(), &text, keep_for).await }))
+    }
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        let (store, key) = (Arc::clone(&self.0), key.to_owned());
+        self.unless_away(Box::pin(async move { store.remove(&key).await }))
+    }
+    fn append(&self, log: &str, entry: &str, max: usize, keep_for: Duration) -> BoxedTask<Result<u64, StoreError>> {
+        let (store, log, entry) = (Arc::clone(&self.0), log.to_owned(), entry.to_owned());
+        self.unless_away(Box::pin(async move { store.append(&log, &entry, max, keep_for).await }))
+    }
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        self.unless_away(self.0.read(log, after, limit, wait))
+    }
+}
+
+#[tokio::test]
+async fn while_the_store_is_away_clients_learn_it_at_once_and_nothing_is_lost() {
+    let away = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let store: Arc<dyn Store> = Arc::new(Unsteady(store(), Arc::clone(&away)));
+    let (a, b) = (worker(&store).await, worker(&store).await);
+    let id = a.session("2025-06-18").await;
+    let mut stream = a.stream_of(&id, None).await;
+    away.store(true, std::sync::atomic::Ordering::SeqCst);
+    let answer = b.ask_in(&id, "ping", json!({})).await;
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")), "{answer:?}");
+    assert!(answer.body.contains("is not available: it is away"), "{answer:?}");
+    assert_eq!(b.post(&[], &initialize("2025-06-18")).await.status, 503);
+    // The session goes on where it is, and modern requests need no store.
+    assert_eq!(a.ask_in(&id, "ping", json!({})).await.status, 200);
+    assert_eq!(b.modern("tools/list", json!({})).send().await.status, 200);
+    b.server.remove_tool("echo");
+    sleep(Duration::from_millis(300)).await;
+    away.store(false, std::sync::atomic::Ordering::SeqCst);
+    stream.until("tools/list_changed").await;
+    eventually_async("b is not in service again", async || b.ask_in(&id, "ping", json!({})).await.status == 200).await;
+}
