@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::time::sleep;
 use trunkline::{
+    protocol::model::{ElicitParams, Field, FormSchema},
     runtime::BoxedTask,
-    server::{Resource, ServerOptions},
+    server::{Context, Resource, ServerOptions, Tool, ToolError},
     store::{LogEntry, ProcessStore, Store, StoreError},
     transport::{HttpOptions, TokioRuntime},
 };
@@ -166,6 +167,111 @@ async fn a_client_that_names_no_event_gets_what_nobody_read() {
     assert!(!stream.text().contains("tools/list_changed"), "{}", stream.text());
 }
 
+#[tokio::test]
+async fn what_a_client_answers_and_cancels_at_any_process_reaches_its_call() {
+    let [a, b, c] = workers().await;
+    let ask = async |ctx: Context| {
+        let question = ElicitParams::form("Which word?", FormSchema::new().required("word", Field::text()));
+        let answer = ctx.elicit(question).await?;
+        let word = answer.content.as_ref().and_then(|content| content.get("word")?.as_str().map(str::to_owned));
+        Ok::<_, ToolError>(word.unwrap_or_default())
+    };
+    for fixture in [&a, &b] {
+        fixture.server.add_tool(Tool::new("ask", "Asks.", ask)).unwrap();
+    }
+    let mut open = initialize("2025-06-18");
+    open["params"]["capabilities"] = json!({"elicitation": {}});
+    let id = c.post(&[], &open).await.header("mcp-session-id").unwrap().to_owned();
+    c.post(&[("Mcp-Session-Id", &id)], &notification("notifications/initialized")).await;
+    let call_at = async |fixture: &Fixture, number: i64, tool: &str, arguments: Value| {
+        let body = json!({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call(tool, arguments)});
+        fixture.ask("POST").json(&body).header("Mcp-Session-Id", &id).header("Connection", "close").start().await
+    };
+    let mut calls = Vec::new();
+    for (fixture, number) in [(&a, 1), (&b, 2)] {
+        let mut stream = call_at(fixture, number, "ask", json!({})).await;
+        stream.until("elicitation/create").await;
+        let text = stream.text();
+        let data = text.lines().filter_map(|line| line.strip_prefix("data: {")).next_back().unwrap();
+        let asked: Value = serde_json::from_str(&format!("{{{data}")).unwrap();
+        calls.push((stream, asked["id"].clone(), format!("word {number}")));
+    }
+    assert_ne!(calls[0].1, calls[1].1, "RPC-05");
+    for (_, asked, word) in &calls {
+        let result = json!({"action": "accept", "content": {"word": word}});
+        let answer = json!({"jsonrpc": "2.0", "id": asked, "result": result});
+        assert_eq!(c.post(&[("Mcp-Session-Id", &id)], &answer).await.status, 202);
+    }
+    for (stream, _, word) in calls {
+        let events = stream.finish().await.events();
+        assert_eq!(events.last().unwrap()["result"]["content"][0]["text"], *word, "{events:?}");
+    }
+    // CAN-01
+    let cancelled = call_at(&a, 3, "wait", json!({"milliseconds": 60_000})).await;
+    sleep(Duration::from_millis(100)).await;
+    let params = json!({"requestId": 3, "reason": "no more"});
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+    assert_eq!(b.post(&[("Mcp-Session-Id", &id)], &cancel).await.status, 202);
+    assert_eq!(cancelled.finish().await.events().len(), 0);
+    eventually("it still runs", || a.ends.dropped.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
+}
+
+#[tokio::test]
+async fn http_38_a_call_is_read_on_at_any_process() {
+    let [a, b, c] = workers().await;
+    let gate = Gate::add(&a.server);
+    for revision in ["2025-06-18", "2025-11-25"] {
+        let id = a.session(revision).await;
+        let mut stream = a.ask("POST").json(&Gate::call(5, false, true)).header("Mcp-Session-Id", &id).start().await;
+        stream.until("notifications/progress").await;
+        // It goes on at b while the first connection still stands, then at c.
+        let mut at_b = b.stream_of(&id, Some(&last_id(&stream))).await;
+        gate.open(1);
+        at_b.until("let through").await;
+        assert_eq!(at_b.text().matches("notifications/progress").count(), 1, "{}", at_b.text());
+        let again = c.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &id);
+        let again = again.header("Last-Event-ID", &last_id(&stream)).send().await;
+        let events = again.events();
+        assert_eq!(events.len(), 2, "{events:?}");
+        assert_eq!((&events[0]["params"]["progress"], &events[1]["id"]), (&json!(2.0), &json!(5)));
+        drop(stream);
+        // SEC-04: no other session has that stream.
+        let other = a.session(revision).await;
+        let foreign = c.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &other);
+        assert_eq!(foreign.header("Last-Event-ID", again.ids()[0]).send().await.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_process_is_gone_fails_with_a_typed_error_at_another() {
+    let store = store();
+    let away = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let a = worker(&(Arc::new(Unsteady(Arc::clone(&store), Arc::clone(&away))) as Arc<dyn Store>)).await;
+    let b = worker(&store).await;
+    let _gate = Gate::add(&a.server);
+    let id = a.session("2025-11-25").await;
+    let mut stream = a.ask("POST").json(&Gate::call(5, false, true)).header("Mcp-Session-Id", &id).start().await;
+    stream.until("notifications/progress").await;
+    let last = last_id(&stream);
+    sleep(Duration::from_millis(200)).await;
+    // As a process that was killed: nothing comes of it any more, and its lease is over.
+    away.store(true, std::sync::atomic::Ordering::SeqCst);
+    let number: u64 = last.split_once('-').unwrap().0.parse().unwrap();
+    let lease = format!("v1/worker/{}", number >> 32);
+    assert!(store.get(&lease).await.unwrap().is_some());
+    sleep(Duration::from_millis(500)).await;
+    store.remove(&lease).await.unwrap();
+    let mut resumed = b.stream_of(&id, Some(&last)).await;
+    resumed.until("\r\n0\r\n\r\n").await;
+    let text = resumed.text();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: {")).next_back().unwrap();
+    let answer: Value = serde_json::from_str(&format!("{{{data}")).unwrap();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(5), &json!(-32603)), "{answer}");
+    assert_eq!(answer["error"]["data"]["reason"], "interrupted");
+    // The session goes on.
+    assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
+}
+
 /// A store that can be away.
 struct Unsteady(Arc<dyn Store>, Arc<std::sync::atomic::AtomicBool>);
 
@@ -231,7 +337,10 @@ async fn while_the_store_is_away_clients_learn_it_at_once_and_nothing_is_lost() 
     away.store(true, std::sync::atomic::Ordering::SeqCst);
     let answer = b.ask_in(&id, "ping", json!({})).await;
     assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")), "{answer:?}");
-    assert!(answer.body.contains("is not available: it is away"), "{answer:?}");
+    assert!(
+        answer.body.contains("the store of sessions is not available") && !answer.body.contains("test:"),
+        "{answer:?}"
+    );
     assert_eq!(b.post(&[], &initialize("2025-06-18")).await.status, 503);
     // The session goes on where it is, and modern requests need no store.
     assert_eq!(a.ask_in(&id, "ping", json!({})).await.status, 200);

@@ -21,11 +21,13 @@ use tokio::{
     net::TcpListener,
 };
 use trunkline::{
-    HttpOptions, Listener, Server,
+    HttpOptions, Listener, Server, ServerOptions,
     auth::{
         Authorization, AuthorizationOptions, DpopPolicy, Identity, JwtOptions, Refusal, TokenVerifier, Verification,
     },
     server::{Context, Tool},
+    store::{ProcessStore, Store},
+    transport::TokioRuntime,
 };
 
 const RESOURCE: &str = "https://mcp.example/mcp";
@@ -144,7 +146,11 @@ impl Fixture {
     }
 
     async fn with(options: HttpOptions) -> Self {
-        let listener = server().listen_with(options.with_port(0)).await.unwrap();
+        Self::of(server(), options).await
+    }
+
+    async fn of(server: Server, options: HttpOptions) -> Self {
+        let listener = server.listen_with(options.with_port(0)).await.unwrap();
         Self { listener, client: Client::builder().no_proxy().build().unwrap() }
     }
 
@@ -417,6 +423,34 @@ async fn sec_02_and_sec_04_a_session_is_its_openers() {
     assert_eq!(fixture.send(Method::POST, "/mcp", &headers, Some(&ping)).await.status(), 200);
     assert_eq!(fixture.send(Method::DELETE, "/mcp", &headers, None).await.status(), 204);
     assert_eq!(fixture.send(Method::POST, "/mcp", &headers, Some(&ping)).await.status(), 404);
+}
+
+#[tokio::test]
+async fn sec_02_and_sec_04_a_session_in_a_store_is_its_openers_at_every_process() {
+    let issuer = Issuer::start().await;
+    let store: Arc<dyn Store> = Arc::new(ProcessStore::new(TokioRuntime::current()));
+    let process = async || {
+        let authorization = Authorization::jwt(issuer.authorization(), JwtOptions::default()).unwrap();
+        let options = ServerOptions::default().with_session_store(Arc::clone(&store));
+        let server = Server::builder("fixture", "1.0.0").options(options).build();
+        Fixture::of(server, HttpOptions::default().with_auth(authorization)).await
+    };
+    let (first, second) = (process().await, process().await);
+    let alice = bearer(&issuer.token(json!({})));
+    let session = first.session(&alice).await;
+    let bob = bearer(&issuer.token(json!({"sub": "bob"})));
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let requests = [(Method::POST, Some(&ping)), (Method::GET, None), (Method::DELETE, None)];
+    // Before and after the second process has read its record.
+    for _ in 0..2 {
+        for (method, body) in requests.clone() {
+            let headers = [("authorization", bob.as_str()), ("mcp-session-id", &session)];
+            let answer = second.send(method.clone(), "/mcp", &headers, body).await;
+            assert_eq!(answer.status(), 404, "{method}");
+        }
+        let headers = [("authorization", alice.as_str()), ("mcp-session-id", &session)];
+        assert_eq!(second.send(Method::POST, "/mcp", &headers, Some(&ping)).await.status(), 200);
+    }
 }
 
 /// The events of a stream that has ended: their ids, and the messages of those that hold one.

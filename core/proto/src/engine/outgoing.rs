@@ -39,6 +39,8 @@ pub(super) fn one_line(params: &[u8]) -> Cow<'_, [u8]> {
 #[derive(Debug)]
 pub struct OutgoingRequests<T> {
     next_id: i64,
+    /// The beginning of all ids, where other processes make requests in the same session.
+    prefix: Option<Box<str>>,
     pending: HashMap<i64, Pending<T>>,
     deadlines: BTreeSet<(Instant, i64)>,
 }
@@ -61,14 +63,29 @@ struct Paused {
 
 impl<T> Default for OutgoingRequests<T> {
     fn default() -> Self {
-        Self { next_id: 1, pending: HashMap::new(), deadlines: BTreeSet::new() }
+        Self { next_id: 1, prefix: None, pending: HashMap::new(), deadlines: BTreeSet::new() }
     }
 }
 
 impl<T> OutgoingRequests<T> {
-    /// Gives the next request this id.
-    pub(super) fn number_from(&mut self, first: i64) {
-        self.next_id = first;
+    /// Begins ids with a text that no other process begins ids of the session with.
+    pub(super) fn begin_ids_with(&mut self, prefix: &str) {
+        self.prefix = Some(prefix.into());
+    }
+
+    fn id(&self, number: i64) -> RequestId {
+        match &self.prefix {
+            None => RequestId::Integer(number),
+            Some(prefix) => RequestId::String(format!("{prefix}{number}").into()),
+        }
+    }
+
+    fn number(&self, id: &RequestId) -> Option<i64> {
+        match (id, &self.prefix) {
+            (RequestId::Integer(number), None) => Some(*number),
+            (RequestId::String(id), Some(prefix)) => id.strip_prefix(&**prefix)?.parse().ok(),
+            _ => None,
+        }
     }
 
     /// Starts a request and gives its id.
@@ -79,41 +96,41 @@ impl<T> OutgoingRequests<T> {
         let deadline = later(now, timeout.timeout).min(last);
         self.pending.insert(id, Pending { item, deadline, last, timeout, paused: None });
         self.deadlines.insert((deadline, id));
-        RequestId::Integer(id)
+        self.id(id)
     }
 
     /// Ends a request: answered, cancelled or timed out. `None`: not in flight (a late answer,
     /// CAN-07, or none of ours).
     pub fn finish(&mut self, id: &RequestId) -> Option<T> {
-        let RequestId::Integer(id) = id else { return None };
-        let pending = self.pending.remove(id)?;
-        self.deadlines.remove(&(pending.deadline, *id));
+        let id = self.number(id)?;
+        let pending = self.pending.remove(&id)?;
+        self.deadlines.remove(&(pending.deadline, id));
         Some(pending.item)
     }
 
     /// A sign of life: the clock of the request starts anew, up to its hard cap (LIFE-15, LIFE-16).
     pub fn progress(&mut self, now: Instant, token: &ProgressToken) -> Option<&mut T> {
-        let RequestId::Integer(id) = token else { return None };
-        let pending = self.pending.get_mut(id)?;
-        self.deadlines.remove(&(pending.deadline, *id));
+        let id = self.number(token)?;
+        let pending = self.pending.get_mut(&id)?;
+        self.deadlines.remove(&(pending.deadline, id));
         pending.deadline = later(now, pending.timeout.timeout).min(pending.last);
         if pending.paused.is_none() {
-            self.deadlines.insert((pending.deadline, *id));
+            self.deadlines.insert((pending.deadline, id));
         }
         Some(&mut pending.item)
     }
 
     /// Stops the clocks of a request while a person is asked. Each call needs a [`Self::resume`].
     pub fn pause(&mut self, now: Instant, id: &RequestId) {
-        let RequestId::Integer(id) = id else { return };
-        let Some(pending) = self.pending.get_mut(id) else { return };
-        self.deadlines.remove(&(pending.deadline, *id));
+        let Some(id) = self.number(id) else { return };
+        let Some(pending) = self.pending.get_mut(&id) else { return };
+        self.deadlines.remove(&(pending.deadline, id));
         pending.paused.get_or_insert(Paused { since: now, times: 0 }).times += 1;
     }
 
     /// Stops the clocks of all requests, and gives them for [`Self::resume`].
     pub fn pause_all(&mut self, now: Instant) -> Vec<RequestId> {
-        let ids: Vec<_> = self.pending.keys().copied().map(RequestId::Integer).collect();
+        let ids: Vec<_> = self.pending.keys().map(|number| self.id(*number)).collect();
         for id in &ids {
             self.pause(now, id);
         }
@@ -123,8 +140,8 @@ impl<T> OutgoingRequests<T> {
     /// Lets the clocks of a request run on: its timeout starts anew, and its hard cap comes later
     /// by the pause.
     pub fn resume(&mut self, now: Instant, id: &RequestId) {
-        let RequestId::Integer(id) = id else { return };
-        let Some(pending) = self.pending.get_mut(id) else { return };
+        let Some(id) = self.number(id) else { return };
+        let Some(pending) = self.pending.get_mut(&id) else { return };
         let Some(paused) = &mut pending.paused else { return };
         paused.times -= 1;
         if paused.times > 0 {
@@ -133,7 +150,7 @@ impl<T> OutgoingRequests<T> {
         pending.last = later(pending.last, now.saturating_duration_since(paused.since));
         pending.paused = None;
         pending.deadline = later(now, pending.timeout.timeout).min(pending.last);
-        self.deadlines.insert((pending.deadline, *id));
+        self.deadlines.insert((pending.deadline, id));
     }
 
     /// When the next request times out.
@@ -146,19 +163,17 @@ impl<T> OutgoingRequests<T> {
         let (deadline, id) = self.deadlines.first().filter(|(deadline, _)| *deadline <= now)?;
         let pending = self.pending.get(id)?;
         let over = if *deadline == pending.last { pending.timeout.max } else { pending.timeout.timeout };
-        Some((RequestId::Integer(*id), &pending.item, over))
+        Some((self.id(*id), &pending.item, over))
     }
 
     /// A request in flight.
     pub fn get(&self, id: &RequestId) -> Option<&T> {
-        let RequestId::Integer(id) = id else { return None };
-        self.pending.get(id).map(|pending| &pending.item)
+        self.pending.get(&self.number(id)?).map(|pending| &pending.item)
     }
 
     /// When a request times out.
     pub fn deadline_of(&self, id: &RequestId) -> Option<Instant> {
-        let RequestId::Integer(id) = id else { return None };
-        self.pending.get(id).map(|pending| pending.deadline)
+        self.pending.get(&self.number(id)?).map(|pending| pending.deadline)
     }
 
     /// Ends every request, oldest first.
@@ -166,7 +181,7 @@ impl<T> OutgoingRequests<T> {
         self.deadlines.clear();
         let mut all: Vec<_> = self.pending.drain().map(|(id, pending)| (id, pending.item)).collect();
         all.sort_unstable_by_key(|(id, _)| *id);
-        all.into_iter().map(|(id, item)| (RequestId::Integer(id), item)).collect()
+        all.into_iter().map(|(id, item)| (self.id(id), item)).collect()
     }
 
     /// Number of requests in flight.
@@ -235,6 +250,23 @@ mod tests {
         let pretty = b"{\r\n  \"a\": \"x\\ny\"\n}";
         assert_eq!(&*one_line(pretty), b"{    \"a\": \"x\\ny\" }");
         assert!(matches!(one_line(b"{}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn ids_with_a_beginning_are_those_of_one_process() {
+        let (mut table, now) = (OutgoingRequests::default(), Instant::now());
+        table.begin_ids_with("w1-");
+        let (one, two) = (table.start(now, PATIENCE, 1), table.start(now, PATIENCE, 2));
+        assert_eq!((one.clone(), two.clone()), (RequestId::from("w1-1"), RequestId::from("w1-2")));
+        for other in [RequestId::Integer(1), RequestId::from("1"), RequestId::from("w2-1"), RequestId::from("w1-")] {
+            assert_eq!(table.finish(&other), None, "{other}");
+        }
+        assert_eq!(table.pause_all(now).len(), 2);
+        table.resume(now, &two);
+        assert_eq!(table.first_due(now + SECOND), Some((two.clone(), &2, SECOND)));
+        assert!(table.progress(now + SECOND, &two).is_some() && table.deadline_of(&one).is_some());
+        assert_eq!((table.finish(&one), table.get(&two)), (Some(1), Some(&2)));
+        assert_eq!(table.drain(), [(two, 2)]);
     }
 
     /// LIFE-14: each request has a timeout of its own.

@@ -100,10 +100,11 @@ impl<T, U> ServerConversation<T, U> {
         self.session = Some(terms);
     }
 
-    /// Numbers requests of our own from there on: no other process that serves the session does.
+    /// Begins the ids of requests of our own with a text that no other process that serves the
+    /// session begins them with.
     #[doc(hidden)]
-    pub fn number_requests_from(&mut self, first: i64) {
-        self.outgoing.number_from(first);
+    pub fn begin_ids_with(&mut self, prefix: &str) {
+        self.outgoing.begin_ids_with(prefix);
     }
 
     /// Takes a message in. `mirror`: the HTTP headers it came with. `attached` comes back with the

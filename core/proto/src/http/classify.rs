@@ -145,6 +145,19 @@ pub fn unknown_event() -> Rejection {
     Rejection::bad_request(None, &error)
 }
 
+/// The ids of all requests in a frame.
+pub fn ids_of(frame: &Frame) -> Vec<crate::protocol::RequestId> {
+    let messages = match frame {
+        Frame::Single(message) => std::slice::from_ref(message),
+        Frame::Batch(messages) => messages,
+    };
+    let requests = messages.iter().flatten().filter_map(|message| match message {
+        Message::Request(request) => Some(request.id.clone()),
+        _ => None,
+    });
+    requests.collect()
+}
+
 /// The id of the one request in a frame.
 pub fn id_of(frame: &Frame) -> Option<&crate::protocol::RequestId> {
     match frame {

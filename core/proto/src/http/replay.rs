@@ -73,9 +73,9 @@ impl Replay {
         Self { kept, bytes: 0, max_events, max_bytes, streams, next_stream: 0 }
     }
 
-    /// Numbers streams from there on: no other process that keeps events of the session does.
-    pub fn number_streams_from(&mut self, first: u64) {
-        self.next_stream = first;
+    /// A new stream under a number that no other of the session has.
+    pub fn open_as(&mut self, number: u64) {
+        self.streams.insert(number, Cursor::default());
     }
 
     /// A new stream; the first one is number 0.

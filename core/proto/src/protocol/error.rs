@@ -147,6 +147,13 @@ impl RpcError {
         Self::new(code::INTERNAL_ERROR, format!("Busy: {what}")).with_data(json!({"reason": "busy"}))
     }
 
+    /// -32603 with `data.reason` = `interrupted`: the process that served the call has ended.
+    /// The effect of the call is unknown.
+    pub fn interrupted() -> Self {
+        let text = "The process that served the call has ended; the effect of the call is unknown";
+        Self::new(code::INTERNAL_ERROR, text).with_data(json!({"reason": "interrupted"}))
+    }
+
     /// Returns whether this is [`RpcError::busy`].
     pub fn is_busy(&self) -> bool {
         self.data.as_ref().is_some_and(|data| data["reason"] == "busy")

@@ -1,6 +1,6 @@
 //! JSON-RPC request ids, kept exactly as they came (RPC-03, RPC-07).
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::value::RawValue;
 use std::fmt;
 
@@ -36,6 +36,13 @@ impl RequestId {
             Self::Integer(_) => 0,
             Self::BigInteger(text) | Self::String(text) => text.len(),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        Self::from_json(text.get()).ok_or_else(|| D::Error::custom("an id is a string or an integer"))
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     pending::SessionNotifications,
     rehearsal::Rehearsal,
     server_state::ServerState,
-    shared::{OwnChanges, SessionChange},
+    shared_state::{OwnChanges, SessionChange},
     subscriptions::OpenSubscription,
 };
 use crate::{

@@ -17,6 +17,7 @@ mod pending;
 mod rehearsal;
 mod server_state;
 mod shared;
+mod shared_state;
 mod subscriptions;
 
 pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
@@ -25,9 +26,9 @@ pub use rehearsal::HandlerFailure;
 pub(crate) use announcements::{Announce, Announcement, Announcer};
 pub(crate) use arriving::Arriving;
 pub(crate) use connection::{Connection, ConversationStart, Origin};
-pub(crate) use rehearsal::Rehearsal;
 pub(crate) use pending::PendingNotifications;
-pub(crate) use shared::{SessionChange, SharedState};
+pub(crate) use rehearsal::Rehearsal;
+pub(crate) use shared_state::{SessionChange, SharedState};
 
 pub(super) use connection::Dispatch;
 pub(super) use listeners::TaskChange;

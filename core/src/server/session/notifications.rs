@@ -6,7 +6,7 @@ use super::{
     listeners::{ChangeListener, TaskChange},
     outbound::OutgoingMessage,
     pending::{PendingNotifications, changed_method},
-    shared::SessionChange,
+    shared_state::SessionChange,
 };
 use crate::{
     protocol::{RevisionFeature, RpcError, envelope, method},

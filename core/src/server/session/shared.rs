@@ -1,69 +1,23 @@
-//! Sessions that several processes serve: the state that they share, and its changes.
+//! Conversations of sessions that several processes serve.
 
 use super::{
     connection::Connection,
     pending::{PendingNotifications, changed_method},
+    shared_state::{OwnChanges, SessionChange, SharedState},
 };
 use crate::{
-    engine::LegacyTerms,
     protocol::{envelope, method, model::LoggingLevel},
     server::registry::ListSet,
-    sync::Mutex,
 };
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, atomic::Ordering},
-};
-
-/// The state of a session of the legacy era, for any process that serves it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SharedState {
-    terms: LegacyTerms,
-    /// The lists that `initialize` declared.
-    declared: ListSet,
-    initialized: bool,
-    log_level: LoggingLevel,
-    /// Resources that the session subscribed to.
-    resources: BTreeSet<String>,
-}
-
-/// A change of the state.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) enum SessionChange {
-    Initialized,
-    LogLevel(LoggingLevel),
-    Subscribed(String),
-    Unsubscribed(String),
-}
-
-impl SharedState {
-    pub(crate) fn apply(&mut self, change: &SessionChange) {
-        match change {
-            SessionChange::Initialized => self.initialized = true,
-            SessionChange::LogLevel(level) => self.log_level = *level,
-            SessionChange::Subscribed(uri) => {
-                self.resources.insert(uri.clone());
-            }
-            SessionChange::Unsubscribed(uri) => {
-                self.resources.remove(uri);
-            }
-        }
-    }
-}
-
-/// The changes that this process made and the others do not know yet.
-pub(super) type OwnChanges = Mutex<Vec<SessionChange>>;
+use std::sync::{Arc, atomic::Ordering};
 
 impl Connection {
-    /// From now on others serve this session too. Requests of ours get ids from `first_request` on,
-    /// which tell the processes apart.
-    pub(crate) fn share(&self, first_request: i64) {
-        self.conversation().number_requests_from(first_request);
+    /// From now on others serve this session too. Ids of requests of ours begin with a text that
+    /// tells the processes apart.
+    pub(crate) fn share(&self, prefix: &str) {
+        self.conversation().begin_ids_with(prefix);
         let _ = self.own_changes().set(OwnChanges::default());
     }
 
@@ -154,31 +108,5 @@ impl Connection {
             envelope::encode_notification(method::RESOURCES_UPDATED, Some(params.as_bytes()))
         });
         of_lists.chain(of_resources).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_state_comes_back_from_its_text() {
-        let text = r#"{"terms":{"protocolVersion":"2025-06-18","clientInfo":{"name":"t","version":"1"},"capabilities":{"roots":{}}},"declared":3,"initialized":false,"logLevel":"info","resources":[]}"#;
-        let mut state: SharedState = serde_json::from_str(text).unwrap();
-        assert_eq!(serde_json::to_string(&state).unwrap(), text);
-        for change in [
-            SessionChange::Initialized,
-            SessionChange::LogLevel(LoggingLevel::Error),
-            SessionChange::Subscribed("a://b".into()),
-            SessionChange::Subscribed("a://c".into()),
-            SessionChange::Unsubscribed("a://b".into()),
-        ] {
-            let written = serde_json::to_string(&change).unwrap();
-            state.apply(&serde_json::from_str(&written).unwrap());
-        }
-        assert!(state.initialized && state.log_level == LoggingLevel::Error);
-        assert_eq!(state.resources, BTreeSet::from(["a://c".to_owned()]));
-        let modern = text.replace("2025-06-18", "2026-07-28");
-        assert!(serde_json::from_str::<SharedState>(&modern).unwrap_err().to_string().contains("no revision"));
     }
 }

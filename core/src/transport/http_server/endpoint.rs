@@ -4,7 +4,7 @@ use super::{
     authorization::Caller,
     body::{Events, HttpBody},
     gate::Permit,
-    history::History,
+    history::{EventLog, History},
     post::{self, busy},
     rate,
     reply::{self, empty, method_not_allowed},
@@ -23,11 +23,11 @@ use crate::{
         replay::EventId,
     },
     protocol::{
-        Revision, RevisionFeature, RpcError,
+        RequestId, Revision, RevisionFeature, RpcError,
         envelope::{self, Frame},
     },
     server::{Connection, ConversationStart, HttpRequest, Origin, Outbound},
-    store::StoreError,
+    store::{StoreError, StoreErrorKind},
     wire_log::Transport,
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
@@ -160,7 +160,7 @@ impl EndpointState {
         let owner = found.owner();
         let connection = self.connect(workers.to_client(id), ConversationStart::Session);
         let shared = Some(workers.restore(id, found, &connection));
-        let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.history(workers.first_stream()));
+        let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.shared_history(workers, id));
         let session = HttpSession { owner, connection, stream, history, shared };
         let entered = self.sessions.enter(&self.runtime, id, session);
         let session = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
@@ -175,8 +175,13 @@ impl EndpointState {
         Ok(session)
     }
 
-    fn history(&self, first_stream: u64) -> Option<Arc<History>> {
-        self.replay.map(|bounds| History::new(bounds, self.retry, &self.replay_room, first_stream))
+    fn shared_history(&self, workers: &Arc<Workers>, id: &str) -> Option<Arc<History>> {
+        let elsewhere: Box<dyn EventLog> = Box::new(workers.stream_log(id, self.replay?.0));
+        self.history(Some(elsewhere))
+    }
+
+    fn history(&self, elsewhere: Option<Box<dyn EventLog>>) -> Option<Arc<History>> {
+        self.replay.map(|bounds| History::new(bounds, self.retry, &self.replay_room, elsewhere))
     }
 
     async fn modern(
@@ -241,10 +246,19 @@ impl EndpointState {
         }
         let kind = match session.history {
             // HTTP-20: before polling existed, a stream was not to end before its answer.
-            Some(history) if streams => StreamKind::Resumable { history, polls: primes(revision) },
+            Some(history) if streams => {
+                let requests = classify::ids_of(&post.frame);
+                StreamKind::Resumable { history, requests, polls: primes(revision) }
+            }
             _ => StreamKind::Answer { streams, in_session: true },
         };
+        let routed = match &session.shared {
+            Some(shared) => shared.route(&post.frame).await,
+            None => Ok(()),
+        };
+        // Where the store is away, this process does its part all the same.
         let response = self.exchange(Arc::clone(&session.connection), kind, None, post).await?;
+        routed.map_err(unavailable)?;
         if let Some(shared) = &session.shared {
             shared.save(&session.connection).await.map_err(unavailable)?;
         }
@@ -263,7 +277,7 @@ impl EndpointState {
         if let Some(workers) = &self.workers {
             return self.open_shared_session(workers, post).await;
         }
-        let history = self.history(0);
+        let history = self.history(None);
         let stream = Stream::new(StreamKind::Unrelated(history.clone()));
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
         let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
@@ -290,7 +304,7 @@ impl EndpointState {
     ) -> Result<Response<HttpBody>, Rejection> {
         let request = classify::id_of(&post.frame).cloned();
         let busy = |what: &str| Rejection::busy(request.as_ref(), what);
-        workers.join().await.map_err(|error| busy(&error.to_string()))?;
+        workers.join().await.map_err(|error| unavailable_for(request.as_ref(), &error))?;
         let id = SessionTable::new_id().ok_or_else(|| busy("there is no randomness"))?;
         let value = HeaderValue::try_from(&id).map_err(|_| busy("no id of a session"))?;
         let owner: Option<Arc<str>> = post.caller.principal().map(Into::into);
@@ -301,12 +315,12 @@ impl EndpointState {
         let entered = workers.enter(&id, owner.as_deref(), &connection).await;
         let shared = entered.map_err(|error| {
             connection.close();
-            busy(&error.to_string())
+            unavailable_for(request.as_ref(), &error)
         })?;
         if shared.is_none() {
             return Ok(response);
         }
-        let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.history(workers.first_stream()));
+        let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.shared_history(workers, &id));
         let session = HttpSession { owner, connection, stream, history, shared };
         if self.sessions.enter(&self.runtime, &id, session.clone()).is_none() {
             session.end();
@@ -381,7 +395,15 @@ impl EndpointState {
             return Ok(reply::stream(events(reader).primed(position)));
         }
         let resumed = last_event.zip(session.history).and_then(|(last, history)| history.resume(last));
-        Ok(reply::stream(events(resumed.ok_or_else(classify::unknown_event)?)))
+        if let Some(resumed) = resumed {
+            return Ok(reply::stream(events(resumed)));
+        }
+        let Some((last, shared)) = last_event.zip(session.shared) else { return Err(classify::unknown_event()) };
+        let remembered = shared.remembered(last).await.map_err(unavailable)?.ok_or_else(classify::unknown_event)?;
+        let stream = Stream::new(StreamKind::Unrelated(None));
+        let reader = stream.attach();
+        remembered.follow(&stream, reader.number());
+        Ok(reply::stream(events(reader)))
     }
 
     async fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
@@ -402,9 +424,20 @@ impl EndpointState {
     }
 }
 
-/// The store is away: the client may come back.
+/// The store is away: the client may come back. Where it is, only the log tells.
 fn unavailable(error: StoreError) -> Rejection {
-    Rejection::busy(None, &error.to_string())
+    unavailable_for(None, &error)
+}
+
+fn unavailable_for(request: Option<&RequestId>, error: &StoreError) -> Rejection {
+    match error.kind {
+        // The store has its own word for it, once.
+        StoreErrorKind::Unavailable => {
+            tracing::debug!(target: "trunkline::server::session", %error, "the store is away")
+        }
+        _ => tracing::error!(target: "trunkline::server::session", %error, "the store cannot be used"),
+    }
+    Rejection::busy(request, "the store of sessions is not available")
 }
 
 /// Returns whether a client of the revision knows events that only let it come back

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     http::replay::{EventId, Replay},
+    protocol::RequestId,
     server::OutgoingMessage,
     sync::Mutex,
 };
@@ -28,6 +29,19 @@ pub(super) struct History {
     room: (Arc<ReplayRoom>, u64),
     /// The place of its newest event among those of all sessions.
     last_kept: AtomicU64,
+    elsewhere: Option<Box<dyn EventLog>>,
+}
+
+/// Keeps the events of streams where other processes find them. Never blocks.
+pub(super) trait EventLog: Send + Sync {
+    /// A number that no stream of the session had, in any process.
+    fn next_stream(&self) -> u64;
+    /// The stream of requests begins.
+    fn opened(&self, stream: u64, requests: &[RequestId]);
+    /// Keeps an event.
+    fn kept(&self, id: EventId, outgoing: &OutgoingMessage);
+    /// Nothing follows on a stream.
+    fn finished(&self, stream: u64);
 }
 
 struct Log {
@@ -36,21 +50,20 @@ struct Log {
 }
 
 impl History {
-    /// `first_stream`: the number of the first stream.
+    /// `elsewhere`: where other processes find the same events.
     pub(super) fn new(
         (max_events, max_bytes): (usize, usize),
         retry: Duration,
         room: &Arc<ReplayRoom>,
-        first_stream: u64,
+        elsewhere: Option<Box<dyn EventLog>>,
     ) -> Arc<Self> {
-        let mut replay = Replay::new(max_events, max_bytes);
-        replay.number_streams_from(first_stream);
-        let log = Log { replay, live: HashMap::new() };
+        let log = Log { replay: Replay::new(max_events, max_bytes), live: HashMap::new() };
         Arc::new_cyclic(|itself| Self {
             log: Mutex::new(log),
             retry,
             room: (Arc::clone(room), room.enter(itself.clone() as Weak<dyn KeepsEvents>)),
             last_kept: AtomicU64::new(0),
+            elsewhere,
         })
     }
 
@@ -59,11 +72,33 @@ impl History {
         self.retry
     }
 
-    pub(super) fn open(&self, stream: &Arc<Stream>) -> u64 {
+    /// A stream gets its number: that of requests, or of messages without one.
+    pub(super) fn open(&self, stream: &Arc<Stream>, requests: &[RequestId]) -> u64 {
         let mut log = self.log.lock();
-        let number = log.replay.open();
+        let number = match &self.elsewhere {
+            Some(elsewhere) => {
+                let number = elsewhere.next_stream();
+                log.replay.open_as(number);
+                elsewhere.opened(number, requests);
+                number
+            }
+            None => log.replay.open(),
+        };
         log.live.insert(number, Arc::downgrade(stream));
         number
+    }
+
+    /// Returns whether other processes find the events too: then they are kept as they come.
+    pub(super) fn is_shared(&self) -> bool {
+        self.elsewhere.is_some()
+    }
+
+    /// Ends the reading of a stream here: its client reads elsewhere.
+    pub(super) fn give_up(&self, stream: u64) {
+        let live = self.log.lock().live.get(&stream).cloned();
+        if let Some(stream) = live.and_then(|stream| stream.upgrade()) {
+            stream.give_up();
+        }
     }
 
     pub(super) fn position(&self, stream: u64) -> EventId {
@@ -80,13 +115,21 @@ impl History {
             (replay.keep(stream, message), before, replay.bytes())
         };
         self.room.0.changed(before, now);
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.kept(id, outgoing);
+        }
         Some(id)
     }
 
     pub(super) fn finish(&self, stream: u64) {
-        let mut log = self.log.lock();
-        log.live.remove(&stream);
-        log.replay.finish(stream);
+        {
+            let mut log = self.log.lock();
+            log.live.remove(&stream);
+            log.replay.finish(stream);
+        }
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.finished(stream);
+        }
     }
 
     pub(super) fn after(&self, last: EventId) -> Option<VecDeque<(EventId, Bytes)>> {
@@ -130,7 +173,7 @@ mod tests {
     use super::*;
 
     fn history(room: &Arc<ReplayRoom>) -> Arc<History> {
-        History::new((100, 1000), Duration::ZERO, room, 0)
+        History::new((100, 1000), Duration::ZERO, room, None)
     }
 
     fn keep(history: &History, bytes: usize) -> EventId {

@@ -79,13 +79,13 @@ impl SessionTable {
         self.enter(runtime, &id, session).map(|_| id)
     }
 
-    /// The id of a new session, or `None` if there is no randomness.
+    /// The id of a new session, or `None` without randomness.
     pub(super) fn new_id() -> Option<String> {
         new_id(getrandom::fill).map(session_id)
     }
 
-    /// Enters a session under its id, unless it is there: the one that is there then. `None`: there
-    /// is no room.
+    /// Enters a session under its id, unless it is there: the one that is there then. `None`: all
+    /// room is taken.
     pub(super) fn enter(
         self: &Arc<Self>,
         runtime: &Arc<dyn Runtime>,
@@ -162,6 +162,13 @@ impl ServedSessions for SessionTable {
 
     fn end(&self, id: &str) {
         self.remove(id).iter().for_each(HttpSession::end);
+    }
+
+    fn give_up_call_stream(&self, id: &str, stream: u64) {
+        let history = self.sessions.lock().get(id).and_then(|session| session.history.clone());
+        if let Some(history) = history {
+            history.give_up(stream);
+        }
     }
 
     fn give_up_stream(&self, id: &str) {

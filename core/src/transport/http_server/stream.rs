@@ -3,6 +3,7 @@
 use super::{gate::Permit, history::History, queue::StreamQueue};
 use crate::{
     http::replay::EventId,
+    protocol::RequestId,
     server::{Arrival, Connection, Outbound, OutgoingMessage},
     sync::Mutex,
 };
@@ -35,6 +36,8 @@ pub(super) enum StreamKind {
     Resumable {
         /// Of the session.
         history: Arc<History>,
+        /// The requests that are answered.
+        requests: Vec<RequestId>,
         /// `true` if the revision lets the server close the connection early (HTTP-27).
         polls: bool,
     },
@@ -103,7 +106,7 @@ impl Stream {
         };
         let stream = Arc::new(Self { state: Mutex::default(), kind });
         if let Some(history) = history {
-            stream.state.lock().number = Some(history.open(&stream));
+            stream.state.lock().number = Some(history.open(&stream, &[]));
         }
         stream
     }
@@ -185,12 +188,13 @@ impl Stream {
         state.attached && state.reader == reader
     }
 
-    /// Who reads, ends: its client reads elsewhere.
+    /// Ends the reader: its client reads elsewhere.
     pub(super) fn give_up(&self) {
         let waker = {
             let mut state = self.state.lock();
             state.reader += 1;
             state.attached = false;
+            self.settle(&mut state);
             state.waker.take()
         };
         waker.into_iter().for_each(Waker::wake);
@@ -212,9 +216,9 @@ impl Stream {
     }
 
     /// When everything has come and nobody reads, what is unread waits with what was read: within
-    /// the same bounds.
+    /// the same bounds. Where the client may read elsewhere, it does so at once.
     fn settle(&self, state: &mut StreamState) {
-        if state.attached || !state.has_all() {
+        if state.attached || !(state.has_all() || self.history().is_some_and(|history| history.is_shared())) {
             return;
         }
         if let (Some(history), Some(number)) = (self.history(), state.number) {
@@ -419,7 +423,11 @@ impl StreamReader {
     pub(super) fn open(&self, first: Option<&OutgoingMessage>) -> (Option<EventId>, Option<EventId>) {
         let mut state = self.stream.state.lock();
         let Some(history) = self.stream.history() else { return (None, None) };
-        let number = *state.number.get_or_insert_with(|| history.open(&self.stream));
+        let requests: &[RequestId] = match &self.stream.kind {
+            StreamKind::Resumable { requests, .. } => requests,
+            _ => &[],
+        };
+        let number = *state.number.get_or_insert_with(|| history.open(&self.stream, requests));
         let position = history.position(number);
         (Some(position), first.and_then(|outgoing| history.keep(number, outgoing)))
     }

@@ -26,12 +26,16 @@ fn answer(text: &'static str) -> OutgoingMessage {
 }
 
 fn history() -> Arc<History> {
-    History::new(100, 1000, Duration::from_millis(5), &ReplayRoom::new(10_000))
+    History::new((100, 1000), Duration::from_millis(5), &ReplayRoom::new(10_000), None)
 }
 
 fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, StreamReader) {
-    let (answers, reader) =
-        exchange(StreamKind::Resumable { history: Arc::clone(history), polls: true }, None, None, Arrival::default());
+    let (answers, reader) = exchange(
+        StreamKind::Resumable { history: Arc::clone(history), requests: Vec::new(), polls: true },
+        None,
+        None,
+        Arrival::default(),
+    );
     reader.expect(1);
     (answers, reader)
 }
@@ -129,7 +133,7 @@ fn http_27_a_stream_is_closed_early_and_polled() {
     answers.close_stream();
     assert_eq!([read(&mut again), read(&mut again)], ["0-2 done", "end"]);
 
-    let kind = StreamKind::Resumable { history: Arc::clone(&history), polls: false };
+    let kind = StreamKind::Resumable { history: Arc::clone(&history), requests: Vec::new(), polls: false };
     let (answers, mut reader) = exchange(kind, None, None, Arrival::default());
     reader.expect(1);
     answers.close_stream();

@@ -13,6 +13,19 @@ pub(super) fn read_up_to(id: &str) -> String {
     format!("v1/session/{id}/read")
 }
 
+/// The log of messages of clients that every process reads.
+pub(super) const MESSAGES: &str = "v1/workers/messages";
+
+/// The log of the events of a call.
+pub(super) fn stream(session: &str, number: u64) -> String {
+    format!("v1/session/{session}/stream/{number}")
+}
+
+/// The sign of life of a process.
+pub(super) fn worker(number: u64) -> String {
+    format!("v1/worker/{number}")
+}
+
 /// The log of messages for one process.
 pub(super) fn messages(number: u64) -> String {
     format!("v1/worker/{number}/messages")

@@ -1,4 +1,4 @@
-//! What the processes of one server tell each other.
+//! Messages that the processes of one server exchange.
 
 use crate::server::{Announcement, SessionChange};
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,13 @@ pub(super) enum Tells {
     SessionEnded {
         /// The id of the session.
         session: String,
+    },
+    /// Another process has the stream of a call now.
+    CallStreamTaken {
+        /// The id of the session.
+        session: String,
+        /// The number of the stream.
+        stream: u64,
     },
     /// The process has the stream of a session's messages without a request now.
     StreamTaken {

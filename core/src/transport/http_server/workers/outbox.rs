@@ -19,11 +19,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Outbox {
     store: StoreGuard,
     runtime: Arc<dyn Runtime>,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingEntries>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingEntries {
     entries: VecDeque<Arc<OutboxEntry>>,
     bytes: usize,
     is_sending: bool,
@@ -48,19 +48,24 @@ impl Outbox {
 
     /// Appends an entry soon.
     pub(super) fn push(self: &Arc<Self>, entry: OutboxEntry) {
+        if self.enter(entry) {
+            self.runtime.spawn(Box::pin(Arc::clone(self).send_all()));
+        }
+    }
+
+    /// Enters an entry; `true`: nobody sends the entries yet.
+    fn enter(&self, entry: OutboxEntry) -> bool {
         let mut waiting = self.waiting.lock();
         waiting.bytes += entry.text.len();
         waiting.entries.push_back(Arc::new(entry));
         while waiting.entries.len() > 1 && (waiting.entries.len() > MAX_WAITING || waiting.bytes > MAX_BYTES) {
             waiting.pop();
             if waiting.lost == 0 {
-                tracing::error!(target: "trunkline::store", "the store {} takes too long: what other processes should know is lost", self.store.name());
+                tracing::error!(target: "trunkline::store", "the store {} takes too long: messages for other processes are lost", self.store.name());
             }
             waiting.lost += 1;
         }
-        if !std::mem::replace(&mut waiting.is_sending, true) {
-            self.runtime.spawn(Box::pin(Arc::clone(self).send_all()));
-        }
+        !std::mem::replace(&mut waiting.is_sending, true)
     }
 
     async fn send_all(self: Arc<Self>) {
@@ -89,7 +94,7 @@ impl Outbox {
     }
 }
 
-impl Waiting {
+impl WaitingEntries {
     fn pop(&mut self) {
         if let Some(entry) = self.entries.pop_front() {
             self.bytes -= entry.text.len();

@@ -1,11 +1,10 @@
 //! The records of sessions in the store.
 
-use super::{ToClient, Workers, keys, notice::Tells, unrelated::Feed};
+use super::{keys, notice::Tells, process::Workers};
 use crate::{
-    server::{Connection, Outbound, SharedState},
+    server::{Connection, SharedState},
     store::{Store, StoreError, StoreErrorKind},
     sync::Mutex,
-    transport::http_server::stream::Stream,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -55,11 +54,6 @@ impl FoundSession {
 }
 
 impl Workers {
-    /// Where the messages of a session go that belong to no request.
-    pub(in crate::transport::http_server) fn to_client(self: &Arc<Self>, session: &str) -> Arc<dyn Outbound> {
-        Arc::new(ToClient { workers: Arc::downgrade(self), session: session.into() })
-    }
-
     /// Keeps the record of a new session.
     ///
     /// # Errors
@@ -121,13 +115,13 @@ impl Workers {
         connection: &Arc<Connection>,
     ) -> Arc<SharedSession> {
         connection.restore(&found.record.state);
-        connection.share(self.first_request());
+        connection.share(&self.prefix_of_ids());
         self.shared(id, found.record.opened, found.text)
     }
 
     /// Lets a connection tell the others of its session.
     pub(in crate::transport::http_server) fn share(&self, connection: &Connection) {
-        connection.share(self.first_request());
+        connection.share(&self.prefix_of_ids());
     }
 
     /// Ends a session everywhere. `false`: there is none of that principal.
@@ -202,7 +196,7 @@ impl SharedSession {
         self.workers.runtime.spawn(Box::pin(async move {
             let mut text = shared.record.lock().await;
             if let Err(error) = shared.change(&mut text, |_| {}).await {
-                tracing::debug!(target: "trunkline::server", "a session was not renewed: {error}");
+                tracing::debug!(target: "trunkline::server::session", %error, "a session was not renewed");
             }
         }));
     }
@@ -222,17 +216,6 @@ impl SharedSession {
             *text = now;
         }
         Ok(true)
-    }
-
-    /// Reads the stream of the session from the log, from a place on, until its reader goes.
-    pub(in crate::transport::http_server) fn follow(
-        self: &Arc<Self>,
-        stream: &Arc<Stream>,
-        connection: &Arc<Connection>,
-        after: u64,
-        reader: u64,
-    ) {
-        Feed::begin(Arc::clone(self), stream, connection, after, reader);
     }
 }
 

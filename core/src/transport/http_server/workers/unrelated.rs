@@ -1,16 +1,25 @@
 //! The stream of a session's messages without a request, read from the log of all processes.
 
-use super::{BATCH, PAUSE, SharedSession, Workers, keys, notice::Tells};
+use super::{
+    keys,
+    notice::Tells,
+    process::{BATCH, PAUSE, Workers},
+    sessions::SharedSession,
+};
 use crate::{
     engine::later,
     http::replay::EventId,
     race,
-    server::{Announcement, Connection},
+    server::{Announcement, Connection, Outbound, OutgoingMessage},
     store::{Store, StoreError},
     transport::http_server::stream::Stream,
 };
 use bytes::Bytes;
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 /// Time after which a stream looks whether it is still read, and keeps the place of its client.
 const LOOK: Duration = Duration::from_secs(1);
@@ -24,15 +33,49 @@ pub(in crate::transport::http_server) fn event(position: u64) -> EventId {
     EventId::new(UNRELATED, position)
 }
 
+/// The way of messages without a request to the client of a shared session: by the log, to the
+/// process that has the stream.
+struct UnrelatedMessages {
+    workers: Weak<Workers>,
+    session: Arc<str>,
+}
+
+impl Outbound for UnrelatedMessages {
+    fn send(&self, outgoing: OutgoingMessage) {
+        if let (Some(workers), Some(message)) = (self.workers.upgrade(), outgoing.message()) {
+            let message = String::from_utf8_lossy(message).into_owned();
+            workers.tell(Tells::ToClient { session: self.session.to_string(), message });
+        }
+    }
+}
+
+impl Workers {
+    /// Where the messages of a session go that belong to no request.
+    pub(in crate::transport::http_server) fn to_client(self: &Arc<Self>, session: &str) -> Arc<dyn Outbound> {
+        Arc::new(UnrelatedMessages { workers: Arc::downgrade(self), session: session.into() })
+    }
+}
+
 impl SharedSession {
+    /// Reads the stream of the session from the log, from a place on, until its reader goes.
+    pub(in crate::transport::http_server) fn follow(
+        self: &Arc<Self>,
+        stream: &Arc<Stream>,
+        connection: &Arc<Connection>,
+        after: u64,
+        reader: u64,
+    ) {
+        Feed::begin(Arc::clone(self), stream, connection, after, reader);
+    }
+
     /// The place from which a client reads that names none: it has read what is before.
     pub(in crate::transport::http_server) async fn place(&self) -> Result<u64, StoreError> {
         let kept = self.workers.store.get(&keys::read_up_to(&self.id)).await?;
         Ok(kept.and_then(|place| place.parse().ok()).unwrap_or(self.opened).max(self.opened))
     }
 
-    /// The place of an event of this stream. `None`: what followed it is not kept any more, or it is
-    /// of another stream.
+    /// The place of an event of this stream. `None`: what followed it is not kept any more, or it
+    /// is of another stream.
     pub(in crate::transport::http_server) async fn place_of(&self, last: EventId) -> Result<Option<u64>, StoreError> {
         let place = last.event();
         if last.stream() != UNRELATED || place < self.opened || place >= 1 << 53 {
@@ -57,7 +100,7 @@ impl SharedSession {
 }
 
 /// Feeds the stream of a session until its reader goes.
-pub(super) struct Feed {
+struct Feed {
     shared: Arc<SharedSession>,
     stream: Arc<Stream>,
     connection: Arc<Connection>,
@@ -65,13 +108,7 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    pub(super) fn begin(
-        shared: Arc<SharedSession>,
-        stream: &Arc<Stream>,
-        connection: &Arc<Connection>,
-        after: u64,
-        reader: u64,
-    ) {
+    fn begin(shared: Arc<SharedSession>, stream: &Arc<Stream>, connection: &Arc<Connection>, after: u64, reader: u64) {
         let (stream, connection) = (Arc::clone(stream), Arc::clone(connection));
         let runtime = Arc::clone(&shared.workers.runtime);
         let feed = Self { shared, stream, connection, reader };

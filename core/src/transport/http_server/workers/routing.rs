@@ -1,0 +1,165 @@
+//! Messages of clients for the process that serves the request that they are about.
+
+use super::{
+    keys,
+    notice::Tells,
+    process::{KEEP_MESSAGES, MAX_MESSAGES, Workers},
+    sessions::SharedSession,
+};
+use crate::{
+    protocol::{
+        RequestId,
+        envelope::{self, Frame, Message, NoResult, Response},
+        method,
+    },
+    store::{Store, StoreError},
+};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::slice;
+
+/// The processes that a message may concern beside the one that it came to.
+#[derive(Debug, PartialEq)]
+enum Concerned {
+    Nobody,
+    /// The one that numbered the request.
+    Worker(u64),
+    /// The one that serves the request is not known: its id is the client's.
+    All,
+}
+
+impl SharedSession {
+    /// Sends the messages of a frame on to the processes that they concern, beside this one.
+    ///
+    /// # Errors
+    /// Those of the store. Then the client may send them again.
+    pub(in crate::transport::http_server) async fn route(&self, frame: &Frame) -> Result<(), StoreError> {
+        let messages = match frame {
+            Frame::Single(message) => slice::from_ref(message),
+            Frame::Batch(messages) => messages,
+        };
+        for message in messages.iter().flatten() {
+            let concerned = concerned(message);
+            if concerned == Concerned::Nobody || concerned == Concerned::Worker(self.workers.number) {
+                continue;
+            }
+            let Some(text) = written(message) else { continue };
+            let message = String::from_utf8_lossy(&text).into_owned();
+            let tells = Tells::FromClient { session: self.id.to_string(), message };
+            match concerned {
+                Concerned::Worker(number) => self.workers.send_to(number, tells).await?,
+                _ => self.workers.send_to_all(tells).await?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Workers {
+    /// Not among the notices: a client that cancels much must not push out the events of others.
+    async fn send_to_all(&self, tells: Tells) -> Result<(), StoreError> {
+        self.store.append(keys::MESSAGES, &self.written(tells), MAX_MESSAGES, KEEP_MESSAGES).await.map(drop)
+    }
+
+    pub(super) async fn send_to(&self, worker: u64, tells: Tells) -> Result<(), StoreError> {
+        let log = keys::messages(worker);
+        self.store.append(&log, &self.written(tells), MAX_MESSAGES, KEEP_MESSAGES).await.map(drop)
+    }
+}
+
+fn concerned(message: &Message) -> Concerned {
+    match message {
+        Message::Request(_) => Concerned::Nobody,
+        Message::Response(response) => response.id.as_ref().map_or(Concerned::Nobody, numbered_by),
+        Message::Notification(notification) => match &*notification.method {
+            method::CANCELLED | method::TASKS_STATUS => Concerned::All,
+            method::PROGRESS => {
+                let token = notification.params.as_ref().and_then(|params| params.parse::<ProgressOf>().ok());
+                let token = token.and_then(|of| RequestId::from_json(&of.progress_token.to_string()));
+                token.as_ref().map_or(Concerned::Nobody, numbered_by)
+            }
+            _ => Concerned::Nobody,
+        },
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgressOf {
+    progress_token: Value,
+}
+
+/// The process that numbered a request to a client.
+fn numbered_by(id: &RequestId) -> Concerned {
+    let RequestId::String(id) = id else { return Concerned::Nobody };
+    let number = id.split_once('-').and_then(|(number, _)| number.parse::<u32>().ok());
+    number.map_or(Concerned::Nobody, |number| Concerned::Worker(number.into()))
+}
+
+fn written(message: &Message) -> Option<Bytes> {
+    match message {
+        Message::Request(_) => None,
+        Message::Notification(notification) => {
+            let params = notification.params.as_ref().map(|params| params.as_bytes());
+            Some(envelope::encode_notification(&notification.method, params))
+        }
+        Message::Response(Response { id, outcome }) => {
+            let id = id.as_ref()?;
+            Some(match outcome {
+                Ok(result) => envelope::encode_result(id, result.as_bytes()),
+                Err(NoResult::Error(error)) => envelope::encode_error(Some(id), error),
+                // As meaningless as it came: it ends its request there.
+                Err(NoResult::InvalidResponse(_)) => json!({"jsonrpc": "2.0", "id": id}).to_string().into(),
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Limits;
+
+    fn message(text: &str) -> Message {
+        match Frame::parse(&text.as_bytes().to_vec().into(), Limits::default().frame()) {
+            Frame::Single(Ok(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_message_concerns_who_numbered_its_request() {
+        let id = r#""4294967295-7-1""#;
+        let of = |text: String| concerned(&message(&text));
+        let worker = Concerned::Worker(0xffff_ffff);
+        assert_eq!(of(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)), worker);
+        assert_eq!(of(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-1,"message":"no"}}}}"#)), worker);
+        let progress = |token: &str| {
+            of(format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
+            ))
+        };
+        assert_eq!(progress(id), worker);
+        for token in ["7", "-7", r#""7""#, r#""-7""#, r#""4294967296-1""#, "1.5", "{}"] {
+            assert_eq!(progress(token), Concerned::Nobody, "{token}");
+        }
+        let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+        assert_eq!(of(cancelled.to_owned()), Concerned::All);
+        assert_eq!(of(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.to_owned()), Concerned::Nobody);
+    }
+
+    #[test]
+    fn messages_are_sent_on_as_they_came() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":7,"result":{"b":1,"a":[2.0]}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no","data":{"x":1}}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"r","reason":"x"}}"#,
+            r#"{"jsonrpc":"2.0","id":7}"#,
+        ] {
+            let came = message(text);
+            let sent = message(str::from_utf8(&written(&came).unwrap()).unwrap());
+            assert_eq!(sent, came, "{text}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The streams of calls, kept in logs, so that a client can come back to them at any process.
+
+use super::{
+    keys,
+    notice::Tells,
+    process::{BATCH, PAUSE, Workers},
+    sessions::SharedSession,
+};
+use crate::{
+    engine::later,
+    http::replay::EventId,
+    protocol::{RequestId, RpcError, envelope},
+    server::OutgoingMessage,
+    store::{LogEntry, Store, StoreError},
+    transport::http_server::{history::EventLog, stream::Stream},
+};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+/// Longest time until the log of a stream is there, after its client has learnt of it.
+const SOON: Duration = Duration::from_secs(2);
+/// Time of silence after which the process of a call is looked at.
+const LOOK: Duration = Duration::from_secs(2);
+/// Time for which the events of a call are kept after the last one.
+const KEEP: Duration = Duration::from_secs(3600);
+
+/// An entry of the log of a stream.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum StreamEntry {
+    /// The stream of these requests begins.
+    Opened(Vec<RequestId>),
+    /// An event, by its number from 1.
+    Event {
+        number: u64,
+        message: String,
+        /// `true` if it answers the requests.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        answers: bool,
+    },
+    /// Nothing follows.
+    Finished,
+}
+
+/// The logs of the streams that this process serves in one session.
+pub(in crate::transport::http_server) struct StreamLog {
+    workers: Weak<Workers>,
+    session: Arc<str>,
+    max_events: usize,
+}
+
+impl StreamLog {
+    fn append(&self, stream: u64, entry: &StreamEntry) {
+        let Some(workers) = self.workers.upgrade() else { return };
+        let text = serde_json::to_string(entry).unwrap_or_default();
+        workers.append_soon(keys::stream(&self.session, stream), text, self.max_events, KEEP);
+    }
+}
+
+impl EventLog for StreamLog {
+    fn next_stream(&self) -> u64 {
+        self.workers.upgrade().map_or(0, |workers| workers.next_stream())
+    }
+
+    fn opened(&self, stream: u64, requests: &[RequestId]) {
+        self.append(stream, &StreamEntry::Opened(requests.to_vec()));
+    }
+
+    fn kept(&self, id: EventId, outgoing: &OutgoingMessage) {
+        let Some(message) = outgoing.message() else { return };
+        let message = String::from_utf8_lossy(message).into_owned();
+        let answers = matches!(outgoing, OutgoingMessage::Response { .. });
+        self.append(id.stream(), &StreamEntry::Event { number: id.event(), message, answers });
+    }
+
+    fn finished(&self, stream: u64) {
+        self.append(stream, &StreamEntry::Finished);
+    }
+}
+
+/// A stream that another process serves, or did, with its entries so far.
+pub(in crate::transport::http_server) struct RememberedStream {
+    shared: Arc<SharedSession>,
+    number: u64,
+    /// The number of the latest event that the client has.
+    last: u64,
+    requests: Vec<RequestId>,
+    is_answered: bool,
+    entries: Vec<LogEntry>,
+}
+
+impl Workers {
+    /// The logs of the streams that this process serves in a session.
+    pub(in crate::transport::http_server) fn stream_log(
+        self: &Arc<Self>,
+        session: &str,
+        max_events: usize,
+    ) -> StreamLog {
+        // The beginning and the end are entries, too.
+        StreamLog { workers: Arc::downgrade(self), session: session.into(), max_events: max_events.saturating_add(2) }
+    }
+
+    /// The process that serves a stream.
+    fn server_of(stream: u64) -> u64 {
+        stream >> 32
+    }
+}
+
+impl SharedSession {
+    /// The stream of an event, to be read after it (HTTP-38). `None`: this session has no such
+    /// event, or what followed it is not kept any more.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(in crate::transport::http_server) async fn remembered(
+        self: &Arc<Self>,
+        last: EventId,
+    ) -> Result<Option<RememberedStream>, StoreError> {
+        let server = Workers::server_of(last.stream());
+        if server == 0 {
+            return Ok(None);
+        }
+        let log = keys::stream(&self.id, last.stream());
+        let entries = self.workers.store.read(&log, 0, BATCH, SOON).await?;
+        let first = entries.first().and_then(read_entry);
+        let requests = match first {
+            Some(StreamEntry::Opened(requests)) => requests,
+            // The oldest have given way.
+            Some(StreamEntry::Event { number, .. }) if number <= last.event() + 1 => Vec::new(),
+            _ => return Ok(None),
+        };
+        // The process that served it so far sees no sign that its client is gone.
+        let (session, stream) = (self.id.to_string(), last.stream());
+        self.workers.send_to(server, Tells::CallStreamTaken { session, stream }).await?;
+        let (shared, number, last) = (Arc::clone(self), last.stream(), last.event());
+        Ok(Some(RememberedStream { shared, number, last, requests, is_answered: false, entries }))
+    }
+}
+
+impl RememberedStream {
+    /// Feeds a reader of `stream` until the end.
+    pub(in crate::transport::http_server) fn follow(self, stream: &Arc<Stream>, reader: u64) {
+        let runtime = Arc::clone(&self.shared.workers.runtime);
+        runtime.spawn(Box::pin(self.run(Arc::clone(stream), reader)));
+    }
+
+    async fn run(mut self, stream: Arc<Stream>, reader: u64) {
+        let workers = Arc::clone(&self.shared.workers);
+        let log = keys::stream(&self.shared.id, self.number);
+        let (mut entries, mut after) = (std::mem::take(&mut self.entries), 0);
+        loop {
+            if self.feed(&entries, &stream, reader) {
+                return stream.finish();
+            }
+            after = entries.last().map_or(after, |entry| entry.position);
+            if !stream.is_read_by(reader) {
+                return;
+            }
+            self.shared.renew();
+            if stream.ahead() >= BATCH {
+                entries.clear();
+                workers.runtime.sleep_until(later(workers.runtime.now(), PAUSE)).await;
+                continue;
+            }
+            let Some(next) = self.next_entries(&workers, &log, after).await else {
+                self.interrupt(&stream, reader);
+                return stream.finish();
+            };
+            entries = next;
+        }
+    }
+
+    /// The entries after a position, if there are any soon. `None`: there will be none, for the
+    /// process of the call is gone.
+    async fn next_entries(&self, workers: &Workers, log: &str, after: u64) -> Option<Vec<LogEntry>> {
+        match workers.store.read(log, after, BATCH, LOOK).await {
+            Ok(entries) if entries.is_empty() && !workers.lives(Workers::server_of(self.number)).await => {
+                // Its last ones may have come just before.
+                match workers.store.read(log, after, BATCH, Duration::ZERO).await {
+                    Ok(last) if last.is_empty() => None,
+                    last => Some(last.unwrap_or_default()),
+                }
+            }
+            Ok(entries) => Some(entries),
+            Err(_) => {
+                workers.runtime.sleep_until(later(workers.runtime.now(), PAUSE)).await;
+                Some(Vec::new())
+            }
+        }
+    }
+
+    /// Feeds the events of entries. `true`: nothing follows.
+    fn feed(&mut self, entries: &[LogEntry], stream: &Stream, reader: u64) -> bool {
+        let (mut events, mut is_finished) = (Vec::new(), false);
+        for entry in entries.iter().filter_map(read_entry) {
+            match entry {
+                StreamEntry::Opened(_) => {}
+                StreamEntry::Event { number, message, answers } => {
+                    self.is_answered |= answers;
+                    // An entry may stand there twice, where the store did not confirm it in time.
+                    if number > self.last {
+                        self.last = number;
+                        events.push((EventId::new(self.number, number), Bytes::from(message)));
+                    }
+                }
+                StreamEntry::Finished => is_finished = true,
+            }
+        }
+        stream.feed(reader, events);
+        is_finished
+    }
+
+    /// Answers the requests whose process is gone.
+    fn interrupt(&mut self, stream: &Stream, reader: u64) {
+        if self.is_answered {
+            return;
+        }
+        let mut events = Vec::new();
+        for id in &self.requests {
+            self.last += 1;
+            let message = envelope::encode_error(Some(id), &RpcError::interrupted());
+            events.push((EventId::new(self.number, self.last), message));
+        }
+        stream.feed(reader, events);
+    }
+}
+
+fn read_entry(entry: &LogEntry) -> Option<StreamEntry> {
+    let read = serde_json::from_str(&entry.text);
+    read.inspect_err(
+        |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "an event cannot be read"),
+    )
+    .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_back_from_their_text() {
+        for (entry, text) in [
+            (StreamEntry::Opened(vec![RequestId::Integer(1), RequestId::from("a")]), r#"{"opened":[1,"a"]}"#),
+            (
+                StreamEntry::Event { number: 1, message: "{}".into(), answers: false },
+                r#"{"event":{"number":1,"message":"{}"}}"#,
+            ),
+            (
+                StreamEntry::Event { number: 2, message: "{}".into(), answers: true },
+                r#"{"event":{"number":2,"message":"{}","answers":true}}"#,
+            ),
+            (StreamEntry::Finished, r#""finished""#),
+        ] {
+            assert_eq!(serde_json::to_string(&entry).unwrap(), text);
+            assert_eq!(serde_json::from_str::<StreamEntry>(text).unwrap(), entry);
+        }
+    }
+}
