@@ -12,7 +12,7 @@ use crate::{
         extension,
         options::{Bytes, JsonForm, Millis},
     },
-    store::{ChosenStore, Store, StoreChoice},
+    store::{ChosenStore, StoreChoice},
     telemetry::Telemetry,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -87,10 +87,11 @@ trunkline_proto::options! {
         /// Size of the results of the tasks of one principal, or of one session or pipe where no
         /// tokens are verified.
         max_task_bytes_per_client: usize => "maxTaskBytesPerClient" as Bytes = 64 << 20,
-        /// Place of the tasks, so that they outlive their process and other workers answer for
-        /// them: a URL, `sqlite:PATH` for the processes of one machine, `redis://HOST` or
-        /// `rediss://HOST` for many, `memory:` for tests. Workers that share a store must be of one
-        /// server. By default tasks are in the memory of the process.
+        /// Place of the tasks and of the sessions of the legacy era over HTTP, so that they outlive
+        /// their process and other workers answer for them: a URL, `sqlite:PATH` for the processes
+        /// of one machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests. Workers
+        /// that share a store must be of one server. By default both are in the memory of the
+        /// process.
         @into store: Option<StoreChoice> => "store" as ChosenStore = None,
         /// Longest time of one call of the store.
         store_deadline: Duration => "storeDeadlineMs" as Millis = Duration::from_secs(5),
@@ -104,10 +105,6 @@ trunkline_proto::options! {
         @into telemetry: Option<bool> => "telemetry" = None,
         /// The receiver of spans and measurements, in the place of the program's.
         @into telemetry_receiver: Option<Arc<dyn Telemetry>> = None,
-        /// The store of sessions of the legacy era over HTTP, for several processes that serve the
-        /// same behind a load balancer, and for a process that starts again. Without one, each
-        /// process keeps its own in memory.
-        @into session_store: Option<Arc<dyn Store>> = None,
         ;
         /// The bounds of each conversation.
         limits: Limits,

@@ -32,8 +32,8 @@ impl StoreChoice {
     }
 
     /// A store of the program's own.
-    pub fn own(store: impl Store) -> Self {
-        Self(Chosen::Own(Arc::new(store)))
+    pub fn own(store: Arc<dyn Store>) -> Self {
+        Self(Chosen::Own(store))
     }
 
     /// Checks the form of a URL.

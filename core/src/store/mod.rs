@@ -74,19 +74,6 @@ pub trait Store: Send + Sync + 'static {
     -> BoxedTask<Result<Vec<LogEntry>, StoreError>>;
 }
 
-/// Options are equal if they name the same store.
-impl PartialEq for dyn Store {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::addr_eq(self, other)
-    }
-}
-
-impl std::fmt::Debug for dyn Store {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Store")
-    }
-}
-
 /// An entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {

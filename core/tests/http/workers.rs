@@ -8,7 +8,7 @@ use trunkline::{
     protocol::model::{ElicitParams, Field, FormSchema},
     runtime::BoxedTask,
     server::{Context, Resource, ServerOptions, Tool, ToolError},
-    store::{LogEntry, ProcessStore, Store, StoreError},
+    store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError},
     transport::{HttpOptions, TokioRuntime},
 };
 
@@ -19,7 +19,7 @@ fn store() -> Arc<dyn Store> {
 }
 
 async fn worker(store: &Arc<dyn Store>) -> Fixture {
-    let options = ServerOptions::default().with_session_store(Arc::clone(store));
+    let options = ServerOptions::default().with_store(StoreChoice::own(Arc::clone(store)));
     let fixture = Fixture::with(HttpOptions::default(), options).await;
     fixture.server.add_resource(Resource::new(MOOD, "mood", async || "fine")).unwrap();
     fixture

@@ -26,7 +26,7 @@ use trunkline::{
         Authorization, AuthorizationOptions, DpopPolicy, Identity, JwtOptions, Refusal, TokenVerifier, Verification,
     },
     server::{Context, Tool},
-    store::{ProcessStore, Store},
+    store::{ProcessStore, Store, StoreChoice},
     transport::TokioRuntime,
 };
 
@@ -431,7 +431,7 @@ async fn sec_02_and_sec_04_a_session_in_a_store_is_its_openers_at_every_process(
     let store: Arc<dyn Store> = Arc::new(ProcessStore::new(TokioRuntime::current()));
     let process = async || {
         let authorization = Authorization::jwt(issuer.authorization(), JwtOptions::default()).unwrap();
-        let options = ServerOptions::default().with_session_store(Arc::clone(&store));
+        let options = ServerOptions::default().with_store(StoreChoice::own(Arc::clone(&store)));
         let server = Server::builder("fixture", "1.0.0").options(options).build();
         Fixture::of(server, HttpOptions::default().with_auth(authorization)).await
     };

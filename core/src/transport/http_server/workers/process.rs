@@ -23,8 +23,6 @@ use std::{
 };
 use tokio::sync::{OnceCell, watch};
 
-/// Longest time of a call of the store.
-const DEADLINE: Duration = Duration::from_secs(5);
 /// Longest time that a read of a log waits for an entry.
 const WAIT: Duration = Duration::from_secs(20);
 /// Pause after a failure of the store.
@@ -95,14 +93,14 @@ impl Workers {
         nowhere: &Arc<dyn Outbound>,
     ) -> Option<Arc<Self>> {
         let options = server.options();
-        let store = Arc::clone(options.session_store.as_ref()?);
-        let store = StoreGuard::new(store, "of sessions", Arc::clone(runtime), DEADLINE);
+        let stay = |error: &dyn std::fmt::Display| {
+            tracing::error!(target: "trunkline::server::session", %error, "sessions stay in this process");
+        };
+        let store = options.store.as_ref()?.open(runtime, options.store_deadline);
+        let store = store.inspect_err(|error| stay(error)).ok()?;
         let sessions: Weak<dyn ServedSessions> = Arc::downgrade(&(Arc::clone(sessions) as Arc<dyn ServedSessions>));
         let mut random = [0; 4];
-        if let Err(error) = getrandom::fill(&mut random) {
-            tracing::error!(target: "trunkline::server::session", %error, "sessions stay in this process, for the system gives no random bytes");
-            return None;
-        }
+        getrandom::fill(&mut random).inspect_err(|error| stay(error)).ok()?;
         let workers = Arc::new(Self {
             next: AtomicU64::new(1),
             outbox: Outbox::new(store.clone(), Arc::clone(runtime)),
