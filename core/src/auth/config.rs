@@ -48,7 +48,7 @@ trunkline_proto::options! {
         @each(String) scopes: Vec<String> => "scopes" = Vec::new(),
         /// Scopes that every request needs.
         @each(String) required_scopes: Vec<String> => "requiredScopes" = Vec::new(),
-        /// Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}` (AUS-12).
+        /// Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`.
         implies: BTreeMap<String, Vec<String>> => "implies" = BTreeMap::new(),
         /// Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they
         /// are accepted.

@@ -20,7 +20,7 @@ pub enum Refusal {
     NonceNeeded,
     /// The token is good but does not grant enough (403).
     InsufficientScope {
-        /// All that the operation needs, not only what is missing (AUS-11). A verifier may leave it
+        /// All that the operation needs, not only what is missing. A verifier may leave it
         /// empty: then what the endpoint needs is named.
         scopes: Vec<String>,
         /// For people.
@@ -31,7 +31,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The status that answers the request (AUS-05, AUS-06).
+    /// The status that answers the request.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Missing | Self::InvalidToken(_) | Self::InvalidProof(_) | Self::NonceNeeded => {

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 pub type MirroredParameters = BTreeMap<String, Result<String, String>>;
 
 /// The origin of a request: its revision, and the declarations of its sender. Era-neutral; never
-/// carried over from one modern request to the next (DISC-14, DISC-16).
+/// carried over from one modern request to the next.
 #[derive(Debug, Clone)]
 pub struct RequestInfo {
     /// The revision that governs the request.
@@ -22,8 +22,7 @@ pub struct RequestInfo {
     pub meta: Option<RawJson>,
     /// Where progress may be reported, if the sender asked for it.
     pub progress_token: Option<ProgressToken>,
-    /// The least severe log messages that the request wants, on 2026-07-28; `None`: none at all
-    /// (LOG-04).
+    /// The least severe log messages that the request wants, on 2026-07-28; `None`: none at all.
     pub log_level: Option<LoggingLevel>,
     /// The parameters that HTTP headers repeat, for the comparison with the arguments; `None` where
     /// headers repeat nothing.
