@@ -113,6 +113,7 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
+mod boxed_task;
 #[cfg(feature = "full")]
 #[doc(hidden)]
 pub mod bridge_support;

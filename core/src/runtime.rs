@@ -1,20 +1,17 @@
 //! The runtime that async code above the pure modules needs: tasks and time. `transport` provides
 //! it with tokio.
 
-use crate::store::{StoreError, StoreErrorKind, StoreGuard, shown};
+pub use crate::boxed_task::BoxedTask;
+use crate::store::{Store, StoreError, StoreErrorKind, shown};
 use crate::sync::Mutex;
 use crate::wire_log::WireLog;
 use std::{
-    future::{Future, poll_fn},
+    future::poll_fn,
     io,
-    pin::Pin,
     sync::{Arc, atomic::AtomicBool},
     task::{Poll, Waker},
     time::{Duration, Instant, SystemTime},
 };
-
-/// A boxed future.
-pub type BoxedTask<T = ()> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Runs tasks and knows the time.
 pub trait Runtime: Send + Sync + 'static {
@@ -35,11 +32,11 @@ pub trait Runtime: Send + Sync + 'static {
     fn sleep_until(&self, at: Instant) -> BoxedTask;
     /// Where messages are recorded, if anywhere.
     fn wire_log(&self) -> Option<&dyn WireLog>;
-    /// Opens the store that a URL names, with a deadline for each of its calls.
+    /// The store that a URL names, whose calls may take so long.
     ///
     /// # Errors
     /// The URL names no store that this runtime can open.
-    fn open_store(&self, url: &str, deadline: Duration) -> Result<StoreGuard, StoreError> {
+    fn open_store(&self, url: &str, deadline: Duration) -> Result<Arc<dyn Store>, StoreError> {
         let _ = deadline;
         Err(StoreError::new(StoreErrorKind::Invalid, shown(url), "this runtime opens no stores"))
     }

@@ -48,12 +48,11 @@ impl StoreChoice {
     /// The store, with a deadline for each of its calls.
     #[cfg(feature = "server")]
     pub(crate) fn open(&self, runtime: &Arc<dyn Runtime>, deadline: Duration) -> Result<StoreGuard, StoreError> {
-        match &self.0 {
-            Chosen::Url(url) => runtime.open_store(url, deadline),
-            Chosen::Own(store) => {
-                Ok(StoreGuard::new(Arc::clone(store), "of the program", Arc::clone(runtime), deadline))
-            }
-        }
+        let store = match &self.0 {
+            Chosen::Url(url) => runtime.open_store(url, deadline)?,
+            Chosen::Own(store) => Arc::clone(store),
+        };
+        Ok(StoreGuard::new(store, &self.shown(), Arc::clone(runtime), deadline))
     }
 
     fn shown(&self) -> String {

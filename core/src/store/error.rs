@@ -17,7 +17,7 @@ pub struct StoreError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
-    /// It cannot be reached, or did not answer in time. Whether the call took effect is unknown.
+    /// It cannot be reached, or did not answer in time. The effect of the call is unknown.
     Unavailable,
     /// There is no room in it.
     Full,

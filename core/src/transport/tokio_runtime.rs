@@ -2,12 +2,12 @@
 
 #[cfg(feature = "terminal")]
 use super::terminal;
-use super::{store::open_store, wire_file::WireFile};
+use super::{store, wire_file::WireFile};
 #[cfg(feature = "terminal")]
 use crate::runtime::Terminal;
 use crate::{
     runtime::{BoxedTask, Runtime},
-    store::{StoreError, StoreGuard},
+    store::{Store, StoreError},
     wire_log::WireLog,
 };
 use std::{
@@ -59,8 +59,8 @@ impl Runtime for TokioRuntime {
         WireFile::of_process().map(|file| file as &dyn WireLog)
     }
 
-    fn open_store(&self, url: &str, deadline: Duration) -> Result<StoreGuard, StoreError> {
-        open_store(url, Self::of(self.handle.clone()), deadline)
+    fn open_store(&self, url: &str, deadline: Duration) -> Result<Arc<dyn Store>, StoreError> {
+        store::unguarded(url, &Self::of(self.handle.clone()), deadline)
     }
 
     #[cfg(feature = "terminal")]

@@ -102,7 +102,7 @@ fn faults(
     let client = language.client(workspace);
     let client = client.to_str().filter(|path| !path.contains(char::is_whitespace));
     let client = client.context("the runner splits its command at blanks: the path of the tree has one")?;
-    let folder = results.to_str().context("the path of the tree is no text")?;
+    let folder = results.to_str().context("the path of the tree is not text")?;
     let mut arguments = vec!["client", "--command", client, "--scenario", &scenario.name, "--output-dir", folder];
     if suite.runner == Runner::Newest {
         arguments.extend(["--spec-version", suite.revision.unwrap_or(OF_EXTENSIONS), "--force"]);

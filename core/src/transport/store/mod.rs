@@ -40,28 +40,36 @@ use std::{sync::Arc, time::Duration};
 /// # Errors
 /// The URL has none of these forms, or the cargo feature for it is off.
 pub fn open_store(url: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Result<StoreGuard, StoreError> {
-    let name = shown(url);
-    let store: Arc<dyn Store> = match StoreUrl::parse(url)? {
-        StoreUrl::Memory => Arc::new(ProcessStore::new(Arc::clone(&runtime))),
+    let store = unguarded(url, &runtime, deadline)?;
+    Ok(StoreGuard::new(store, &shown(url), runtime, deadline))
+}
+
+/// The same without the guard that keeps the deadline.
+pub(super) fn unguarded(
+    url: &str,
+    runtime: &Arc<dyn Runtime>,
+    deadline: Duration,
+) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(match StoreUrl::parse(url)? {
+        StoreUrl::Memory => Arc::new(ProcessStore::new(Arc::clone(runtime))),
         #[cfg(feature = "store-sqlite")]
-        StoreUrl::Sqlite(path) => Arc::new(sqlite::SqliteStore::new(path, Arc::clone(&runtime), deadline)),
+        StoreUrl::Sqlite(path) => Arc::new(sqlite::SqliteStore::new(path, Arc::clone(runtime), deadline)),
         #[cfg(not(feature = "store-sqlite"))]
-        StoreUrl::Sqlite(_) => return Err(missing(&name, "store-sqlite")),
+        StoreUrl::Sqlite(_) => return Err(missing(url, "store-sqlite")),
         #[cfg(feature = "store-redis")]
         StoreUrl::Redis { url, namespace } => {
-            Arc::new(redis::RedisStore::new(&url, &namespace, Arc::clone(&runtime), deadline)?)
+            Arc::new(redis::RedisStore::new(&url, &namespace, Arc::clone(runtime), deadline)?)
         }
         #[cfg(not(feature = "store-redis"))]
-        StoreUrl::Redis { .. } => return Err(missing(&name, "store-redis")),
-    };
-    Ok(StoreGuard::new(store, &name, runtime, deadline))
+        StoreUrl::Redis { .. } => return Err(missing(url, "store-redis")),
+    })
 }
 
 #[cfg(not(all(feature = "store-sqlite", feature = "store-redis")))]
-fn missing(name: &str, feature: &str) -> StoreError {
+fn missing(url: &str, feature: &str) -> StoreError {
     StoreError::new(
         crate::store::StoreErrorKind::Invalid,
-        name,
+        shown(url),
         format!("the cargo feature {feature} of trunkline is off"),
     )
 }

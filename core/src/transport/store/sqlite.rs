@@ -42,7 +42,7 @@ const SCHEMA: &str = "
 #[derive(Clone)]
 pub(super) struct SqliteStore {
     file: Arc<SqliteFile>,
-    jobs: Arc<Mutex<Option<SyncSender<Job>>>>,
+    jobs: Arc<Mutex<Option<SyncSender<ThreadWork>>>>,
     runtime: Arc<dyn Runtime>,
     waiting: Arc<Waiting>,
 }
@@ -54,7 +54,7 @@ struct SqliteFile {
 }
 
 /// Work for the thread. It gets an error where the file cannot be opened.
-type Job = Box<dyn FnOnce(Result<&mut Connection, StoreError>) -> bool + Send>;
+type ThreadWork = Box<dyn FnOnce(Result<&mut Connection, StoreError>) -> bool + Send>;
 
 impl SqliteStore {
     pub(super) fn new(path: PathBuf, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
@@ -72,7 +72,7 @@ impl SqliteStore {
         let (answer, answered) = oneshot::channel();
         let file = Arc::clone(&self.file);
         let now = i64::try_from(self.runtime.unix_time().as_millis()).unwrap_or(i64::MAX);
-        let job: Job = Box::new(move |connection| {
+        let job: ThreadWork = Box::new(move |connection| {
             let done = connection
                 .and_then(|connection| transact(connection, writes, now, work).map_err(|failure| file.error(failure)));
             let is_usable = done.as_ref().err().is_none_or(|error| error.kind == StoreErrorKind::Invalid);
@@ -89,7 +89,7 @@ impl SqliteStore {
     }
 
     /// The thread starts with the first call, and again if it panicked.
-    fn send(&self, mut job: Job) -> Result<(), StoreError> {
+    fn send(&self, mut job: ThreadWork) -> Result<(), StoreError> {
         let mut jobs = self.jobs.lock();
         for _ in 0..2 {
             let sender = match &*jobs {
@@ -110,7 +110,7 @@ impl SqliteStore {
 }
 
 impl SqliteFile {
-    fn start(self: &Arc<Self>) -> Result<SyncSender<Job>, StoreError> {
+    fn start(self: &Arc<Self>) -> Result<SyncSender<ThreadWork>, StoreError> {
         let (sender, jobs) = sync_channel(MAX_WAITING);
         let file = Arc::clone(self);
         let thread = thread::Builder::new().name("trunkline-sqlite".to_owned());
@@ -121,7 +121,7 @@ impl SqliteFile {
     }
 
     /// Ends with the store. A connection that failed is opened anew.
-    fn serve(&self, jobs: &Receiver<Job>) {
+    fn serve(&self, jobs: &Receiver<ThreadWork>) {
         let mut open = None;
         while let Ok(job) = jobs.recv() {
             let connection = match &mut open {

@@ -1,0 +1,6 @@
+//! The futures that traits return.
+
+use std::{future::Future, pin::Pin};
+
+/// A boxed future.
+pub type BoxedTask<T = ()> = Pin<Box<dyn Future<Output = T> + Send>>;
