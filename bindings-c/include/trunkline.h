@@ -846,10 +846,11 @@ enum trunkline_result trunkline_server_options_set_rerun_handlers(
     bool rerun_handlers);
 
 /**
- * Sets the place of the tasks, so that they outlive their process and other workers answer for
- * them: a URL, `sqlite:PATH` for the processes of one machine, `redis://HOST` or `rediss://HOST`
- * for many, `memory:` for tests. Workers that share a store must be of one server. By default
- * tasks are in the memory of the process.
+ * Sets the place of the tasks and of the sessions of the legacy era over HTTP, so that they
+ * outlive their process and other workers answer for them: a URL, `sqlite:PATH` for the
+ * processes of one machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests.
+ * Workers that share a store must be of one server. By default both are in the memory of the
+ * process.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -239,10 +239,11 @@ pub unsafe extern "C" fn trunkline_server_options_set_rerun_handlers(
     set!(options, options.given.put("rerunHandlers", rerun_handlers))
 }
 
-/// Sets the place of the tasks, so that they outlive their process and other workers answer for
-/// them: a URL, `sqlite:PATH` for the processes of one machine, `redis://HOST` or `rediss://HOST`
-/// for many, `memory:` for tests. Workers that share a store must be of one server. By default
-/// tasks are in the memory of the process.
+/// Sets the place of the tasks and of the sessions of the legacy era over HTTP, so that they
+/// outlive their process and other workers answer for them: a URL, `sqlite:PATH` for the
+/// processes of one machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests.
+/// Workers that share a store must be of one server. By default both are in the memory of the
+/// process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_store(
     options: *mut trunkline_server_options,

@@ -87,7 +87,7 @@ const REQUESTS: &[&str] = &[
 const STARTS: &[&str] = &["NULL", "INVALID_ARGUMENT", "CLOSED", "BUSY", "FORKED"];
 
 /// All chapters.
-pub const CHAPTERS: &[Chapter] = &[
+pub static CHAPTERS: &[Chapter] = &[
     Chapter {
         name: "server",
         title: "Servers",

@@ -685,10 +685,10 @@ class ServerOptions(TypedDict, total=False):
     """
 
     store: str | os.PathLike[str] | None
-    """Place of the tasks, so that they outlive their process and other workers answer for them:
-    a URL, `sqlite:PATH` for the processes of one machine, `redis://HOST` or `rediss://HOST`
-    for many, `memory:` for tests. Workers that share a store must be of one server. By
-    default tasks are in the memory of the process.
+    """Place of the tasks and of the sessions of the legacy era over HTTP, so that they outlive
+    their process and other workers answer for them: a URL, `sqlite:PATH` for the processes of
+    one machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests. Workers that
+    share a store must be of one server. By default both are in the memory of the process.
     """
 
     store_deadline: float | None
