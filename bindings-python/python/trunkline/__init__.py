@@ -48,8 +48,8 @@ if TYPE_CHECKING:
         ToolOptions,
     )
     from ._internal.client._generated.group_servers import GroupTarget
-    from ._internal.client.connect_options import ConnectOptions
-    from ._internal.client.connection import OnNotification, OnToolsChanged, Target
+    from ._internal.client.connect_options import ConnectOptions, OnNotification, OnToolsChanged
+    from ._internal.client.connection import Target
     from ._internal.client_requests.input_request import Messages
     from ._internal.features.mount import ProxiedClient
     from ._internal.features.provider import AsyncProvider, Category, Provider, SyncProvider
@@ -70,9 +70,9 @@ _LAZY = {
     "EnterLifespan": "features.registry",
     "GroupTarget": "client._generated.group_servers",
     "Messages": "client_requests.input_request",
-    "OnNotification": "client.connection",
+    "OnNotification": "client.connect_options",
     "OnProgress": "requests",
-    "OnToolsChanged": "client.connection",
+    "OnToolsChanged": "client.connect_options",
     "Provider": "features.provider",
     "ProxiedClient": "features.mount",
     "SyncProvider": "features.provider",

@@ -23,8 +23,8 @@ use std::{collections::BTreeMap, fmt};
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEntry {
-    /// `{"command", "args", "env", "cwd", "inheritEnv", "stderr"}`: a program that serves its standard input
-    /// and output. No shell reads the command.
+    /// `{"command", "args", "env", "cwd", "inheritEnv", "stderr"}`: a program that serves its
+    /// standard input and output. No shell reads the command.
     Command {
         /// The program and its arguments.
         command: Vec<String>,

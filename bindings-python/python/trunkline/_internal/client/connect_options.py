@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
 from .._generated.options import ChildOptions, ClientOptions, EndpointOptions, OAuth
-from .connection import OnNotification, OnToolsChanged
+
+# method, params
+OnNotification: TypeAlias = Callable[[str, Any], Awaitable[None] | None]
+OnToolsChanged: TypeAlias = Callable[[], Awaitable[None] | None]
 
 
 class ConnectOptions(ClientOptions, ChildOptions, EndpointOptions, total=False):

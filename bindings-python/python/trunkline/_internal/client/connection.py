@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -28,16 +28,13 @@ if TYPE_CHECKING:
     from ..server.server import Server
     from ..telemetry import SentSpan, Telemetry
     from ._generated.server_requests import Read
-    from .connect_options import ConnectOptions
+    from .connect_options import ConnectOptions, OnNotification
 
 T = TypeVar("T")
 
 # An endpoint's URL, the command of a child process, a server in this process, an entry of
 # `mcpServers`, or a configuration or its file.
 Target: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | Server | Transport"
-# method, params
-OnNotification: TypeAlias = Callable[[str, Any], Awaitable[None] | None]
-OnToolsChanged: TypeAlias = Callable[[], Awaitable[None] | None]
 
 _LISTS_CHANGED: Final = (methods.TOOLS_CHANGED, methods.RESOURCES_CHANGED, methods.PROMPTS_CHANGED)
 

@@ -150,8 +150,8 @@ impl RequestContext {
         Ok((self.renaming(Responder::Inside(scope, Box::new(finish))), (responder, created)))
     }
 
-    /// Answers the request with its new task, and goes on. Where the server has a store, the task is
-    /// written there before: what a client knows of outlives this process (TKX-08). A task that
+    /// Answers the request with its new task, and goes on. Where the server has a store, the task
+    /// is written there before: what a client knows of outlives this process (TKX-08). A task that
     /// cannot be is not begun.
     pub(in crate::server::request) fn hand_out(
         self: &Arc<Self>,
