@@ -5,9 +5,9 @@ use std::process::Stdio;
 use tokio::process::{Child, Command};
 
 /// Reads until this process is gone, which closes the pipe. Then the server has the time of
-/// [`CloseDeadlines`](super::CloseDeadlines) to end with its input, in steps: the id of a group that
-/// has vanished may soon be another one's, and `kill` fails when nobody is left. Signals of the
-/// terminal are for the others.
+/// [`CloseDeadlines`](super::CloseDeadlines) to end with its input, in steps: the id of a group
+/// that has vanished may soon be another one's, and `kill` fails when nobody is left. Signals of
+/// the terminal are for the others.
 const SCRIPT: &str = "trap '' HUP INT TERM; read -r _
 for name in TERM KILL; do
   for step in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
