@@ -110,7 +110,9 @@ fn written(message: &Message) -> Option<Bytes> {
                 Ok(result) => envelope::encode_result(id, result.as_bytes()),
                 Err(NoResult::Error(error)) => envelope::encode_error(Some(id), error),
                 // As meaningless as it came: it ends its request there.
-                Err(NoResult::InvalidResponse(_)) => json!({"jsonrpc": "2.0", "id": id}).to_string().into(),
+                Err(NoResult::InvalidResponse(_)) => {
+                    json!({"jsonrpc": "2.0", "id": id, "error": null}).to_string().into()
+                }
             })
         }
     }
@@ -155,7 +157,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":7,"result":{"b":1,"a":[2.0]}}"#,
             r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no","data":{"x":1}}}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"r","reason":"x"}}"#,
-            r#"{"jsonrpc":"2.0","id":7}"#,
+            r#"{"jsonrpc":"2.0","id":7,"error":null}"#,
         ] {
             let came = message(text);
             let sent = message(str::from_utf8(&written(&came).unwrap()).unwrap());
