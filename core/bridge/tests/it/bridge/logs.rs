@@ -51,6 +51,6 @@ fn what_a_server_says_wrong_is_told_to_the_port_of_its_connection() {
     let opening = host.open(json!({"client": {"revision": "2026-07-28"},
         "transport": {"type": "child", "command": ["sh", "-c", nonsense]}}));
     assert!(host.reply(opening).ok());
-    assert_eq!(log_with(&host, "the server sent what is not a message")["level"], "warn");
+    assert_eq!(log_with(&host, "the server sent an invalid message")["level"], "warn");
     host.port.close(opening, 0).unwrap();
 }
