@@ -343,10 +343,7 @@ async fn a_result_is_found_in_the_file_by_the_next_process() {
     let worker = || {
         let store = TokioRuntime::current().open_store(&url, 5 * SECOND).unwrap();
         let tool = Tool::new("quick", "Ends at once", async || "done").task(TaskSupport::Required);
-        server()
-            .options(ServerOptions::default().with_store(Some(StoreChoice::own(Arc::new(store)))))
-            .add_tool(tool)
-            .build()
+        server().options(ServerOptions::default().with_store(Some(StoreChoice::own(store)))).add_tool(tool).build()
     };
     let first = worker();
     let peer = Peer::with(&first, Transport::Http, None);
