@@ -31,11 +31,6 @@ const CLUSTERS: &[Cluster] = &[
     },
     Cluster {
         crate_folder: "core/src",
-        modules: &["race", "runtime", "store", "store::choice", "store::guard", "store::memory", "store::waiting"],
-        reason: "a runtime opens stores, and each of them needs its tasks and its time",
-    },
-    Cluster {
-        crate_folder: "core/src",
         modules: &["server::registry::mount", "server::registry::snapshot"],
         reason: "a mount is a registry within a registry",
     },
