@@ -1,29 +1,6 @@
-//! Server-sent events: however a stream is cut into chunks, the same messages come out of it.
-
 #![no_main]
 
-use bytes::Bytes;
-use libfuzzer_sys::fuzz_target;
-use trunkline_proto::http::event_stream::EventStream;
+#[path = "../entry_points/mod.rs"]
+mod entry_points;
 
-const MAX_BYTES: usize = 1000;
-
-/// The messages, with the state at their end; `None` if one is too large.
-fn read<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<(Vec<Bytes>, Option<String>)> {
-    let mut stream = EventStream::new(MAX_BYTES);
-    let mut messages = Vec::new();
-    for chunk in chunks {
-        stream.push(chunk);
-        while let Some(message) = stream.next_message().ok()? {
-            assert!(message.len() <= MAX_BYTES);
-            messages.push(message);
-        }
-    }
-    Some((messages, stream.last_id().map(str::to_owned)))
-}
-
-fuzz_target!(|data: &[u8]| {
-    let Some((&size, text)) = data.split_first() else { return };
-    let whole = read(std::iter::once(text));
-    assert_eq!(whole, read(text.chunks(usize::from(size) + 1)));
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| entry_points::event_stream::judge(data));

@@ -1,16 +1,6 @@
-//! Mirrored parameters: what is written into a header is read out of it, and nothing that arrives
-//! in one breaks the reader.
-
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use trunkline_proto::http::mirror::{decode, encode};
+#[path = "../entry_points/mod.rs"]
+mod entry_points;
 
-fuzz_target!(|data: &[u8]| {
-    if let Ok(text) = decode(data) {
-        assert_eq!(encode(&text).map(|value| decode(value.as_bytes())), Ok(Ok(text)));
-    }
-    if let Ok(text) = std::str::from_utf8(data) {
-        assert_eq!(encode(text).map(|value| decode(value.as_bytes())), Ok(Ok(text.to_owned())));
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| entry_points::header_value::judge(data));

@@ -1,15 +1,6 @@
-//! JSON Schemas of strangers: a schema is refused or compiled, and judges a value; neither hangs.
-
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use serde_json::Value;
-use trunkline_proto::protocol::schema::Schema;
+#[path = "../entry_points/mod.rs"]
+mod entry_points;
 
-fuzz_target!(|data: &[u8]| {
-    let mut documents = serde_json::Deserializer::from_slice(data).into_iter::<Value>();
-    let (Some(Ok(schema)), Some(Ok(value))) = (documents.next(), documents.next()) else { return };
-    if let Ok(schema) = Schema::compile(&schema) {
-        let _ = schema.validate(&value);
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| entry_points::schema::judge(data));

@@ -78,7 +78,7 @@ async def slow_uploads(language: Language) -> float:
         return await _beside(server, attack)
 
 
-@row("4,200 bodies that stop after their first byte: a call beside them", 1, "s")
+@row("4,200 bodies that stop after their first byte: a call beside them", 1, "s", alone=True)
 async def stopped_bodies(language: Language) -> float:
     async with endpoint(language) as server:
 

@@ -29,6 +29,8 @@ class Row:
     languages: tuple[str, ...] = LANGUAGES
     # Measures each web framework instead.
     mounted: bool = False
+    # So much for this process alone that languages are measured one after the other.
+    alone: bool = False
 
     def chosen(self, languages: list[Language]) -> list[Language]:
         """Those to measure."""
@@ -42,12 +44,17 @@ ROWS: list[Row] = []
 
 
 def row(
-    trouble: str, bar: float, unit: str, languages: tuple[str, ...] = LANGUAGES, mounted: bool = False
+    trouble: str,
+    bar: float,
+    unit: str,
+    languages: tuple[str, ...] = LANGUAGES,
+    mounted: bool = False,
+    alone: bool = False,
 ) -> Callable[[Measure], Measure]:
     """Adds a row; the function measures one language, and raises if the trouble did harm."""
 
     def add(measure: Measure) -> Measure:
-        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted))
+        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, alone))
         return measure
 
     return add

@@ -13,6 +13,7 @@ from typing import Any
 import clients
 import crowd
 import exits
+import hostile
 import mounted
 import row
 from peer import Language
@@ -21,9 +22,10 @@ from row import Row
 PATIENCE = 600 if row.LONG_FORM else 60  # seconds for one figure
 
 
-async def figure(one: Row, language: Language) -> dict[str, Any]:
+async def figure(one: Row, language: Language, at_once: asyncio.Semaphore) -> dict[str, Any]:
     try:
-        value = round(await asyncio.wait_for(one.measure(language), PATIENCE), 3)
+        async with at_once:
+            value = round(await asyncio.wait_for(one.measure(language), PATIENCE), 3)
     except asyncio.TimeoutError:
         return {"fault": f"not done after {PATIENCE} s"}
     except Exception as error:  # noqa: BLE001 - a fault of one figure
@@ -36,7 +38,8 @@ async def measure(languages: list[Language]) -> list[dict[str, Any]]:
     report: list[dict[str, Any]] = []
     for one in row.ROWS:
         chosen = one.chosen(languages)
-        figures = await asyncio.gather(*[figure(one, language) for language in chosen])
+        at_once = asyncio.Semaphore(1 if one.alone else len(chosen))
+        figures = await asyncio.gather(*[figure(one, language, at_once) for language in chosen])
         found = {language.name: figure for language, figure in zip(chosen, figures, strict=True)}
         report.append({"trouble": one.trouble, "bar": one.bar, "unit": one.unit, "figures": found})
         for name, measured in found.items():
@@ -47,7 +50,7 @@ async def measure(languages: list[Language]) -> list[dict[str, Any]]:
 
 
 def main(words: list[str]) -> int:
-    assert clients and crowd and exits and mounted
+    assert clients and crowd and exits and hostile and mounted
     if row.LONG_FORM:
         words.remove(row.LONG)
     if "--only" in words:

@@ -1,7 +1,9 @@
 //! The bound of the notifications that wait for a host.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use trunkline::bridge_support::Mutex;
+use super::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
 
 /// Most records that wait.
 const MAX_COUNT: usize = 10_000;
@@ -52,7 +54,7 @@ impl Backlog {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use super::*;
 

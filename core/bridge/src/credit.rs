@@ -1,10 +1,10 @@
 //! The part of a response that the host has agreed to take.
 
+use super::sync::Mutex;
 use std::{
     future::poll_fn,
     task::{Poll, Waker},
 };
-use trunkline::bridge_support::Mutex;
 
 /// Bytes of a response that cross before the host grants more.
 const FIRST_CREDIT: usize = 64 << 10;

@@ -32,6 +32,8 @@ mod host_reply;
 mod log;
 mod log_scope;
 pub mod message;
+#[cfg(all(test, feature = "loom"))]
+mod models;
 mod notifications;
 mod nulls;
 mod observed;
@@ -52,6 +54,7 @@ mod slot;
 mod state;
 mod streams;
 pub mod surface;
+mod sync;
 mod table;
 mod task_progress;
 mod telemetry;

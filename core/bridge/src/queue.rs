@@ -4,6 +4,10 @@ use super::{
     backlog::Backlog,
     body::{Body, LogRecord},
     event::{Bell, Event, EventKind, Lane},
+    sync::{
+        Condvar, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use bytes::Bytes;
 use serde_json::Value;
@@ -11,13 +15,9 @@ use std::{
     cell::Cell,
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
-use trunkline::bridge_support::{Condvar, Mutex};
 
 /// The queue. Calls and replies are bounded by admission; the rest is bounded here.
 pub(super) struct EventQueue {
@@ -340,7 +340,7 @@ fn ring(bell: &dyn Bell) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicUsize;

@@ -1,9 +1,12 @@
 //! The place of a reply that a thread of the host waits for.
 
-use super::{error::BridgeError, queue::Latest};
+use super::{
+    error::BridgeError,
+    queue::Latest,
+    sync::{Condvar, Mutex},
+};
 use bytes::Bytes;
 use std::time::{Duration, Instant};
-use trunkline::bridge_support::{Condvar, Mutex};
 
 /// The state of a reply that a thread waits for.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,6 @@ use crate::process::{File, command, eventually};
 use std::{
     path::{Path, PathBuf},
     process::Stdio,
-    time::{Duration, Instant},
 };
 use trunkline::{Client, transport::ChildCommand};
 
@@ -30,7 +29,5 @@ fn a_killed_client_takes_its_servers_and_what_they_started_with_it() {
     assert!(family.len() == 2 && family.iter().all(lives), "{family:?}");
     client.kill().unwrap();
     client.wait().unwrap();
-    let killed = Instant::now();
     eventually("both are gone", || !family.iter().any(lives));
-    assert!(killed.elapsed() < Duration::from_secs(6), "{:?}", killed.elapsed());
 }

@@ -10,6 +10,7 @@ mod features;
 #[cfg(unix)]
 mod foreground;
 mod hooks;
+mod hostile;
 #[cfg(target_os = "linux")]
 mod killed;
 mod lifespan;

@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -18,6 +19,10 @@ const OLDEST_NODE: u32 = 20;
 /// A Python interpreter that is new enough and can make virtual environments. `TRUNKLINE_PYTHON`
 /// names a certain one.
 pub(crate) fn python() -> Result<String> {
+    static FOUND: OnceLock<String> = OnceLock::new();
+    if let Some(found) = FOUND.get() {
+        return Ok(found.clone());
+    }
     let named = std::env::var("TRUNKLINE_PYTHON").ok();
     let candidates: Vec<&str> = match &named {
         Some(name) => vec![name],
@@ -36,7 +41,9 @@ pub(crate) fn python() -> Result<String> {
     if says(python, &["-c", "import venv, ensurepip"]).is_none() {
         install(&["python3-venv"]).with_context(|| format!("{python} has no modules venv and ensurepip"))?;
     }
-    Ok((*python).to_owned())
+    // The program itself: the name may stand for a launcher, which takes longer than Python.
+    let executable = says(python, &["-c", "import sys; print(sys.executable)"]);
+    Ok(FOUND.get_or_init(|| executable.unwrap_or_else(|| (*python).to_owned())).clone())
 }
 
 /// Which Python a name stands for now: the same name is another interpreter after an upgrade.

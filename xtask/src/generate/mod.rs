@@ -97,6 +97,7 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
     files.extend(python::render(&workspace.root, &surface)?);
     files.extend(c::render(&surface)?);
     files.extend(docs::render(workspace, &surface)?);
+    build::python::install_tools(workspace)?;
     files.into_iter().map(|(path, text)| Ok((path.clone(), formatted(workspace, &path, text)?))).collect()
 }
 
@@ -145,7 +146,6 @@ fn formatted(workspace: &Workspace, path: &str, text: String) -> Result<String> 
             rustfmt
         }
         Some("py") => {
-            build::python::install_tools(workspace)?;
             let mut ruff = workspace.command(workspace.venv_program(VENV, "ruff"));
             ruff.current_dir(workspace.path("bindings-python")).args(["format", "--quiet", "--stdin-filename"]);
             ruff.arg(workspace.path(path)).arg("-");

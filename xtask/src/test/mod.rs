@@ -4,7 +4,7 @@
 mod circles;
 mod counts;
 mod coverage;
-mod duplicates;
+mod dependencies;
 mod examples;
 mod features;
 mod lint;
@@ -69,7 +69,7 @@ pub(crate) struct Selection {
     pub(crate) languages: Vec<Language>,
     everything: bool,
     /// The steps that take long, too.
-    long: bool,
+    pub(crate) long: bool,
     /// Words of which one stands in the name of each chosen step; empty: all steps.
     only: Vec<String>,
 }
@@ -95,7 +95,7 @@ const STEPS: [Step; 33] = {
         },
         Step { name: "prose", turn: Beside, languages: &[], work: prose::check },
         Step { name: "rooms of the bindings", turn: Beside, languages: &[], work: rooms::check },
-        Step { name: "duplicate crates", turn: Cargo, languages: &[Rust], work: duplicates::check },
+        Step { name: "dependencies", turn: Cargo, languages: &[Rust], work: dependencies::check },
         Step {
             name: "generated files",
             turn: Cargo,
@@ -144,12 +144,18 @@ const STEPS: [Step; 33] = {
 };
 
 /// The steps of the long form.
-const LONG_STEPS: [Step; 3] = [
+const LONG_STEPS: [Step; 4] = [
     Step {
         name: "authorization server in a browser",
         turn: Turn::Beside,
         languages: &[Language::Node],
         work: suites::authorization_in_browser,
+    },
+    Step {
+        name: "models of the waist",
+        turn: Turn::Last,
+        languages: &[Language::Rust],
+        work: suites::models_of_the_waist,
     },
     Step { name: "c under valgrind", turn: Turn::Last, languages: &[Language::C], work: suites::c_under_valgrind },
     Step { name: "npm package", turn: Turn::Beside, languages: &[Language::Node], work: suites::npm },

@@ -96,6 +96,13 @@ pub(crate) fn authorization_in_browser(workspace: &Workspace, selection: &Select
     authorize(workspace, selection, Some(system::chromium()?))
 }
 
+/// The queue and the places of replies under loom, which tries every order of their threads.
+pub(crate) fn models_of_the_waist(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["test", "--package", "trunkline-bridge", "--features", "loom", "--lib", "models"]);
+    Ok(counts::of_cargo(&run(cargo, DEADLINE)?))
+}
+
 /// A program in C under valgrind, with the suppressions that are installed for its users: nothing
 /// is lost, and nothing else is reported.
 pub(crate) fn c_under_valgrind(workspace: &Workspace, _: &Selection) -> Result<Count> {

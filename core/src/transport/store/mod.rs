@@ -45,6 +45,8 @@ pub fn open_store(url: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> R
 }
 
 /// The same without the guard that keeps the deadline.
+// The memory of the process needs none.
+#[cfg_attr(not(any(feature = "store-sqlite", feature = "store-redis")), allow(unused_variables))]
 pub(super) fn unguarded(
     url: &str,
     runtime: &Arc<dyn Runtime>,

@@ -56,6 +56,17 @@ async fn life_05_what_a_session_misses_is_not_told_again_to_streams() {
     assert_eq!(peer.rest().await, [] as [Value; 0], "it has subscribed to nothing");
 }
 
+#[tokio::test(start_paused = true)]
+async fn changes_made_together_are_one_notification() {
+    let server = of_two();
+    let peer = Peer::of(&server);
+    listen(&peer, &["a:1", "a:2"]).await;
+    for uri in ["a:2", "a:1", "a:2", "a:2"] {
+        server.resource_updated(uri);
+    }
+    assert_eq!(uris(&peer.rest().await), ["a:1", "a:2"]);
+}
+
 /// Notifications without a subscriber are not kept, however long no client can be reached.
 #[tokio::test(start_paused = true)]
 async fn only_what_is_watched_is_kept() {

@@ -1,6 +1,6 @@
-//! Two versions of one crate are only there with a reason: what cargo finds twice is what
-//! `deny.toml` lists under `skip`. (cargo-deny checks the rest in CI: licences, advisories,
-//! sources.)
+//! Each crate that is depended on is there with a reason, which `docs/dependencies.md` gives, and so
+//! is the second version of one: what cargo finds twice is what `deny.toml` lists under `skip`.
+//! (cargo-deny checks the rest in CI: licences, advisories, sources.)
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(120);
+const REASONS: &str = "docs/dependencies.md";
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut cargo = workspace.cargo();
@@ -19,7 +20,10 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     cargo.args(["--prefix", "none", "--depth", "0", "--format", "{p}"]);
     let tree = must(cargo, DEADLINE)?.stdout;
     let deny = std::fs::read_to_string(workspace.path("deny.toml")).context("cannot read deny.toml")?;
-    let faults = faults(&tree, &deny);
+    let read =
+        |file: &str| std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"));
+    let mut faults = faults(&tree, &deny);
+    faults.extend(unexplained(&read("Cargo.toml")?, &read(REASONS)?));
     Ok(Count {
         passed: usize::from(faults.is_empty()),
         failed: faults.len(),
@@ -69,6 +73,22 @@ fn faults(tree: &str, deny: &str) -> Vec<String> {
     faults
 }
 
+/// The crates of the workspace's table without a row in the page, and rows without a crate. Crates
+/// with a path are our own.
+fn unexplained(manifest: &str, page: &str) -> Vec<String> {
+    let table = manifest.split("\n[workspace.dependencies]\n").nth(1).and_then(|rest| rest.split("\n[").next());
+    let lines = table.unwrap_or_default().lines().filter(|line| !line.contains("{ path = "));
+    let crates: Vec<&str> = lines.filter_map(|line| line.split_once(" = ").map(|(name, _)| name)).collect();
+    let rows: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    let without_row =
+        crates.iter().filter(|name| !rows.contains(name)).map(|name| format!("{REASONS} has no row for `{name}`"));
+    let without_crate = rows
+        .iter()
+        .filter(|name| !crates.contains(name))
+        .map(|name| format!("{REASONS} has a row for `{name}`, on which nothing depends"));
+    without_row.chain(without_crate).collect()
+}
+
 /// `b` of `a = "b" …`, given `a = `.
 fn quoted<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.strip_prefix(key)?.strip_prefix('"')?.split('"').next()
@@ -84,6 +104,14 @@ mod tests {
     fn a_duplicate_needs_its_reason() {
         assert_eq!(faults(TREE, "skip = [\n]").len(), 1);
         assert!(faults(TREE, "skip = [\n    { crate = \"a@1.0.0\", reason = \"x\" },\n]").is_empty());
+    }
+
+    #[test]
+    fn a_crate_needs_its_row_and_a_row_its_crate() {
+        let manifest =
+            "[x]\n[workspace.dependencies]\nours = { path = \"x\" }\na = \"1\"\nb = \"1\"\n\n[y]\nz = \"1\"\n";
+        assert!(unexplained(manifest, "| crate |\n| `a` | x |\n| `b` | x |\n").is_empty());
+        assert_eq!(unexplained(manifest, "| `a` | x |\n| `c` | x |\n").len(), 2);
     }
 
     #[test]

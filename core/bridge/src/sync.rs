@@ -1,0 +1,67 @@
+//! Locks and flags of what several threads share. The feature `loom` exchanges them for those of a
+//! model checker, which tries every order of events (models.rs).
+
+#[cfg(not(feature = "loom"))]
+pub(crate) use std::sync::atomic;
+#[cfg(not(feature = "loom"))]
+pub(crate) use trunkline::bridge_support::{Condvar, Mutex};
+
+#[cfg(feature = "loom")]
+pub(crate) use checked::{Condvar, Mutex};
+#[cfg(feature = "loom")]
+pub(crate) use loom::sync::atomic;
+
+#[cfg(feature = "loom")]
+mod checked {
+    use loom::sync::MutexGuard;
+    use std::{sync::PoisonError, time::Instant};
+
+    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(loom::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+
+    impl<T: Default> Default for Mutex<T> {
+        fn default() -> Self {
+            Self::new(T::default())
+        }
+    }
+
+    pub(crate) struct Condvar(loom::sync::Condvar);
+
+    impl Default for Condvar {
+        fn default() -> Self {
+            Self(loom::sync::Condvar::new())
+        }
+    }
+
+    impl Condvar {
+        /// No time passes in a model: a wait without an end is an error.
+        pub(crate) fn wait_while_until<'a, T>(
+            &self,
+            mut guard: MutexGuard<'a, T>,
+            _: Instant,
+            mut unchanged: impl FnMut(&mut T) -> bool,
+        ) -> MutexGuard<'a, T> {
+            while unchanged(&mut guard) {
+                guard = self.0.wait(guard).unwrap_or_else(PoisonError::into_inner);
+            }
+            guard
+        }
+
+        pub(crate) fn notify_one(&self) {
+            self.0.notify_one();
+        }
+
+        pub(crate) fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
+}

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../entry_points/mod.rs"]
+mod entry_points;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| entry_points::request_state::judge(data));
