@@ -1,4 +1,5 @@
-//! Bodies of POST: each gets an answer in the form of the protocol, and none an error of the server.
+//! Bodies of POST: each gets an answer in the form of the protocol, and none an error of the
+//! server.
 
 use super::endpoint::{Endpoint, INITIALIZE, modern, post};
 use http::StatusCode;

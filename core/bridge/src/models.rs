@@ -30,12 +30,12 @@ fn model(play: impl Fn() + Send + Sync + 'static) {
 
 /// A host that sleeps until its bell rings.
 #[derive(Default)]
-struct Host {
+struct WokenHost {
     rung: Mutex<bool>,
     changed: Condvar,
 }
 
-impl Host {
+impl WokenHost {
     fn wait(&self) {
         let mut rung = self.changed.wait_while_until(self.rung.lock(), Instant::now(), |rung| !*rung);
         *rung = false;
@@ -58,7 +58,7 @@ impl Host {
     }
 }
 
-struct BellOf(Arc<Host>);
+struct BellOf(Arc<WokenHost>);
 
 impl Bell for BellOf {
     fn ring(&self) {
@@ -67,8 +67,8 @@ impl Bell for BellOf {
     }
 }
 
-fn waist() -> (Arc<Host>, Arc<EventQueue>) {
-    let host = Arc::new(Host::default());
+fn waist() -> (Arc<WokenHost>, Arc<EventQueue>) {
+    let host = Arc::new(WokenHost::default());
     let queue = EventQueue::new(Box::new(BellOf(Arc::clone(&host))), None);
     (host, Arc::new(queue))
 }

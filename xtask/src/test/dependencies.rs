@@ -1,5 +1,5 @@
-//! Each crate that is depended on is there with a reason, which `docs/dependencies.md` gives, and so
-//! is the second version of one: what cargo finds twice is what `deny.toml` lists under `skip`.
+//! Each crate that is depended on is there with a reason, which `docs/dependencies.md` gives, and
+//! so is the second version of one: what cargo finds twice is what `deny.toml` lists under `skip`.
 //! (cargo-deny checks the rest in CI: licences, advisories, sources.)
 
 use std::collections::BTreeMap;
