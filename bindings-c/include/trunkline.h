@@ -2085,6 +2085,18 @@ enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_opti
                                                       struct trunkline_str path);
 
 /**
+ * Sets whether to answer the probes of orchestrators and load balancers, which need no access
+ * token: `GET /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503:
+ * not ready is a server that is closing, or whose store does not answer within half a second.
+ * Where a router has chosen the path of the endpoint, such routes are its matter. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_set_health(struct trunkline_http_options *options,
+                                                        bool health);
+
+/**
  * Sets whether to keep no sessions for clients of the legacy era. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:

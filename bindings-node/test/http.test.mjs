@@ -101,6 +101,31 @@ test("an answer that is larger than the client takes is an error that names the 
   }
 });
 
+test("a server that closes is alive and not ready", async () => {
+  let enter, leave;
+  const entered = new Promise((resolve) => (enter = resolve));
+  const left = new Promise((resolve) => (leave = resolve));
+  const own = new Server({ name: "probed", version: "1.0.0" });
+  own.registerTool("hold", {}, async () => (enter(), await left));
+  const probed = await own.listen({ port: 0, health: true });
+  const probe = async (path) => {
+    const response = await fetch(new URL(path, probed.url), { headers: { connection: "close" } });
+    return [response.status, await response.text()];
+  };
+  assert.deepEqual([await probe("/healthz"), await probe("/readyz")], [[200, "ok\n"], [200, "ok\n"]]);
+  const client = await Client.connect(probed.url);
+  const held = client.callTool("hold");
+  await entered;
+  const closed = probed.close({ deadline: 30_000 });
+  while ((await probe("/readyz"))[0] === 200);
+  assert.deepEqual([await probe("/healthz"), await probe("/readyz")], [[200, "ok\n"], [503, "unavailable\n"]]);
+  leave("done");
+  assert.equal((await held).text, "done");
+  await closed;
+  await client.close();
+  await own.close();
+});
+
 test("nobody there, a path that is not an endpoint, and what is not a URL", async () => {
   const gone = await server.listen({ port: 0 });
   await gone.close();

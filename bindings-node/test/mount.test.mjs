@@ -262,6 +262,18 @@ describe("fetch", () => {
   });
 });
 
+test("probes beside a path of its own, and none where a framework has chosen the path", async () => {
+  const { server } = site();
+  const app = express().use(server.handler({ path: "/mcp", health: true })).get("/", ordinary).listen(0, "127.0.0.1");
+  const address = await listening(app);
+  const statuses = ["/healthz", "/readyz", "/livez"].map(async (path) => (await fetch(address + path)).status);
+  assert.deepEqual(await Promise.all(statuses), [200, 200, 404]);
+  app.closeAllConnections();
+  app.close();
+  await server.close();
+  assert.throws(() => site().server.handler({ health: true }), { kind: "invalidArgument", message: /health/ });
+});
+
 test("AUS-02: the metadata that a challenge names is there wherever the server is mounted", async () => {
   const server = new Server({ name: "mounted", version: "1.0.0" });
   for (const [resource, place] of [["https://notes.example/mcp", "/mcp"], ["https://notes.example/api/mcp", "/api/mcp"]]) {

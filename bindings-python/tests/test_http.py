@@ -27,6 +27,7 @@ from trunkline import (
     Client,
     ClosedError,
     InvalidArgumentError,
+    Listener,
     Server,
     SyncClient,
     TransportError,
@@ -64,6 +65,41 @@ def test_http_05_a_server_listens_on_loopback_unless_told_otherwise() -> None:
             if address != "0.0.0.0":
                 with pytest.raises(ConnectionRefusedError):
                     socket.create_connection((address, listener.port), 5)
+
+    run(check())
+
+
+def probe(listener: Listener, path: str) -> int:
+    """The status of a probe, over a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", listener.port, timeout=DEADLINE)
+    try:
+        connection.request("GET", path, headers={"Host": "10.0.0.7"})
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_probes_of_a_server_that_closes() -> None:
+    slow = Slow()
+
+    async def check() -> None:
+        async with (
+            slow.server.serve("http", port=0, health=True) as listener,
+            Client(listener.url) as client,
+        ):
+            assert [await asyncio.to_thread(probe, listener, path) for path in ("/healthz", "/readyz")] == [200, 200]
+            call = asyncio.ensure_future(client.call_tool("later"))
+            await until(slow.started.is_set, "the handler")
+            closing = asyncio.ensure_future(listener.close(DEADLINE))
+            while await asyncio.to_thread(probe, listener, "/readyz") == 200:
+                pass
+            assert [await asyncio.to_thread(probe, listener, path) for path in ("/healthz", "/readyz")] == [200, 503]
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            await closing
+        async with slow.server.serve("http", port=0) as other:
+            assert await asyncio.to_thread(probe, other, "/readyz") == 403, "Host is checked, for nothing is there"
 
     run(check())
 

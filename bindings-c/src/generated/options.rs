@@ -446,6 +446,18 @@ pub unsafe extern "C" fn trunkline_http_options_set_path(
     set!(options, options.given.put("path", text!(path)))
 }
 
+/// Sets whether to answer the probes of orchestrators and load balancers, which need no access
+/// token: `GET /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503:
+/// not ready is a server that is closing, or whose store does not answer within half a second.
+/// Where a router has chosen the path of the endpoint, such routes are its matter. Default false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_set_health(
+    options: *mut trunkline_http_options,
+    health: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("health", health))
+}
+
 /// Sets whether to keep no sessions for clients of the legacy era. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_stateless(

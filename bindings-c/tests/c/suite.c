@@ -1037,6 +1037,38 @@ static void answered(trunkline_server *server, response *seen) {
   CHECK(seen->ends == 1);
 }
 
+/* The status of a request without a body. */
+static int status_of(trunkline_server *server, trunkline_listener *listener, const char *path) {
+  trunkline_http_exchange *exchange = NULL;
+  response seen;
+  memset(&seen, 0, sizeof seen);
+  OK(trunkline_http_request(listener, S("GET"), trunkline_str_of(path), NULL, 0, NOTHING, true, see_head, see_chunk, see_end, &seen,
+                            NULL, &exchange, &error));
+  answered(server, &seen);
+  trunkline_http_exchange_free(exchange);
+  return seen.status;
+}
+
+/* Probes need a path of the endpoint, for a router that has chosen it answers them itself. */
+static void probes(void) {
+  trunkline_server *server = new_server();
+  trunkline_http_options *options = NULL;
+  trunkline_listener *listener = NULL, *plain = NULL;
+  OK(trunkline_http_options_new(&options, &error));
+  CHECK(trunkline_http_options_set_health(options, true) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "health", trunkline_server_mount_http(server, options, &listener, &error));
+  CHECK(trunkline_http_options_set_path(options, S("/mcp")) == TRUNKLINE_OK);
+  OK(trunkline_server_mount_http(server, options, &listener, &error));
+  CHECK(status_of(server, listener, "/healthz") == 200 && status_of(server, listener, "/readyz") == 200);
+  CHECK(trunkline_http_options_set_health(options, false) == TRUNKLINE_OK);
+  OK(trunkline_server_mount_http(server, options, &plain, &error));
+  CHECK(status_of(server, plain, "/healthz") == 404 && status_of(server, plain, "/readyz") == 404);
+  trunkline_http_options_free(options);
+  trunkline_listener_free(plain);
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+}
+
 static void big(trunkline_call *call, trunkline_str arguments, void *user_data) {
   size_t length = 1000000;
   trunkline_str text;
@@ -1591,6 +1623,7 @@ static const struct {
     {"stdio", stdio},
     {"http", http},
     {"mounted", mounted},
+    {"probes", probes},
     {"many_threads", many_threads},
     {"options", options},
     {"event_loop", event_loop},

@@ -161,6 +161,13 @@ export interface HttpOptions {
   unixMode?: string | undefined;
   /** The path of the endpoint; a slash at its end makes no difference. Default: `/mcp`. */
   path?: string | undefined;
+  /**
+   * Answer the probes of orchestrators and load balancers, which need no access token: `GET
+   * /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503: not ready is a
+   * server that is closing, or whose store does not answer within half a second. Where a router has
+   * chosen the path of the endpoint, such routes are its matter. Default: false.
+   */
+  health?: boolean | undefined;
   /** Keep no sessions for clients of the legacy era. Default: false. */
   stateless?: boolean | undefined;
   /**

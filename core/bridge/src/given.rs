@@ -114,6 +114,11 @@ fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
                 }
                 let path = given.get("path").is_some();
                 let options: HttpOptions = config::read_member(OPEN, TRANSPORT, Value::Object(given))?;
+                if options.health && !path {
+                    return Err(BridgeError::invalid(
+                        "open: transport.health of a mounted server needs transport.path; where the web framework has chosen the path, it answers probes itself",
+                    ));
+                }
                 return Ok(Listening::Mounted { path: path.then(|| options.path.clone()), options, auth });
             }
             if given.contains_key("unix") && (given.contains_key("host") || given.contains_key("port")) {

@@ -8,12 +8,13 @@ use std::{
     pin::Pin,
     sync::{Arc, Weak},
     task::{Context, Poll},
-    time::Instant,
+    time::{Duration, Instant},
 };
 use trunkline::{
     client::{ClientId, Connector, Inbox, Link, LinkFailure},
     protocol::{Era, RequestId},
     runtime::{BoxedTask, Runtime, Terminal},
+    store::{Store, StoreError},
     wire_log::{Transport, WireLog},
 };
 
@@ -83,12 +84,20 @@ impl Runtime for Scoped<Arc<dyn Runtime>> {
         self.inner.now()
     }
 
+    fn unix_time(&self) -> Duration {
+        self.inner.unix_time()
+    }
+
     fn sleep_until(&self, at: Instant) -> BoxedTask {
         self.inner.sleep_until(at)
     }
 
     fn wire_log(&self) -> Option<&dyn WireLog> {
         self.inner.wire_log()
+    }
+
+    fn open_store(&self, url: &str, deadline: Duration) -> Result<Arc<dyn Store>, StoreError> {
+        self.inner.open_store(url, deadline)
     }
 
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {

@@ -218,6 +218,18 @@ fn aus_13_offline_access_is_no_scope_of_a_tool() {
 }
 
 #[tokio::test]
+async fn probes_need_no_token() {
+    let authorization = Authorization::jwt(Issuer::start().await.authorization(), JwtOptions::default()).unwrap();
+    let fixture = Fixture::with(HttpOptions::default().with_auth(authorization).with_health(true)).await;
+    for path in ["/healthz", "/readyz"] {
+        let answer = fixture.send(Method::GET, path, &[], None).await;
+        assert_eq!(answer.status(), 200, "{path}");
+        assert!(challenges(&answer).is_empty());
+    }
+    assert_eq!(fixture.call("who", &[]).await.status(), 401);
+}
+
+#[tokio::test]
 async fn aus_01_and_aus_03_metadata_is_served_without_a_token() {
     let issuer = Issuer::start().await;
     let fixture = Fixture::new(issuer.authorization()).await;

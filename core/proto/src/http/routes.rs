@@ -13,6 +13,18 @@ pub enum Purpose {
     Nowhere,
 }
 
+/// A question of an orchestrator or a load balancer about a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HealthProbe {
+    /// Is it alive?
+    Liveness,
+    /// Should it get requests?
+    Readiness,
+}
+
+/// The paths of probes, as the components of Kubernetes have them.
+const PROBES: [(&str, HealthProbe); 2] = [("/healthz", HealthProbe::Liveness), ("/readyz", HealthProbe::Readiness)];
+
 /// The paths of one server. A slash at their end makes no difference.
 #[derive(Debug, Clone)]
 pub struct Routes {
@@ -21,6 +33,8 @@ pub struct Routes {
     sse: Option<SsePaths>,
     /// The path that clients see may begin with more than is known here.
     below: bool,
+    /// Probes are answered.
+    probes: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -42,7 +56,12 @@ impl Routes {
             let shared = stream == endpoint;
             SsePaths { messages: if shared { endpoint.clone() } else { normal(messages) }, stream, shared }
         });
-        Self { endpoint: (!mounted).then_some(endpoint), sse, below: mounted }
+        Self { endpoint: (!mounted).then_some(endpoint), sse, below: mounted, probes: false }
+    }
+
+    /// The same with probes, or without them.
+    pub fn with_probes(self, probes: bool) -> Self {
+        Self { probes, ..self }
     }
 
     /// The same below a router that has cut off the beginning of the paths.
@@ -74,6 +93,14 @@ impl Routes {
             }
         }
         if self.is_endpoint(path) { Purpose::Endpoint } else { Purpose::Nowhere }
+    }
+
+    /// The probe at a path, before anything else that may have the same one. A router that has
+    /// chosen the path of the endpoint answers probes itself.
+    pub fn probe(&self, path: &str) -> Option<HealthProbe> {
+        let path = path.strip_suffix('/').unwrap_or(path);
+        let found = PROBES.iter().find(|(known, _)| self.probes && self.endpoint.is_some() && *known == path);
+        found.map(|(_, probe)| *probe)
     }
 
     /// The path of the endpoint, where no router has chosen it.
@@ -201,6 +228,21 @@ mod tests {
         assert_eq!(routes.messages_uri("x"), "messages?sessionId=x");
         let deep = Routes::new("/mcp", Some(("/old/sse", "/old/messages")), true);
         assert_eq!(deep.messages_uri("x"), "../old/messages?sessionId=x");
+    }
+
+    #[test]
+    fn probes_are_answered_where_they_are_asked_for_and_no_router_has_chosen_the_path() {
+        let routes = |endpoint, mounted| Routes::new(endpoint, SSE, mounted).with_probes(true);
+        for routes in
+            [routes("/mcp", false), routes("/mcp", false).below(), routes("/", false), routes("/readyz", false)]
+        {
+            assert_eq!(routes.probe("/healthz"), Some(HealthProbe::Liveness));
+            assert_eq!(routes.probe("/readyz/"), Some(HealthProbe::Readiness));
+            assert_eq!(routes.probe("/mcp/healthz"), None);
+            assert_eq!(routes.probe("/mcp"), None);
+        }
+        assert_eq!(routes("/mcp", true).probe("/healthz"), None);
+        assert_eq!(Routes::new("/mcp", SSE, false).probe("/healthz"), None);
     }
 
     #[test]

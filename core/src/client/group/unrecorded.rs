@@ -2,6 +2,7 @@
 
 use crate::{
     runtime::{BoxedTask, Runtime, Terminal},
+    store::{Store, StoreError},
     wire_log::WireLog,
 };
 use std::{
@@ -36,6 +37,10 @@ impl Runtime for Unrecorded {
 
     fn wire_log(&self) -> Option<&dyn WireLog> {
         None
+    }
+
+    fn open_store(&self, url: &str, deadline: Duration) -> Result<Arc<dyn Store>, StoreError> {
+        self.0.open_store(url, deadline)
     }
 
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {

@@ -9,7 +9,8 @@ use super::{
     write_deadline::WriteDeadline,
 };
 use crate::{http::routes, runtime::Runtime, server::Server, sync::Mutex};
-use hyper::service::service_fn;
+use http::{HeaderValue, Request, Version, header};
+use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
@@ -37,8 +38,19 @@ pub(crate) struct HttpListener {
     service: HttpService,
     address: Address,
     path: String,
-    stopping: watch::Sender<bool>,
+    phase: watch::Sender<ListenerPhase>,
+    /// Probes are answered until no call runs.
+    probed: bool,
     task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The life of a listener, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ListenerPhase {
+    Open,
+    /// Calls end. New connections are for probes, and are told that there is nothing else.
+    Draining,
+    Closed,
 }
 
 impl HttpListener {
@@ -58,11 +70,12 @@ impl HttpListener {
         }
         tracing::info!(target: "trunkline::server::http", url = address.url(&routes::normal(&options.path)), "serving");
         let service = HttpService::at_path(server, options, runtime);
-        let (stopping, stop) = watch::channel(false);
+        let (phase, phases) = watch::channel(ListenerPhase::Open);
         let times = Times { idle: options.idle_timeout, write: options.write_timeout };
         let connections = Connections::new(options.max_connections, options.max_connections_per_address);
-        let task = tokio::spawn(accept(socket, service.clone(), connections, times, stop));
-        Ok(Self { service, address, path: routes::normal(&options.path), stopping, task: Mutex::new(Some(task)) })
+        let task = tokio::spawn(accept(socket, service.clone(), connections, times, phases));
+        let (path, task) = (routes::normal(&options.path), Mutex::new(Some(task)));
+        Ok(Self { service, address, path, phase, probed: options.health, task })
     }
 
     /// The URL of the endpoint, for clients on this machine.
@@ -86,14 +99,15 @@ impl HttpListener {
         }
     }
 
-    /// Stops to listen; calls in flight may go on until the deadline, then they are cancelled and
-    /// everything is cut.
+    /// Stops to listen, where probes are answered when no call runs; calls in flight may go on
+    /// until the deadline, then they are cancelled and everything is cut.
     pub(crate) async fn close(&self, mut deadline: Deadline) {
         let Some(mut task) = self.task.lock().take() else { return };
         self.service.begin_closing();
-        self.stopping.send_replace(true);
+        self.phase.send_replace(if self.probed { ListenerPhase::Draining } else { ListenerPhase::Closed });
         let drained = async {
             self.service.drain().await;
+            self.phase.send_replace(ListenerPhase::Closed);
             // Panics in a connection have cost that connection, and nothing here.
             let _ = (&mut task).await;
         };
@@ -127,16 +141,16 @@ async fn accept(
     service: HttpService,
     connections: Arc<Connections>,
     times: Times,
-    mut stop: watch::Receiver<bool>,
+    mut phases: watch::Receiver<ListenerPhase>,
 ) {
-    let stopped = stop.clone();
+    let of_connections = phases.clone();
     let mut served = JoinSet::new();
     let mut next: Option<(SocketStream, Option<IpAddr>)> = None;
     loop {
         if let Some((stream, address)) = next.take() {
             match connections.enter(address) {
                 Ok(place) => {
-                    served.spawn(serve(stream, address, service.clone(), place, times, stopped.clone()));
+                    served.spawn(serve(stream, address, service.clone(), place, times, of_connections.clone()));
                 }
                 Err(NoPlace::OfAddress) => {
                     tracing::debug!(target: "trunkline::server::http", "a connection was refused: its address has too many");
@@ -145,7 +159,7 @@ async fn accept(
             }
         }
         tokio::select! {
-            () = told(&mut stop) => break,
+            () = reached(&mut phases, ListenerPhase::Closed) => break,
             Some(_) = served.join_next() => {}
             // Another one may be without a request by then.
             () = sleep(ACCEPT_PAUSE), if next.is_some() => {}
@@ -162,9 +176,9 @@ async fn accept(
     while served.join_next().await.is_some() {}
 }
 
-/// Completes when it is time to stop.
-async fn told(stop: &mut watch::Receiver<bool>) {
-    if stop.wait_for(|stop| *stop).await.is_err() {
+/// Completes when a listener is in a phase, or beyond it.
+async fn reached(phases: &mut watch::Receiver<ListenerPhase>, end: ListenerPhase) {
+    if phases.wait_for(|phase| *phase >= end).await.is_err() {
         // The listener was dropped without being closed: it goes on.
         std::future::pending::<()>().await;
     }
@@ -177,14 +191,20 @@ async fn serve(
     service: HttpService,
     place: ConnectionPlace,
     times: Times,
-    mut stop: watch::Receiver<bool>,
+    mut phases: watch::Receiver<ListenerPhase>,
 ) {
+    let is_late = *phases.borrow() != ListenerPhase::Open;
+    let end = if is_late { ListenerPhase::Closed } else { ListenerPhase::Draining };
     let activity = &place.activity;
     let seen = Arc::clone(activity);
-    let answer = service_fn(move |request| {
+    let answer = service_fn(move |request: Request<Incoming>| {
         let (service, active) = (service.clone(), seen.begin());
         async move {
-            let response = service.respond(request, peer).await;
+            let is_http1 = request.version() < Version::HTTP_2;
+            let mut response = service.respond(request, peer).await;
+            if is_late && is_http1 {
+                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
             Ok::<_, Infallible>(response.map(|body| ActiveBody { body, _active: active }))
         }
     });
@@ -204,7 +224,7 @@ async fn serve(
         tokio::select! {
             biased;
             served = connection.as_mut() => break served,
-            () = told(&mut stop), if !stopping => {
+            () = reached(&mut phases, end), if !stopping => {
                 stopping = true;
                 connection.as_mut().graceful_shutdown();
             }
@@ -237,17 +257,17 @@ mod tests {
     use super::*;
     use crate::transport::TokioRuntime;
     use bytes::Bytes;
-    use http::{Request, StatusCode};
+    use http::StatusCode;
     use http_body_util::{BodyExt, Full};
 
     /// The client's end of a served connection, and the task that serves it.
-    fn served(times: Times) -> (tokio::io::DuplexStream, JoinHandle<()>, watch::Sender<bool>) {
+    fn served(times: Times) -> (tokio::io::DuplexStream, JoinHandle<()>, watch::Sender<ListenerPhase>) {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let server = Server::builder("listener", "1.0.0").build();
         let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
         let place = Connections::new(1, 0).enter(None).ok().unwrap();
-        let (stopping, stop) = watch::channel(false);
-        (theirs, tokio::spawn(serve(Box::new(ours), None, service, place, times, stop)), stopping)
+        let (phase, phases) = watch::channel(ListenerPhase::Open);
+        (theirs, tokio::spawn(serve(Box::new(ours), None, service, place, times, phases)), phase)
     }
 
     const TIMES: Times = Times { idle: Duration::from_secs(60), write: Duration::from_secs(60) };

@@ -12,6 +12,7 @@ mod cors;
 mod endpoint;
 pub(crate) mod fed_body;
 mod gate;
+mod health;
 mod history;
 mod http_sse;
 mod listener;

@@ -32,6 +32,11 @@ trunkline_proto::options! {
         unix_mode: u32 => "unixMode" as Permissions = 0o600,
         /// The path of the endpoint; a slash at its end makes no difference.
         @into path: String => "path" = "/mcp".into(),
+        /// Answer the probes of orchestrators and load balancers, which need no access token:
+        /// `GET /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503:
+        /// not ready is a server that is closing, or whose store does not answer within half a
+        /// second. Where a router has chosen the path of the endpoint, such routes are its matter.
+        health: bool => "health" = false,
         /// Keep no sessions for clients of the legacy era.
         stateless: bool => "stateless" = false,
         /// Answer with plain JSON and never with an event stream, except to `subscriptions/listen`;

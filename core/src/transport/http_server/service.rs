@@ -7,6 +7,7 @@ use super::{
     body::HttpBody,
     cors::{self, WebPage},
     gate::{Gate, GateBounds},
+    health::Readiness,
     options::HttpOptions,
     rate::RateLimit,
     readers::BodyReaders,
@@ -99,7 +100,7 @@ impl HttpService {
         // No page and no name leads to a Unix socket.
         let bound = if options.unix.is_some() { "" } else { &options.host };
         let sse = options.sse.as_deref().filter(|_| !options.stateless).map(|sse| (sse, options.messages.as_str()));
-        let routes = Routes::new(&options.path, sse, mounted);
+        let routes = Routes::new(&options.path, sse, mounted).with_probes(options.health);
         let (events, bytes) = (options.replay_events, options.replay_bytes);
         let limits = &server.options().limits;
         let bounds = GateBounds {
@@ -114,12 +115,14 @@ impl HttpService {
         let sessions = Arc::new(SessionTable::new(of_sessions));
         let nowhere: Arc<dyn Outbound> = Arc::new(Nowhere);
         let workers = (!options.stateless).then(|| Workers::of(&server, &runtime, &sessions, &nowhere)).flatten();
+        let probed = options.health && !mounted;
         Self {
             shared: Arc::new(EndpointState {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
                 access: AccessControl::of(options, mounted || below),
                 refusals: RefusalLog::default(),
                 routes: if below { routes.below() } else { routes },
+                readiness: probed.then(|| Readiness::of(&server, workers.as_deref(), &runtime)),
                 stateless: options.stateless,
                 json: options.json,
                 replay: (events > 0 && bytes > 0).then_some((events, bytes)),
@@ -198,6 +201,13 @@ impl HttpService {
         let page = WebPage::of(&parts.headers);
         let request = HttpRequest::new(parts, peer);
         let access = AccessRecord::begin(&request);
+        // Before the guard: orchestrators send the address of the process as `Host`.
+        if let (Some(readiness), Some(probe)) = (&shared.readiness, shared.routes.probe(request.uri().path())) {
+            let is_closing = shared.closing.load(Ordering::Acquire);
+            let response = readiness.answer(probe, request.method(), is_closing).await;
+            access.end(response.status());
+            return response;
+        }
         let mut response = match shared.route(request, body).await {
             Ok(response) => response,
             Err(rejection) => {
@@ -216,7 +226,9 @@ impl HttpService {
     /// Returns whether there is anything for a request at its path.
     pub(super) fn serves<B>(&self, request: &Request<B>) -> bool {
         let shared = &self.shared;
-        shared.access.has_metadata(request.uri().path(), shared.routes.endpoint())
+        let path = request.uri().path();
+        shared.routes.probe(path).is_some()
+            || shared.access.has_metadata(path, shared.routes.endpoint())
             || shared.place(request.method(), request.uri(), request.headers()) != Purpose::Nowhere
     }
 

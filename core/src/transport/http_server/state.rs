@@ -5,6 +5,7 @@ use super::{
     access_log::RefusalLog,
     authorization::AccessControl,
     gate::Gate,
+    health::Readiness,
     rate::RateLimit,
     readers::BodyReaders,
     replay_room::ReplayRoom,
@@ -29,6 +30,8 @@ pub(super) struct EndpointState {
     pub(super) access: AccessControl,
     pub(super) refusals: RefusalLog,
     pub(super) routes: Routes,
+    /// Where probes are answered.
+    pub(super) readiness: Option<Readiness>,
     pub(super) stateless: bool,
     pub(super) json: bool,
     /// Number of events, and bytes of them, that are kept for the clients of a session.

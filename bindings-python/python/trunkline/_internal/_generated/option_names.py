@@ -71,6 +71,7 @@ HTTP_OPTIONS: Final = {
     "unix": "unix",
     "unix_mode": "unixMode",
     "path": "path",
+    "health": "health",
     "stateless": "stateless",
     "json": "json",
     "allowed_hosts": "allowedHosts",
@@ -117,6 +118,7 @@ OAUTH: Final = {
 
 MOUNT_OPTIONS: Final = {
     "path": "path",
+    "health": "health",
     "stateless": "stateless",
     "json": "json",
     "allowed_hosts": "allowedHosts",

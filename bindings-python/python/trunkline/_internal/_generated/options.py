@@ -294,6 +294,13 @@ class HttpOptions(TypedDict, total=False):
     path: str | None
     """The path of the endpoint; a slash at its end makes no difference. Default: `"/mcp"`."""
 
+    health: bool | None
+    """Answer the probes of orchestrators and load balancers, which need no access token: `GET
+    /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503: not ready
+    is a server that is closing, or whose store does not answer within half a second. Where a
+    router has chosen the path of the endpoint, such routes are its matter. Default: False.
+    """
+
     stateless: bool | None
     """Keep no sessions for clients of the legacy era. Default: False."""
 
@@ -495,6 +502,13 @@ class MountOptions(TypedDict, total=False):
 
     path: str | None
     """The path of the endpoint; a slash at its end makes no difference."""
+
+    health: bool | None
+    """Answer the probes of orchestrators and load balancers, which need no access token: `GET
+    /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503: not ready
+    is a server that is closing, or whose store does not answer within half a second. Where a
+    router has chosen the path of the endpoint, such routes are its matter.
+    """
 
     stateless: bool | None
     """Keep no sessions for clients of the legacy era."""

@@ -121,6 +121,11 @@ impl Workers {
         Some(workers)
     }
 
+    /// The store that all processes share.
+    pub(in crate::transport::http_server) fn store(&self) -> &StoreGuard {
+        &self.store
+    }
+
     /// A number that no stream of this process had, and none of another has.
     pub(super) fn next_stream(&self) -> u64 {
         (self.number << 32) | (self.next.fetch_add(1, Ordering::Relaxed) & u64::from(u32::MAX))

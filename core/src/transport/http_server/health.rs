@@ -1,0 +1,168 @@
+//! Probes of orchestrators and load balancers. Anybody may send them, so the responses hold nothing
+//! but a status, and the store is asked no more often than a few times a second.
+
+use super::{body::HttpBody, reply, workers::Workers};
+use crate::{
+    http::routes::HealthProbe,
+    runtime::Runtime,
+    server::Server,
+    store::{Store, StoreError, StoreGuard},
+};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Response, StatusCode, header};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
+
+/// Longest time of a call of the store; Kubernetes waits a second for a probe unless it is told
+/// otherwise.
+const DEADLINE: Duration = Duration::from_millis(500);
+/// Time for which the outcome of a call of the store counts.
+const FRESH: Duration = Duration::from_millis(500);
+/// A key that no record has.
+const KEY: &str = "v1/probe";
+
+/// The readiness of the surroundings of an endpoint.
+pub(super) struct Readiness {
+    /// The store of the server, if it has one.
+    store: Option<Result<StoreGuard, StoreError>>,
+    /// The time of the latest call of the store, and its success. Held during the call, so that
+    /// probes that come meanwhile share it.
+    latest: Mutex<Option<(Instant, bool)>>,
+}
+
+impl Readiness {
+    pub(super) fn of(server: &Server, workers: Option<&Workers>, runtime: &Arc<dyn Runtime>) -> Self {
+        let options = server.options();
+        let open = || Some(options.store.as_ref()?.open(runtime, options.store_deadline));
+        let store = workers.map(|workers| Ok(workers.store().clone())).or_else(open);
+        if let Some(Err(error)) = &store {
+            tracing::error!(target: "trunkline::server::http", %error, "the server will not be ready");
+        }
+        Self { store, latest: Mutex::default() }
+    }
+
+    async fn is_ready(&self) -> bool {
+        let Some(store) = &self.store else { return true };
+        let mut latest = self.latest.lock().await;
+        match *latest {
+            Some((at, outcome)) if at.elapsed() < FRESH => outcome,
+            _ => {
+                let outcome = match store {
+                    Ok(store) => matches!(timeout(DEADLINE, store.get(KEY)).await, Ok(Ok(_))),
+                    Err(_) => false,
+                };
+                *latest = Some((Instant::now(), outcome));
+                outcome
+            }
+        }
+    }
+
+    /// Answers a probe.
+    pub(super) async fn answer(&self, probe: HealthProbe, method: &Method, is_closing: bool) -> Response<HttpBody> {
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            return reply::not_allowed("Probes are sent with GET", "GET, HEAD");
+        }
+        let passes = match probe {
+            HealthProbe::Liveness => true,
+            HealthProbe::Readiness => !is_closing && self.is_ready().await,
+        };
+        let (status, text) = match passes {
+            true => (StatusCode::OK, "ok\n"),
+            false => (StatusCode::SERVICE_UNAVAILABLE, "unavailable\n"),
+        };
+        let mut response = Response::new(HttpBody::full(Bytes::from_static(text.as_bytes())));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        runtime::BoxedTask,
+        store::{LogEntry, ProcessStore, StoreChoice},
+        transport::TokioRuntime,
+    };
+    use std::{
+        future::pending,
+        sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    };
+
+    /// A store that is read, and does not answer while it is asleep.
+    struct DozingStore {
+        awake: ProcessStore,
+        asleep: AtomicBool,
+        reads: AtomicUsize,
+    }
+
+    impl Store for DozingStore {
+        fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+            self.reads.fetch_add(1, Ordering::Relaxed);
+            if self.asleep.load(Ordering::Relaxed) { Box::pin(pending()) } else { self.awake.get(key) }
+        }
+        fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+            self.awake.put(key, text, keep_for)
+        }
+        fn put_if(
+            &self,
+            key: &str,
+            expected: Option<&str>,
+            text: &str,
+            keep_for: Duration,
+        ) -> BoxedTask<Result<bool, StoreError>> {
+            self.awake.put_if(key, expected, text, keep_for)
+        }
+        fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+            self.awake.remove(key)
+        }
+        fn append(
+            &self,
+            log: &str,
+            entry: &str,
+            max_entries: usize,
+            keep_for: Duration,
+        ) -> BoxedTask<Result<u64, StoreError>> {
+            self.awake.append(log, entry, max_entries, keep_for)
+        }
+        fn read(
+            &self,
+            log: &str,
+            after: u64,
+            limit: usize,
+            wait: Duration,
+        ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+            self.awake.read(log, after, limit, wait)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn probes_share_one_call_of_the_store_which_is_bounded() {
+        let runtime = TokioRuntime::current();
+        let awake = ProcessStore::new(Arc::clone(&runtime));
+        let store = Arc::new(DozingStore { awake, asleep: AtomicBool::new(true), reads: AtomicUsize::new(0) });
+        let options = crate::ServerOptions::default().with_store(StoreChoice::own(Arc::clone(&store) as _));
+        let server = Server::builder("probed", "1.0.0").options(options).build();
+        let readiness = Arc::new(Readiness::of(&server, None, &runtime));
+        let begin = Instant::now();
+        let probes = (0..100).map(|_| {
+            let readiness = Arc::clone(&readiness);
+            tokio::spawn(async move { readiness.is_ready().await })
+        });
+        for probe in probes.collect::<Vec<_>>() {
+            assert!(!probe.await.unwrap());
+        }
+        assert_eq!(store.reads.load(Ordering::Relaxed), 1);
+        assert!(begin.elapsed() < 2 * DEADLINE);
+        store.asleep.store(false, Ordering::Relaxed);
+        tokio::time::sleep(FRESH).await;
+        assert!(readiness.is_ready().await && readiness.is_ready().await);
+        assert_eq!(store.reads.load(Ordering::Relaxed), 2);
+    }
+}

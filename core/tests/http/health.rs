@@ -1,0 +1,162 @@
+//! Probes of orchestrators and load balancers.
+
+use crate::support::*;
+use serde_json::json;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use trunkline::{
+    runtime::BoxedTask,
+    server::ServerOptions,
+    store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError, StoreErrorKind},
+    transport::{HttpOptions, TokioRuntime},
+};
+
+async fn probed(server_options: ServerOptions) -> Fixture {
+    Fixture::with(HttpOptions::default().with_health(true), server_options).await
+}
+
+impl Fixture {
+    async fn probe(&self, path: &str) -> (u16, String) {
+        // The server closes the connection of a late probe; the others end themselves.
+        let answer = self.ask("GET").path(path).send().await;
+        (answer.status, answer.body)
+    }
+}
+
+fn passed() -> (u16, String) {
+    (200, "ok\n".into())
+}
+
+fn failed() -> (u16, String) {
+    (503, "unavailable\n".into())
+}
+
+#[tokio::test]
+async fn probes_are_answered_by_a_status_where_they_are_asked_for() {
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.probe("/healthz").await.0, 404);
+    assert_eq!(fixture.probe("/readyz").await.0, 404);
+
+    let fixture = probed(ServerOptions::default()).await;
+    for path in ["/healthz", "/readyz", "/readyz/"] {
+        // An orchestrator names the address of the process; a page of another origin learns
+        // nothing.
+        let ask =
+            fixture.ask("GET").path(path).header("Host", "10.0.0.7:8000").header("Origin", "https://evil.example");
+        let answer = ask.send().await;
+        assert_eq!((answer.status, &*answer.body), (200, "ok\n"), "{path}");
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        assert_eq!(answer.header("access-control-allow-origin"), None);
+        let answer = fixture.ask("HEAD").path(path).send().await;
+        assert_eq!((answer.status, &*answer.body), (200, ""), "{path}");
+        let answer = fixture.ask("POST").path(path).json(&initialize("2025-11-25")).send().await;
+        assert_eq!((answer.status, answer.header("allow")), (405, Some("GET, HEAD")), "{path}");
+    }
+    fixture.session("2025-11-25").await;
+}
+
+#[tokio::test]
+async fn a_server_that_closes_is_alive_and_not_ready_until_its_calls_have_ended() {
+    let fixture = probed(ServerOptions::default()).await;
+    let gate = Gate::add(&fixture.server);
+    let id = fixture.session("2025-11-25").await;
+    let mut running = fixture.ask("POST").json(&Gate::call(1, false, true)).header("Mcp-Session-Id", &id).start().await;
+    running.until("progress").await;
+    assert_eq!(fixture.probe("/readyz").await, passed());
+    let closing = fixture.listener.close(PATIENCE);
+    let probing = async {
+        eventually_async("it stays ready", async || fixture.probe("/readyz").await == failed()).await;
+        assert_eq!(fixture.probe("/healthz").await, passed());
+        // A client that keeps its connections is told to open another one elsewhere.
+        let late = fixture.ask("POST").json(&initialize("2025-11-25")).start().await.finish().await;
+        assert_eq!((late.status, late.header("connection")), (503, Some("close")));
+        assert!(late.header("retry-after").is_some());
+        gate.open(1);
+    };
+    tokio::join!(closing, probing);
+    assert!(running.finish().await.body.contains("let through"));
+    eventually("the socket is still there", || std::net::TcpStream::connect(fixture.address).is_err()).await;
+}
+
+/// A store that fails while it is away.
+struct Leaving {
+    here: ProcessStore,
+    away: AtomicBool,
+}
+
+impl Leaving {
+    fn unless_away<T: Send + 'static>(
+        &self,
+        done: BoxedTask<Result<T, StoreError>>,
+    ) -> BoxedTask<Result<T, StoreError>> {
+        if self.away.load(Ordering::Relaxed) {
+            let error = StoreError::new(StoreErrorKind::Unavailable, "test:", "it is away");
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        done
+    }
+}
+
+impl Store for Leaving {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        self.unless_away(self.here.get(key))
+    }
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        self.unless_away(self.here.put(key, text, keep_for))
+    }
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        self.unless_away(self.here.put_if(key, expected, text, keep_for))
+    }
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        self.unless_away(self.here.remove(key))
+    }
+    fn append(
+        &self,
+        log: &str,
+        entry: &str,
+        max_entries: usize,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<u64, StoreError>> {
+        self.unless_away(self.here.append(log, entry, max_entries, keep_for))
+    }
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        self.unless_away(self.here.read(log, after, limit, wait))
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_ready_while_its_store_answers() {
+    for stateless in [false, true] {
+        let here = ProcessStore::new(TokioRuntime::current());
+        let store = Arc::new(Leaving { here, away: AtomicBool::new(false) });
+        let choice = StoreChoice::own(Arc::clone(&store) as Arc<dyn Store>);
+        let options = HttpOptions::default().with_health(true).with_stateless(stateless);
+        let fixture = Fixture::with(options, ServerOptions::default().with_store(choice)).await;
+        assert_eq!(fixture.probe("/readyz").await, passed());
+        store.away.store(true, Ordering::Relaxed);
+        eventually_async("it stays ready", async || fixture.probe("/readyz").await == failed()).await;
+        assert_eq!(fixture.probe("/healthz").await, passed());
+        // The requests that need no store are served all the same.
+        let answer = fixture.modern("tools/call", call("echo", json!({"text": "x"}))).send().await;
+        assert_eq!(answer.json()["result"]["content"][0]["text"], "x");
+        store.away.store(false, Ordering::Relaxed);
+        eventually_async("it is not ready again", async || fixture.probe("/readyz").await == passed()).await;
+    }
+}
