@@ -13,7 +13,7 @@ use crate::build::{DEADLINE, python};
 use crate::language::Language;
 use crate::process::{must, run};
 use crate::stamp::files_under;
-use crate::test::{Count, Selection};
+use crate::test::{Count, Selection, programs};
 use crate::workspace::Workspace;
 
 const RUN: Duration = Duration::from_secs(60);
@@ -63,7 +63,7 @@ fn language(source: &Path) -> Option<Language> {
     match source.extension()?.to_str()? {
         "rs" => Some(Language::Rust),
         "py" => Some(Language::Python),
-        "mjs" | "js" | "cjs" => Some(Language::Node),
+        "mjs" | "js" | "cjs" | "ts" => Some(Language::Node),
         "c" => Some(Language::C),
         _ => None,
     }
@@ -115,6 +115,12 @@ pub(crate) fn start(workspace: &Workspace, language: Language, source: &Path) ->
             let rest = std::env::var_os("PATH").unwrap_or_default();
             command.env("PATH", std::env::join_paths(first.into_iter().chain(std::env::split_paths(&rest)))?);
             command
+        }
+        Language::Node if source.extension().is_some_and(|ending| ending == "ts") => {
+            let compiled = programs::compiled_examples(workspace)?;
+            let mut command = workspace.command("node");
+            command.arg(compiled.join(format!("{stem}.js"))).current_dir(compiled);
+            return Ok(command);
         }
         Language::Node => workspace.command("node"),
     };

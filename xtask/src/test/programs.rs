@@ -26,6 +26,7 @@ pub(crate) const ENDINGS: [&str; 4] = ["py", "ts", "rs", "c"];
 const DEADLINE: Duration = Duration::from_secs(120);
 /// The compiled TypeScript: beside the packages that it imports.
 const COMPILED: &str = "node_modules/.snippets";
+const COMPILED_EXAMPLES: &str = "node_modules/.examples";
 
 /// A program of a language: its name, and what it printed or a fault.
 type Outcome = (String, Result<String, String>);
@@ -82,6 +83,37 @@ fn outcomes(workspace: &Workspace, language: Language) -> Result<Vec<Outcome>> {
     }
 }
 
+/// The command that runs a program, such as a server that another one would start.
+pub(crate) fn command(workspace: &Workspace, language: Language, stem: &str) -> Result<Command> {
+    match language {
+        Language::Rust => Ok(workspace.command(workspace.built(&format!("examples/{stem}")))),
+        Language::Python => {
+            let mut command = workspace.command(workspace.venv_program(python::VENV, "python"));
+            command.arg(workspace.path(&format!("{FOLDER}/{stem}.py")));
+            Ok(command)
+        }
+        Language::Node => {
+            let mut command = workspace.command("node");
+            command.arg(compiled_typescript(workspace)?.join(format!("{stem}.js")));
+            Ok(command)
+        }
+        Language::C => {
+            let workshop = workshop(workspace);
+            workshop.place_library(workspace)?;
+            workshop.compile(workspace, stem, &workspace.path(&format!("{FOLDER}/{stem}.c")))?;
+            Ok(workspace.command(workshop.program(stem)))
+        }
+    }
+}
+
+fn workshop(workspace: &Workspace) -> Workshop {
+    Workshop {
+        programs: workspace.target.join("c").join("snippets"),
+        library: workspace.target.join("debug"),
+        optimise: false,
+    }
+}
+
 fn ending(language: Language) -> &'static str {
     match language {
         Language::Rust => "rs",
@@ -115,11 +147,7 @@ fn printed(command: Command) -> Result<String, String> {
 }
 
 fn in_c(workspace: &Workspace, sources: &BTreeMap<String, PathBuf>, stems: Vec<String>) -> Result<Vec<Outcome>> {
-    let workshop = Workshop {
-        programs: workspace.target.join("c").join("snippets"),
-        library: workspace.target.join("debug"),
-        optimise: false,
-    };
+    let workshop = workshop(workspace);
     workshop.place_library(workspace)?;
     let jobs: Vec<_> = sources.iter().collect();
     let mut faults = BTreeMap::new();
@@ -149,14 +177,25 @@ fn in_c(workspace: &Workspace, sources: &BTreeMap<String, PathBuf>, stems: Vec<S
     Ok(stems.into_iter().map(run).chain(broken).collect())
 }
 
-/// All TypeScript in one run of its compiler.
+/// All TypeScript of the pages in one run of its compiler.
 fn compiled_typescript(workspace: &Workspace) -> Result<PathBuf> {
-    let folder = workspace.path(COMPILED);
-    let mut stamp = Stamp::new(workspace, "snippets-typescript")
+    compiled(workspace, FOLDER, COMPILED, "snippets-typescript")
+}
+
+/// All TypeScript of the examples.
+pub(crate) fn compiled_examples(workspace: &Workspace) -> Result<PathBuf> {
+    compiled(workspace, "examples/node", COMPILED_EXAMPLES, "examples-typescript")
+}
+
+fn compiled(workspace: &Workspace, sources: &str, place: &str, name: &str) -> Result<PathBuf> {
+    let folder = workspace.path(place);
+    let mut stamp = Stamp::new(workspace, name)
         .on_files(&workspace.path("bindings-node/dist"))?
         .on_files(&workspace.path("bindings-node/package-lock.json"))?
-        .on_files(&workspace.path(&format!("{FOLDER}/tsconfig.json")))?;
-    for source in sources(workspace, "ts")?.values() {
+        .on_files(&workspace.path(&format!("{FOLDER}/tsconfig.json")))?
+        .on_files(&workspace.path(&format!("{sources}/tsconfig.json")))?;
+    let files = files_under(&workspace.path(sources))?;
+    for source in files.iter().filter(|file| file.extension().is_some_and(|found| found == "ts")) {
         stamp = stamp.on_files(source)?;
     }
     stamp.unless_done(&folder, || {
@@ -166,7 +205,7 @@ fn compiled_typescript(workspace: &Workspace) -> Result<PathBuf> {
         write_if_changed(&folder.join("package.json"), b"{\"type\": \"module\"}\n")?;
         let mut tsc = workspace.command("node");
         tsc.arg("bindings-node/node_modules/typescript/bin/tsc")
-            .args(["--project", &format!("{FOLDER}/tsconfig.json"), "--outDir"])
+            .args(["--project", &format!("{sources}/tsconfig.json"), "--outDir"])
             .arg(&folder);
         must(tsc, DEADLINE).map(drop)
     })?;
