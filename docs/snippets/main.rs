@@ -30,6 +30,7 @@ snippets!(
     completion,
     composition,
     connecting,
+    debugging,
     elicitation,
     errors,
     features,

@@ -170,14 +170,14 @@ impl Process {
     }
 
     /// Asks the group to stop, and kills it when it does not: that is the error.
-    pub(crate) fn stop(mut self) -> Result<(), String> {
+    pub(crate) fn stop(mut self) -> Result<ExitStatus, String> {
         drop(self.child.stdin().take());
         #[cfg(unix)]
         let _ = self.child.signal(rustix::process::Signal::TERM.as_raw());
         #[cfg(windows)]
         let _ = self.child.start_kill();
         match self.wait(Instant::now() + GRACE) {
-            Some(_) => Ok(()),
+            Some(status) => Ok(status),
             None => Err(format!("{} did not stop within {} s of SIGTERM, killed", self.name, GRACE.as_secs())),
         }
     }

@@ -9,8 +9,8 @@ use super::{Block, REPOSITORY, blocks};
 use crate::workspace::Workspace;
 
 /// Languages with the titles of their tabs. The choice of a title holds for all pages.
-const TABS: [(&str, &str); 5] =
-    [("python", "Python"), ("ts", "Node.js"), ("js", "Node.js"), ("rust", "Rust"), ("c", "C")];
+const TABS: [(&str, &str); 6] =
+    [("python", "Python"), ("ts", "Node.js"), ("js", "Node.js"), ("node", "Node.js"), ("rust", "Rust"), ("c", "C")];
 
 pub(super) fn for_site(workspace: &Workspace, page: &str) -> Result<String> {
     with_links(&with_tabs(page), |path| workspace.path(path).exists())
@@ -55,7 +55,11 @@ fn run_length(blocks: &[Block], lines: &[&str]) -> usize {
 }
 
 fn title(block: &Block) -> Option<&'static str> {
-    TABS.iter().find(|(language, _)| *language == block.language).map(|(_, title)| *title)
+    // Container files are named after the language of their program.
+    let of_container = block.file.as_deref().filter(|_| block.language == "dockerfile");
+    let of_container = of_container.and_then(|file| Path::new(file).file_stem()?.to_str());
+    let of_tab = of_container.unwrap_or(&block.language);
+    TABS.iter().find(|(language, _)| *language == of_tab).map(|(_, title)| *title)
 }
 
 /// The opening fence in the words of the generator.
@@ -134,6 +138,13 @@ mod tests {
             "A\n\n\n=== \"Python\"\n\n    ```python title=\"a.py\"\n    x = 1\n\n    y = 2\n    ```\n\n=== \"Rust\"\n\n    \
              ```rust title=\"a.rs\"\n    fn a() {}\n    ```\nB\n```sh\nls\n```\n"
         );
+    }
+
+    #[test]
+    fn container_files_become_tabs_by_their_names() {
+        let page = "```dockerfile a/python.Dockerfile\nFROM a\n```\n```dockerfile a/node.Dockerfile\nFROM b\n```\n";
+        let shown = with_tabs(page);
+        assert!(shown.contains("=== \"Python\"") && shown.contains("=== \"Node.js\""), "{shown}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(crate) use navigation::{Entry, entries};
 
 const BUILD: Duration = Duration::from_secs(120);
 /// The virtual environment of the generator, which `docs/requirements.txt` pins.
-const VENV: &str = "docs";
+pub(crate) const VENV: &str = "docs";
 /// Files beside a linked page, or out of `docs/`, are shown there.
 const REPOSITORY: &str = "https://github.com/trunkline-mcp/trunkline/blob/main/";
 /// The address of the site, as in `docs/zensical.toml`.

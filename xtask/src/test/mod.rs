@@ -5,6 +5,7 @@ mod circles;
 mod counts;
 mod coverage;
 mod dependencies;
+mod deployment;
 mod examples;
 mod features;
 mod lint;
@@ -76,7 +77,7 @@ pub(crate) struct Selection {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 33] = {
+const STEPS: [Step; 34] = {
     use Language::{C, Node, Python, Rust};
     use Turn::{Beside, Cargo, Last};
     [
@@ -122,6 +123,7 @@ const STEPS: [Step; 33] = {
         Step { name: "matrix", turn: Beside, languages: &Language::ALL, work: crate::matrix::check },
         Step { name: "snippets", turn: Cargo, languages: &[], work: snippets::check },
         Step { name: "programs of snippets", turn: Beside, languages: &Language::ALL, work: programs::run_all },
+        Step { name: "deployment", turn: Beside, languages: &Language::ALL, work: deployment::check },
         Step { name: "feature by language", turn: Beside, languages: &[], work: coverage::check },
         Step { name: "documentation site", turn: Beside, languages: &[], work: site },
         Step { name: "examples", turn: Cargo, languages: &Language::ALL, work: examples::run_all },
@@ -228,7 +230,7 @@ fn prepare(workspace: &Workspace, selection: &Selection, steps: &[&Step], consol
         built.and(installed)
     })?;
     let runs_examples =
-        |step: &&Step| ["authorization server", "examples", "programs of snippets"].contains(&step.name);
+        |step: &&Step| ["authorization server", "deployment", "examples", "programs of snippets"].contains(&step.name);
     if selection.languages.contains(&Language::Rust) && steps.iter().any(runs_examples) {
         build::step(console, "examples in Rust", || examples::build(workspace))?;
     }

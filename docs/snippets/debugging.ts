@@ -1,0 +1,14 @@
+// The facts about a connection, and the reason of a failure.
+import { Client, Server } from "trunkline";
+
+// Clients get the reasons of failures, which may be secret: not in production.
+const server = new Server({ name: "backup", version: "1.0.0" }, { debug: true });
+
+server.registerTool("backup", { description: "Back up all files." }, () => {
+  throw new Error("disk full");
+});
+
+await using client = await Client.connect(server);
+console.log(client.revision, client.serverInfo?.name);
+const result = await client.callTool("backup");
+console.log(result.isError ? "error:" : "result:", result.text.includes("disk full") && "disk full");
