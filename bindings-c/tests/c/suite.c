@@ -1587,6 +1587,7 @@ static void stop_leaves_errno(void) {
 #include "suite_composition.c"
 #include "suite_telemetry.c"
 #include "suite_world.c"
+#include "suite_store.c"
 
 /* ---- */
 
@@ -1651,6 +1652,7 @@ static const struct {
     {"lifespan", lifespan},
     {"own_descriptors", own_descriptors},
     {"json_writer", json_writer},
+    {"stores", stores},
 };
 
 int main(int count, char **arguments) {

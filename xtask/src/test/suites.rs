@@ -40,6 +40,7 @@ pub(crate) fn rust_and_c(workspace: &Workspace, selection: &Selection) -> Result
 }
 
 pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    system::redis_server()?;
     let mut pytest = workspace.command(workspace.venv_program(VENV, "python"));
     pytest.current_dir(workspace.path("bindings-python")).args(["-m", "pytest", "-q", "--color=no"]);
     Ok(counts::of_pytest(&run(pytest, DEADLINE)?))
@@ -47,6 +48,7 @@ pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
 
 /// The files are named one by one: the versions of Node read folder arguments differently.
 pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    system::redis_server()?;
     let is_test = |name: &str| [".test.mjs", ".test.js", ".test.cjs"].iter().any(|ending| name.ends_with(ending));
     let files =
         files_under(&workspace.path("bindings-node/test"))?.into_iter().filter(|file| is_test(&file.to_string_lossy()));

@@ -1,0 +1,160 @@
+// State past one process: the option `store`, with real processes.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, connect } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Client, InvalidArgumentError, ProtocolError, Server } from "trunkline";
+
+const patience = 30_000;
+const WORKER = `
+import { Server } from "trunkline";
+const server = new Server({ name: "reports", version: "1" }, { store: process.argv[2], taskPollInterval: 20 });
+server.registerTool("report", { task: "optional" }, () => "the report");
+server.registerTool("echo", { inputSchema: { type: "object" } }, ({ text }) => text);
+const listener = await server.listen({ port: 0 });
+console.log(listener.url);
+await listener.run();
+`;
+const opening = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+
+async function freePort() {
+  const one = createServer().listen(0, "127.0.0.1");
+  await once(one, "listening");
+  const { port } = one.address();
+  one.close();
+  await once(one, "close");
+  return port;
+}
+
+/** Runs with a process, which ends with it. */
+async function withProcess(command, args, use) {
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "close");
+  try {
+    return await use(child);
+  } finally {
+    child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+/** Runs with the URL of a server of Redis of the test's own. */
+async function withRedis(use) {
+  const port = await freePort();
+  const args = ["--bind", "127.0.0.1", "--port", String(port), "--save", "", "--appendonly", "no"];
+  await withProcess("redis-server", args, async (child) => {
+    child.stdout.resume();
+    for (const end = Date.now() + patience; ; await sleep(20)) {
+      const socket = connect({ host: "127.0.0.1", port });
+      try {
+        await once(socket, "connect");
+        break;
+      } catch (error) {
+        if (Date.now() > end) throw error;
+      } finally {
+        socket.destroy();
+      }
+    }
+    await use(`redis://127.0.0.1:${port}`);
+  });
+}
+
+async function withFolder(use) {
+  const folder = mkdtempSync(join(import.meta.dirname, "store-"));
+  try {
+    await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Runs with the URL of a process that serves; its program finds the package as the tests do. */
+async function withWorker(folder, store, use) {
+  const program = join(folder, "worker.mjs");
+  writeFileSync(program, WORKER);
+  await withProcess(process.execPath, [program, store], async (child) => {
+    const [url] = await once(createInterface({ input: child.stdout }), "line", { signal: AbortSignal.timeout(patience) });
+    await use(url);
+  });
+}
+
+/** A legacy request: status, session and message of its response. */
+async function post(url, session, method, params) {
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", ...(session && { "mcp-session-id": session }) };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(patience) });
+  return { status: response.status, session: response.headers.get("mcp-session-id"), message: await response.json() };
+}
+
+// Redis is for Linux and its kin; `cargo xtask test` installs it there.
+for (const kind of ["sqlite", ...(process.platform === "linux" ? ["redis"] : [])]) {
+  const withWorkers = (use) =>
+    withFolder((folder) => {
+      const start = (store) => withWorker(folder, store, (one) => withWorker(folder, store, (other) => use(one, other)));
+      return kind === "redis" ? withRedis(start) : start(`sqlite:${join(folder, "state.db")}`);
+    });
+
+  test(`a task of one process is fetched from another: ${kind}`, () =>
+    withWorkers(async (one, other) => {
+      const client = await Client.connect(new URL(one));
+      const task = await client.startTask("report");
+      assert.equal((await task.result()).text, "the report");
+      await client.close();
+      const elsewhere = await Client.connect(new URL(other));
+      assert.equal((await (await elsewhere.resumeTask(task.id)).result()).text, "the report");
+      await elsewhere.close();
+    }));
+
+  test(`a session of one process is served by another: ${kind}`, () =>
+    withWorkers(async (one, other) => {
+      const { status, session } = await post(one, null, "initialize", opening);
+      assert.equal(status, 200);
+      const { message } = await post(other, session, "tools/call", { name: "echo", arguments: { text: "here" } });
+      assert.equal(message.result.content[0].text, "here");
+    }));
+}
+
+for (const store of ["memory:", undefined]) {
+  test(`a process keeps its own tasks with the store ${store}`, async () => {
+    const [server, other] = [0, 1].map(() => new Server({ name: "reports", version: "1" }, { store, taskPollInterval: 20 }));
+    for (const one of [server, other]) one.registerTool("report", { task: "optional" }, () => "the report");
+    const [client, elsewhere] = [await Client.connect(server), await Client.connect(other)];
+    try {
+      const task = await client.startTask("report");
+      assert.equal((await task.result()).text, "the report");
+      await assert.rejects(elsewhere.resumeTask(task.id), (error) => error instanceof ProtocolError && error.message.includes("Unknown or expired task"));
+    } finally {
+      await Promise.all([client.close(), elsewhere.close(), server.close(), other.close()]);
+    }
+  });
+}
+
+for (const [url, problem] of [
+  ["mysql://user:secret@host/x", "store mysql://host/x cannot be used so: the forms of URLs are memory:"],
+  ["sqlite:", "the path of the file is missing"],
+  ["redis://user:secret@host?namespace=a:b", "namespace must have 1 to 64 letters"],
+]) {
+  test(`a URL that names no store is refused at once: ${problem}`, () => {
+    const make = () => new Server({ name: "reports", version: "1" }, { store: url });
+    assert.throws(make, (error) => error instanceof InvalidArgumentError && error.message.includes(problem) && !error.message.includes("secret"));
+  });
+}
+
+test("while Redis cannot be reached, calls are refused as busy and others go on", () =>
+  withFolder(async (folder) => {
+    await withWorker(folder, `redis://user:secret@127.0.0.1:${await freePort()}`, async (url) => {
+      const client = await Client.connect(new URL(url));
+      await assert.rejects(client.startTask("report"), (error) => error instanceof ProtocolError && error.message === "Busy: the store of tasks is not available" && error.data.reason === "busy");
+      assert.equal((await client.callTool("echo", { text: "here" })).text, "here");
+      await client.close();
+      const { status, session, message } = await post(url, null, "initialize", opening);
+      assert.deepEqual([status, session], [503, null]);
+      assert.ok(message.error.message.endsWith("the store of sessions is not available"), message.error.message);
+    });
+  }));

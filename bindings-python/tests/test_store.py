@@ -1,0 +1,218 @@
+"""State past one process: the option `store`, with real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from support import DEADLINE, environment, run, script
+from trunkline import Client, InvalidArgumentError, ProtocolError, Server
+
+WORKER = """
+import sys
+from trunkline import Server
+
+server = Server("reports", version="1", store=sys.argv[1], task_poll_interval=0.02)
+
+@server.tool(task="optional")
+async def report() -> str:
+    return "the report"
+
+@server.tool
+async def echo(text: str) -> str:
+    return text
+
+server.run("http", port=0, on_ready=lambda listener: print(listener.url, flush=True))
+"""
+# Redis is for Linux and its kin; `cargo xtask test` installs it there.
+SHARED = ["sqlite", *(["redis"] if sys.platform == "linux" else [])]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@contextlib.contextmanager
+def redis() -> Generator[str]:
+    """The URL of a server of Redis of the test's own."""
+    port = free_port()
+    command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + DEADLINE
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                assert time.monotonic() < end, "redis-server does not listen"
+                time.sleep(0.02)
+        yield f"redis://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(params=SHARED)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a store that processes can share."""
+    if request.param == "sqlite":
+        yield f"sqlite:{tmp_path / 'state.db'}"
+    else:
+        with redis() as url:
+            yield url
+
+
+@contextlib.contextmanager
+def worker(folder: Path, store: str) -> Generator[str]:
+    """The URL of a process that serves."""
+    process = subprocess.Popen([*script(folder, WORKER), store], stdout=subprocess.PIPE, text=True, env=environment())
+    assert process.stdout
+    try:
+        url = process.stdout.readline().strip()
+        assert url, "the worker has ended"
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def post(url: str, session: str, method: str, params: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
+    """Status, session and message of the response to a legacy request."""
+    address = urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=DEADLINE)
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    try:
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        session_header = {"Mcp-Session-Id": session} if session else {}
+        connection.request("POST", address.path, json.dumps(message), {**headers, **session_header})
+        response = connection.getresponse()
+        return response.status, response.headers.get("Mcp-Session-Id", ""), json.loads(response.read())
+    finally:
+        connection.close()
+
+
+OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+
+
+def test_a_task_of_one_process_is_fetched_from_another(tmp_path: Path, store: str) -> None:
+    async def check(one: str, other: str) -> None:
+        async with Client(one) as client, Client(other) as elsewhere:
+            task = await client.start_task("report")
+            async with await elsewhere.resume_task(task.id or "") as again:
+                assert (await again.result()).text == "the report"
+
+    with worker(tmp_path, store) as one, worker(tmp_path, store) as other:
+        run(check(one, other))
+
+
+def test_the_result_of_a_task_outlives_its_process(tmp_path: Path, store: str) -> None:
+    async def begin(url: str) -> str:
+        async with Client(url) as client:
+            task = await client.start_task("report")
+            assert (await task.result()).text == "the report"
+            return task.id or ""
+
+    async def read(url: str, task: str) -> None:
+        async with Client(url) as client, await client.resume_task(task) as again:
+            assert (await again.result()).text == "the report"
+
+    with worker(tmp_path, store) as one:
+        task = run(begin(one))
+    with worker(tmp_path, store) as later:
+        run(read(later, task))
+
+
+def test_a_session_of_one_process_is_served_by_another(tmp_path: Path, store: str) -> None:
+    with worker(tmp_path, store) as one, worker(tmp_path, store) as other:
+        status, session, _ = post(one, "", "initialize", OPENING)
+        assert status == 200 and session
+        status, _, answer = post(other, session, "tools/call", {"name": "echo", "arguments": {"text": "here"}})
+        assert (status, answer["result"]["content"][0]["text"]) == (200, "here")
+
+
+@pytest.mark.parametrize("store", ["memory:", None])
+def test_without_a_shared_store_a_process_keeps_its_own_tasks(store: str | None) -> None:
+    async def check() -> None:
+        async def report() -> str:
+            return "the report"
+
+        server, other = [Server("reports", version="1", store=store, task_poll_interval=0.02) for _ in range(2)]
+        server.add_tool(report, task="optional")
+        other.add_tool(report, task="optional")
+        async with Client(server) as client, Client(other) as elsewhere:
+            task = await client.start_task("report")
+            assert (await task.result()).text == "the report"
+            with pytest.raises(ProtocolError, match="Unknown or expired task"):
+                await elsewhere.resume_task(task.id or "")
+
+    run(check())
+
+
+def test_a_server_goes_on_with_its_store_in_another_loop(tmp_path: Path) -> None:
+    server = Server("reports", version="1", store=f"sqlite:{tmp_path / 'state.db'}", task_poll_interval=0.02)
+
+    @server.tool(task="optional")
+    async def report() -> str:
+        return "the report"
+
+    async def begin() -> tuple[str, str]:
+        async with server.serve("http", port=0) as listener, Client(listener.url) as client:
+            task = await client.start_task("report")
+            assert (await task.result()).text == "the report"
+            opened = await asyncio.to_thread(post, listener.url, "", "initialize", OPENING)
+            return task.id or "", opened[1]
+
+    async def go_on(task: str, session: str) -> None:
+        async with server.serve("http", port=0) as listener, Client(listener.url) as client:
+            async with await client.resume_task(task) as again:
+                assert (await again.result()).text == "the report"
+            assert (await (await client.start_task("report")).result()).text == "the report"
+            status, _, answer = await asyncio.to_thread(post, listener.url, session, "ping", {})
+            assert (status, answer["result"]) == (200, {})
+
+    task, session = run(begin())
+    run(go_on(task, session))
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("mysql://user:secret@host/x", "store mysql://host/x cannot be used so: the forms of URLs are memory:"),
+        ("sqlite:", "the path of the file is missing"),
+        ("redis://user:secret@host?namespace=a:b", "namespace must have 1 to 64 letters"),
+    ],
+)
+def test_a_url_that_names_no_store_is_refused_at_once(url: str, problem: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=problem) as refused:
+        Server("reports", version="1", store=url)
+    assert "secret" not in str(refused.value)
+
+
+def test_while_redis_cannot_be_reached_calls_are_refused_as_busy_and_others_go_on(tmp_path: Path) -> None:
+    async def check(url: str) -> None:
+        async with Client(url) as client:
+            with pytest.raises(ProtocolError, match="Busy: the store of tasks is not available") as refused:
+                await client.start_task("report")
+            assert refused.value.data == {"reason": "busy"}
+            assert (await client.call_tool("echo", {"text": "here"})).text == "here"
+
+    with worker(tmp_path, f"redis://user:secret@127.0.0.1:{free_port()}") as url:
+        run(check(url))
+        status, session, answer = post(url, "", "initialize", OPENING)
+        assert (status, session) == (503, "")
+        assert answer["error"]["message"].endswith("the store of sessions is not available"), answer
