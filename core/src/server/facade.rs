@@ -24,6 +24,7 @@ use crate::{
     protocol::RpcError,
     runtime::Runtime,
     server::handlers::Cancellation,
+    store::{StoreError, StoreGuard},
     telemetry::{RunningOperation, Telemetry},
     wire_log::Transport,
 };
@@ -319,6 +320,11 @@ impl Server {
         self.state().options()
     }
 
+    /// The store of the server, if it has one.
+    pub(crate) fn store(&self, runtime: &Arc<dyn Runtime>) -> Result<Option<StoreGuard>, StoreError> {
+        self.state().store(runtime).map(|store| store.cloned())
+    }
+
     /// A conversation. Messages that belong to no request go to `unrelated`.
     pub(crate) fn connect(
         &self,
@@ -332,9 +338,10 @@ impl Server {
         Connection::new(Arc::clone(self.state()), dispatch, runtime, transport, unrelated, opening, origin)
     }
 
-    /// Tells other processes of changes of this server, until what is returned is dropped.
-    pub(crate) fn announce_to(&self, others: Weak<dyn Announce>) -> Arc<Announcer> {
-        Announcer::new(self.state(), others)
+    /// Tells other processes of changes of this server, by the worker of that number, until what is
+    /// returned is dropped.
+    pub(crate) fn announce_to(&self, others: Weak<dyn Announce>, worker: u64) -> Arc<Announcer> {
+        Announcer::new(self.state(), others, worker)
     }
 
     /// A use of the lifespan, for a listener, a service or a connection in memory.

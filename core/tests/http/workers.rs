@@ -272,6 +272,31 @@ async fn a_call_whose_process_is_gone_fails_with_a_typed_error_at_another() {
     assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
 }
 
+#[tokio::test]
+async fn the_endpoints_of_a_server_share_one_opening_of_its_store_and_announce_a_change_once() {
+    let options = ServerOptions::default().with_store(StoreChoice::url("memory:"));
+    let one = Fixture::with(HttpOptions::default(), options).await;
+    one.server.add_resource(Resource::new(MOOD, "mood", async || "fine")).unwrap();
+    let listener = one.server.listen_with(HttpOptions::default().with_port(0)).await.unwrap();
+    let address = listener.url().unwrap().trim_start_matches("http://").trim_end_matches("/mcp").parse().unwrap();
+    let other = Fixture { listener, address, server: one.server.clone(), ends: one.ends.clone() };
+    let id = one.session("2025-11-25").await;
+    assert_eq!(other.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await.status, 200);
+    let filter = json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": [MOOD]}});
+    let listen = other.modern("subscriptions/listen", filter).header("Accept", "application/json, text/event-stream");
+    let mut listening = listen.start().await;
+    listening.until("notifications/subscriptions/acknowledged").await;
+    let mut stream = one.stream_of(&id, None).await;
+    one.server.resource_updated(MOOD);
+    stream.until("resources/updated").await;
+    listening.until("resources/updated").await;
+    one.server.remove_tool("echo");
+    for stream in [&mut stream, &mut listening] {
+        stream.until("tools/list_changed").await;
+        assert_eq!(stream.text().matches("resources/updated").count(), 1, "{}", stream.text());
+    }
+}
+
 /// A store that can be away.
 struct Unsteady(Arc<dyn Store>, Arc<std::sync::atomic::AtomicBool>);
 

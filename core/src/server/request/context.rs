@@ -15,7 +15,6 @@ use crate::{
     runtime::Runtime,
     server::{
         handlers::{Cancellation, ResultCallback, Vars},
-        options::ServerOptions,
         registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
         session::{Connection, Outbound, OutgoingMessage, ServerState},
@@ -89,16 +88,17 @@ impl Services {
     /// The tasks in the store of a server, if it has one.
     fn stored_tasks(
         &self,
-        options: &ServerOptions,
+        server: &ServerState,
         runtime: &Arc<dyn Runtime>,
     ) -> Result<Option<&Arc<StoredTasks>>, RpcError> {
-        let Some(choice) = &options.store else { return Ok(None) };
+        let opened = server.store(runtime).map_err(|error| {
+            tracing::error!(target: "trunkline::server", "{error}");
+            RpcError::internal()
+        });
+        let Some(store) = opened? else { return Ok(None) };
         let stored = self.stored.get_or_init(|| {
-            let store = choice.open(runtime, options.store_deadline).map_err(|error| {
-                tracing::error!(target: "trunkline::server", "{error}");
-                RpcError::internal()
-            })?;
-            StoredTasks::start(Arc::new(store), Arc::clone(runtime), &self.tasks).ok_or_else(RpcError::internal)
+            let stored = StoredTasks::start(store.clone(), Arc::clone(runtime), &self.tasks);
+            stored.ok_or_else(RpcError::internal)
         });
         stored.as_ref().map(Some).map_err(Clone::clone)
     }
@@ -244,7 +244,7 @@ impl RequestContext {
 
     /// The tasks in the store of the server, if it has one.
     pub(in crate::server) fn stored_tasks(&self) -> Result<Option<&Arc<StoredTasks>>, RpcError> {
-        self.services.stored_tasks(self.server().options(), self.connection.runtime())
+        self.services.stored_tasks(self.server(), self.connection.runtime())
     }
 
     /// The task that this request has become, if it has.

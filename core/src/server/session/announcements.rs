@@ -41,20 +41,25 @@ pub(crate) struct Announcer {
     server: Weak<ServerState>,
     number: u64,
     to: Weak<dyn Announce>,
+    worker: u64,
 }
 
 impl Announcer {
-    pub(in crate::server) fn new(server: &Arc<ServerState>, to: Weak<dyn Announce>) -> Arc<Self> {
+    pub(in crate::server) fn new(server: &Arc<ServerState>, to: Weak<dyn Announce>, worker: u64) -> Arc<Self> {
         let number = server.next_number();
-        let announcer = Arc::new(Self { server: Arc::downgrade(server), number, to });
+        let announcer = Arc::new(Self { server: Arc::downgrade(server), number, to, worker });
         let listener: Weak<dyn ChangeListener> = Arc::<Self>::downgrade(&announcer);
         server.listeners().insert(number, listener);
         announcer
     }
 
-    /// Notifies the clients of this process of what another one announced.
-    pub(crate) fn deliver(&self, announcement: &Announcement) {
+    /// Notifies the clients of this process of what another worker announced, unless that is
+    /// another endpoint of the same server: they know.
+    pub(crate) fn deliver(&self, worker: u64, announcement: &Announcement) {
         let Some(server) = self.server.upgrade() else { return };
+        if server.listeners().workers().contains(&worker) {
+            return;
+        }
         let listeners = server.listeners().of_this_process();
         match announcement {
             Announcement::Changed(changes) => listeners.into_iter().for_each(|listener| listener.notify(changes)),
@@ -71,8 +76,12 @@ impl Announcer {
         }
     }
 
+    /// Of the endpoints of a server, one announces.
     fn announce(&self, announcement: Announcement) {
-        if let Some(to) = self.to.upgrade() {
+        let first = self.server.upgrade().and_then(|server| server.listeners().workers().first().copied());
+        if first == Some(self.worker)
+            && let Some(to) = self.to.upgrade()
+        {
             to.announce(announcement);
         }
     }
@@ -100,8 +109,8 @@ impl ChangeListener for Announcer {
         self.announce(Announcement::TaskChanged { id: change.id.to_owned(), task: change.latest().clone() });
     }
 
-    fn is_of_this_process(&self) -> bool {
-        false
+    fn worker(&self) -> Option<u64> {
+        Some(self.worker)
     }
 }
 

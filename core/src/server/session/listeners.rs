@@ -5,7 +5,7 @@ use crate::{protocol::Revision, sync::Mutex};
 use serde_json::Value;
 use std::{
     cell::OnceCell,
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Weak},
 };
 
@@ -19,9 +19,10 @@ pub(in crate::server) trait ChangeListener: Send + Sync {
     fn wants(&self, uri: &str) -> bool;
     /// The status of a task changed.
     fn task_changed(&self, change: &TaskChange<'_>);
-    /// Returns whether clients of this process are told; `false`: other processes are.
-    fn is_of_this_process(&self) -> bool {
-        true
+    /// The number of the worker by which it tells other processes. `None`: it tells a client of
+    /// this process.
+    fn worker(&self) -> Option<u64> {
+        None
     }
 }
 
@@ -62,7 +63,12 @@ impl Listeners {
 
     /// Those that notify clients of this process.
     pub(super) fn of_this_process(&self) -> Vec<Arc<dyn ChangeListener>> {
-        self.all().into_iter().filter(|listener| listener.is_of_this_process()).collect()
+        self.all().into_iter().filter(|listener| listener.worker().is_none()).collect()
+    }
+
+    /// The workers by which this server tells other processes: each of its endpoints is one.
+    pub(super) fn workers(&self) -> BTreeSet<u64> {
+        self.all().iter().filter_map(|listener| listener.worker()).collect()
     }
 
     pub(in crate::server) fn notify(&self, changes: &PendingNotifications) {

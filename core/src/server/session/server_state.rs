@@ -3,12 +3,14 @@
 use super::{capabilities::capabilities, listeners::Listeners, pending::PendingNotifications};
 use crate::{
     protocol::Revision,
+    runtime::Runtime,
     server::{
         options::ServerOptions,
         registry::{Addition, Category, Edited, RegisterError, Snapshot},
         result::ResultWriter,
         server_hooks::ServerHooks,
     },
+    store::{StoreError, StoreGuard},
     sync::Mutex,
     telemetry::Telemetry,
 };
@@ -30,6 +32,8 @@ pub(in crate::server) struct ServerState {
     listeners: Listeners,
     next_number: AtomicU64,
     telemetry: OnceLock<Arc<dyn Telemetry>>,
+    /// Since something was to be kept in it.
+    store: OnceLock<Result<StoreGuard, StoreError>>,
     /// `true` if the author was warned of user interfaces that are not registered.
     warned: AtomicBool,
 }
@@ -51,12 +55,21 @@ impl ServerState {
             edit: Mutex::new(()),
             listeners: Listeners::default(),
             next_number: AtomicU64::new(1),
+            store: OnceLock::new(),
             warned: AtomicBool::new(false),
         }
     }
 
     pub(in crate::server) fn options(&self) -> &ServerOptions {
         &self.options
+    }
+
+    /// The store that the options name, if they do. Its users share one opening, so that they share
+    /// connections, and learn together that it is away.
+    pub(in crate::server) fn store(&self, runtime: &Arc<dyn Runtime>) -> Result<Option<&StoreGuard>, StoreError> {
+        let Some(choice) = &self.options.store else { return Ok(None) };
+        let opened = self.store.get_or_init(|| choice.open(runtime, self.options.store_deadline));
+        opened.as_ref().map(Some).map_err(Clone::clone)
     }
 
     /// The receiver of spans and measurements, if there is one.

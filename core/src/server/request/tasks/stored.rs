@@ -39,7 +39,7 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The tasks in the store of a server, and the messages between its workers.
 pub(in crate::server) struct StoredTasks {
-    store: Arc<StoreGuard>,
+    store: StoreGuard,
     runtime: Arc<dyn Runtime>,
     /// The id of this process, for this server.
     worker: String,
@@ -82,7 +82,7 @@ impl StoredTasks {
     /// Begins to renew the lease of this worker, and to read its messages. `None`: the system gives
     /// no random id.
     pub(in crate::server) fn start(
-        store: Arc<StoreGuard>,
+        store: StoreGuard,
         runtime: Arc<dyn Runtime>,
         local: &Arc<Tasks>,
     ) -> Option<Arc<Self>> {
@@ -93,15 +93,15 @@ impl StoredTasks {
         Some(stored)
     }
 
-    pub(super) fn store(&self) -> &StoreGuard {
+    pub(in crate::server::request) fn store(&self) -> &StoreGuard {
         &self.store
     }
 
-    pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
+    pub(in crate::server::request) fn runtime(&self) -> &Arc<dyn Runtime> {
         &self.runtime
     }
 
-    pub(super) fn worker(&self) -> &str {
+    pub(in crate::server::request) fn worker(&self) -> &str {
         &self.worker
     }
 
@@ -123,7 +123,12 @@ impl StoredTasks {
         Ok(())
     }
 
-    async fn renew(&self) -> Result<(), StoreError> {
+    /// Returns whether a worker lives: its lease is renewed.
+    pub(in crate::server::request) async fn lives(&self, worker: &str) -> Result<bool, StoreError> {
+        Ok(self.store.get(&lease(worker)).await?.is_some())
+    }
+
+    pub(in crate::server::request) async fn renew(&self) -> Result<(), StoreError> {
         self.store.put(&lease(&self.worker), "", LEASE).await
     }
 
@@ -141,7 +146,7 @@ impl StoredTasks {
         loop {
             let Some(text) = self.store.get(&key(id)).await? else { return Ok(None) };
             let record = TaskRecord::read(&text, self.store.name())?;
-            if record.status().is_final() || self.store.get(&lease(&record.worker)).await?.is_some() {
+            if record.status().is_final() || self.lives(&record.worker).await? {
                 return Ok(Some(record));
             }
             // One of the workers that see it is the one to write it; the others read it again.
@@ -243,7 +248,7 @@ async fn renew(stored: Weak<StoredTasks>) {
 async fn read_messages(stored: Weak<StoredTasks>) {
     let mut after = 0;
     while let Some(this) = stored.upgrade() {
-        let (store, runtime, log) = (Arc::clone(&this.store), Arc::clone(&this.runtime), inbox(&this.worker));
+        let (store, runtime, log) = (this.store.clone(), Arc::clone(&this.runtime), inbox(&this.worker));
         drop(this);
         let Ok(messages) = store.read(&log, after, BATCH, WAIT).await else {
             runtime.sleep_until(later(runtime.now(), LOOK)).await;

@@ -96,8 +96,7 @@ impl Workers {
         let stay = |error: &dyn std::fmt::Display| {
             tracing::error!(target: "trunkline::server::session", %error, "sessions stay in this process");
         };
-        let store = options.store.as_ref()?.open(runtime, options.store_deadline);
-        let store = store.inspect_err(|error| stay(error)).ok()?;
+        let store = server.store(runtime).inspect_err(|error| stay(error)).ok()??;
         let sessions: Weak<dyn ServedSessions> = Arc::downgrade(&(Arc::clone(sessions) as Arc<dyn ServedSessions>));
         let mut random = [0; 4];
         getrandom::fill(&mut random).inspect_err(|error| stay(error)).ok()?;
@@ -117,7 +116,7 @@ impl Workers {
             position: watch::Sender::new(0),
         });
         let others: Weak<dyn Announce> = Arc::<Self>::downgrade(&workers);
-        let _ = workers.announcer.set(server.announce_to(others));
+        let _ = workers.announcer.set(server.announce_to(others, workers.number));
         Some(workers)
     }
 
@@ -204,7 +203,7 @@ impl Workers {
     fn notice(&self, entry: &LogEntry) {
         let Some(notice) = read_notice(entry) else { return };
         if notice.from != self.number {
-            self.heed(&notice.tells);
+            self.heed(notice.from, &notice.tells);
         }
         {
             let mut latest = self.latest.lock();
@@ -219,12 +218,12 @@ impl Workers {
     }
 
     /// Does what another process's notice asks for.
-    fn heed(&self, tells: &Tells) {
+    fn heed(&self, from: u64, tells: &Tells) {
         match tells {
             Tells::Joined | Tells::ToClient { .. } => {}
             Tells::Announced(announcement) => {
                 if let Some(announcer) = self.announcer.get() {
-                    announcer.deliver(announcement);
+                    announcer.deliver(from, announcement);
                 }
             }
             Tells::FromClient { session, message } => self.receive(session, message),
@@ -254,7 +253,7 @@ impl Workers {
     /// Takes in a message that came to another process.
     fn message(&self, entry: &LogEntry) {
         if let Some(notice) = read_notice(entry).filter(|notice| notice.from != self.number) {
-            self.heed(&notice.tells);
+            self.heed(notice.from, &notice.tells);
         }
     }
 
