@@ -15,7 +15,7 @@ use crate::{runtime::Runtime, sync::Mutex};
 use bytes::Bytes;
 use http::request::Parts;
 use serde_json::Value;
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 use url::Url;
 
 /// Says that an endpoint needs access tokens, and which. Cheap to clone.
@@ -238,6 +238,13 @@ impl Candidate {
 }
 
 impl Judged {
+    /// The digest of its proof, and the time from now (seconds since 1970) until its date refuses
+    /// it. `None`: there is no proof.
+    pub(crate) fn used_proof(&self, now: u64) -> Option<(String, Duration)> {
+        let proof = self.proof.as_ref()?;
+        Some((dpop::digest(proof), Duration::from_secs(dpop::end(proof).saturating_sub(now).max(1))))
+    }
+
     pub(crate) fn scheme(&self) -> Scheme {
         self.scheme
     }

@@ -60,6 +60,12 @@ impl ProcessStore {
         let kept = Kept { by_key: HashMap::new(), ends: BTreeSet::new(), position: 0, bytes: 0, max_bytes };
         Self { runtime, kept: Arc::new(Mutex::new(kept)), waiting: Arc::default() }
     }
+
+    /// The keys of all that is there.
+    #[cfg(test)]
+    pub(crate) fn keys(&self) -> Vec<String> {
+        self.kept.lock().by_key.keys().cloned().collect()
+    }
 }
 
 impl Store for ProcessStore {

@@ -596,6 +596,40 @@ async fn xau_57_to_xau_66_bound_tokens_need_their_proof() {
     assert_eq!(document["dpop_bound_access_tokens_required"], false);
 }
 
+#[tokio::test]
+async fn xau_70_a_proof_that_one_worker_has_seen_is_refused_by_the_others() {
+    let issuer = Issuer::start().await;
+    let store: Arc<dyn Store> = Arc::new(ProcessStore::new(TokioRuntime::current()));
+    let worker = async |store: StoreChoice| {
+        let authorization = issuer.authorization().with_dpop(DpopPolicy::Required);
+        let authorization = Authorization::jwt(authorization, JwtOptions::default()).unwrap();
+        let server = Server::builder("fixture", "1.0.0").options(ServerOptions::default().with_store(store));
+        let server = server.tool("who", "Tells.", async || "someone").build();
+        Fixture::of(server, HttpOptions::default().with_auth(authorization)).await
+    };
+    let shared = || StoreChoice::own(Arc::clone(&store));
+    let (one, other) = (worker(shared()).await, worker(shared()).await);
+    let key = new_key();
+    let token = issuer.token(json!({"cnf": {"jkt": thumbprint(&key)}}));
+    let authorization = format!("DPoP {token}");
+    let ask = async |fixture: &Fixture, proof: &str| {
+        fixture.call("who", &[("authorization", authorization.as_str()), ("dpop", proof)]).await
+    };
+    for (first, second) in [(&one, &other), (&other, &one)] {
+        let used = proof(&key, &token, json!({}));
+        assert_eq!(ask(first, &used).await.status(), 200);
+        for worker in [second, first] {
+            let again = ask(worker, &used).await;
+            assert_eq!(again.status(), 401);
+            assert!(challenges(&again)[0].contains("The DPoP proof was used before"), "{:?}", challenges(&again));
+        }
+        assert_eq!(ask(second, &proof(&key, &token, json!({}))).await.status(), 200, "a proof of its own");
+    }
+    // Without the store nobody can know: port 1 has no Redis.
+    let alone = worker(StoreChoice::url("redis://127.0.0.1:1")).await;
+    assert_eq!(ask(&alone, &proof(&key, &token, json!({}))).await.status(), 503);
+}
+
 /// XAU-67, XAU-68, XAU-69.
 #[tokio::test]
 async fn xau_67_and_xau_68_and_xau_69_nonces() {

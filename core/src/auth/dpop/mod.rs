@@ -7,4 +7,4 @@ mod replay;
 
 pub(super) use nonce::Nonces;
 pub(super) use proof::{Expected, Proof, read};
-pub(super) use replay::{DEFAULT_MAX, ProofUse, Replays};
+pub(super) use replay::{DEFAULT_MAX, ProofUse, Replays, digest, end};

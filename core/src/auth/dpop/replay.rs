@@ -1,7 +1,8 @@
 //! Proofs that were used: none is good twice (XAU-70).
 
 use super::proof::{Proof, WINDOW};
-use aws_lc_rs::digest;
+use aws_lc_rs::digest as hash;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The proofs that are remembered by default: ten MiB or so.
@@ -57,7 +58,7 @@ impl Replays {
             return ProofUse::NoRoom;
         }
         let key = short(&[proof.key.as_bytes()]);
-        let digest = short(&[proof.key.as_bytes(), b".", proof.id.as_bytes()]);
+        let digest = digest_of(proof);
         if self.minutes.get(&minute).is_some_and(|minute| minute.seen.contains(&digest)) {
             return ProofUse::Again;
         }
@@ -81,8 +82,22 @@ impl Replays {
     }
 }
 
+/// A name for a proof that no other has.
+pub(in crate::auth) fn digest(proof: &Proof) -> String {
+    URL_SAFE_NO_PAD.encode(digest_of(proof))
+}
+
+/// The time at which its date refuses a proof for good, in seconds since 1970.
+pub(in crate::auth) fn end(proof: &Proof) -> u64 {
+    (proof.issued.saturating_add(WINDOW) / MINUTE).saturating_add(1).saturating_mul(MINUTE)
+}
+
+fn digest_of(proof: &Proof) -> Digest {
+    short(&[proof.key.as_bytes(), b".", proof.id.as_bytes()])
+}
+
 fn short(parts: &[&[u8]]) -> Digest {
-    let mut context = digest::Context::new(&digest::SHA256);
+    let mut context = hash::Context::new(&hash::SHA256);
     parts.iter().for_each(|part| context.update(part));
     let mut short = Digest::default();
     short.copy_from_slice(&context.finish().as_ref()[..size_of::<Digest>()]);

@@ -14,6 +14,7 @@ mod request_state;
 mod resumptions;
 mod rounds;
 mod serve;
+mod stored_resumptions;
 mod tasks;
 mod time_limit;
 

@@ -16,6 +16,9 @@ use std::{
 
 /// Kept values are small, such as the number of a payment.
 const MAX_BYTES: usize = 16 << 20;
+/// The refusal of a state that another request has.
+pub(super) const IN_USE: &str =
+    "requestState is in use by another request; wait for its result, or for its end before a retry";
 /// The size of a record without values.
 const RECORD_BYTES: usize = 128;
 
@@ -54,6 +57,15 @@ struct ResumptionShare {
 pub(super) struct Resumption {
     resumptions: Arc<Resumptions>,
     id: String,
+    expires: Duration,
+    /// The same in the store of the server, if it has one.
+    held: Option<Box<dyn HeldState>>,
+}
+
+/// A state that no other worker serves, until it is dropped.
+pub(super) trait HeldState: Send + Sync {
+    /// Keeps a value for another request with the state, at any worker.
+    fn keep(&self, name: &str, value: &Value);
 }
 
 impl Resumptions {
@@ -73,9 +85,7 @@ impl Resumptions {
         records.forget_expired(principal, now);
         let kept = match records.by_id.get(id) {
             Some(record) if record.is_running => {
-                return Err(RpcError::invalid_params(
-                    "requestState is in use by another request; wait for its result, or for its end before a retry",
-                ));
+                return Err(RpcError::invalid_params(IN_USE));
             }
             Some(record) => record.kept.clone(),
             None => {
@@ -84,7 +94,7 @@ impl Resumptions {
             }
         };
         records.set_running(id, true);
-        Ok((Resumption { resumptions: Arc::clone(self), id: id.to_owned() }, kept))
+        Ok((Resumption { resumptions: Arc::clone(self), id: id.to_owned(), expires, held: None }, kept))
     }
 }
 
@@ -174,8 +184,26 @@ impl Records {
 }
 
 impl Resumption {
+    /// The id of the state, and its end since 1970.
+    pub(super) fn state(&self) -> (&str, Duration) {
+        (&self.id, self.expires)
+    }
+
+    /// The values that requests with the state have kept at this process.
+    pub(super) fn known(&self) -> BTreeMap<String, Value> {
+        self.resumptions.0.lock().by_id.get(&self.id).map(|record| record.kept.clone()).unwrap_or_default()
+    }
+
+    /// Holds the state against other workers, too, from now on.
+    pub(super) fn hold(&mut self, held: Box<dyn HeldState>) {
+        self.held = Some(held);
+    }
+
     /// Keeps a value for another request with the same state.
     pub(super) fn keep(&self, name: &str, value: &Value) {
+        if let Some(held) = &self.held {
+            held.keep(name, value);
+        }
         self.resumptions.0.lock().keep(&self.id, name, value);
     }
 }

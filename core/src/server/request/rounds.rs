@@ -7,7 +7,7 @@
 
 use super::{
     request_state::{Binding, Sealer, StateContents},
-    resumptions::{Resumption, Resumptions},
+    resumptions::{HeldState, Resumption, Resumptions},
 };
 use crate::{
     protocol::{RawJson, RpcError, error::code},
@@ -18,7 +18,7 @@ use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// The rounds of one request so far.
 #[derive(Default)]
@@ -103,6 +103,25 @@ impl RequestRounds {
             }
         }
         Ok(())
+    }
+
+    /// The state that the request came with: its id, its end since 1970, and the values that were
+    /// kept at this process since it was sealed.
+    pub(super) fn resumed(&self) -> Option<(String, Duration, BTreeMap<String, Value>)> {
+        let state = self.state.lock();
+        let resumption = state.resumption.as_ref()?;
+        let (id, expires) = resumption.state();
+        Some((id.to_owned(), expires, resumption.known()))
+    }
+
+    /// Holds that state against other workers, and takes over the values that were kept there.
+    pub(super) fn hold(&self, held: Box<dyn HeldState>, kept: BTreeMap<String, Value>) {
+        let mut state = self.state.lock();
+        state.kept.extend(kept);
+        // A request that is over has let go of its state.
+        if let Some(resumption) = &mut state.resumption {
+            resumption.hold(held);
+        }
     }
 
     /// Ends the use of the state that the request came with: another request may come with it.

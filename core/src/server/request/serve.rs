@@ -6,6 +6,7 @@ use super::{
     context::{RequestContext, Responder, Route, Routed, Services},
     mapper::{MiddlewareLink, ResultMapper},
     mirrored,
+    stored_resumptions::HeldResumption,
 };
 use crate::{
     engine::{IncomingCall, RequestInfo},
@@ -46,8 +47,10 @@ impl RequestContext {
         let context = self;
         let _entered = context.span.enter();
         match mirrored::check(&context).and_then(|()| context.resume_rounds()) {
-            Ok(()) => context.when_open(Responder::Client, |context, responder| {
-                context.step(0, context.params.clone(), responder);
+            Ok(()) => context.when_held(|context| {
+                context.when_open(Responder::Client, |context, responder| {
+                    context.step(0, context.params.clone(), responder);
+                });
             }),
             Err(error) => {
                 context.deliver(Responder::Client, Err(error));
@@ -67,6 +70,31 @@ impl RequestContext {
             request_id = %self.id,
             principal = self.info.auth.is_some().then(|| self.info.principal()),
         )
+    }
+
+    /// Goes on when no other worker serves a request with the same state.
+    fn when_held(self: &Arc<Self>, go_on: impl FnOnce(&Arc<Self>) + Send + 'static) {
+        let Some((id, expires, known)) = self.rounds().resumed() else { return go_on(self) };
+        let stored = match self.stored_tasks() {
+            Ok(None) => return go_on(self),
+            Ok(Some(stored)) => Arc::clone(stored),
+            Err(error) => {
+                self.deliver(Responder::Client, Err(error));
+                return;
+            }
+        };
+        let context = Arc::clone(self);
+        self.connection.runtime().spawn(Box::pin(async move {
+            match HeldResumption::begin(stored, &id, expires, known).await {
+                Ok((held, kept)) => {
+                    context.rounds().hold(Box::new(held), kept);
+                    context.span.in_scope(|| go_on(&context));
+                }
+                Err(error) => {
+                    context.deliver(Responder::Client, Err(error));
+                }
+            }
+        }));
     }
 
     /// Goes on when the lifespan of the server is open, which the first request opens.

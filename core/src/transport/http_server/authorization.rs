@@ -1,7 +1,7 @@
 //! Authorization: the one place where the HTTP server asks for access tokens. It comes after `Host`
 //! and `Origin` and before anything of the message (docs/versions.md, 2.2).
 
-use super::{access_log::RefusalLog, body::HttpBody, options::HttpOptions, reply};
+use super::{access_log::RefusalLog, body::HttpBody, options::HttpOptions, reply, used_proofs::UsedProofs};
 use crate::{
     auth::{self, Authorization, AuthorizationRefused, Identity, Refusal, Scheme},
     http::{classify, rejection::Rejection},
@@ -33,12 +33,18 @@ pub(super) struct AccessControl {
     /// A web framework brings the requests.
     mounted: bool,
     refusals: RefusalLog,
+    proofs: UsedProofs,
 }
 
 impl AccessControl {
-    pub(super) fn of(options: &HttpOptions, mounted: bool) -> Self {
-        let refusals = RefusalLog::default();
-        Self { authorization: options.auth.clone(), asked: Semaphore::new(MAX_ASKED), mounted, refusals }
+    pub(super) fn of(options: &HttpOptions, mounted: bool, server: &Server, runtime: &Arc<dyn Runtime>) -> Self {
+        Self {
+            authorization: options.auth.clone(),
+            asked: Semaphore::new(MAX_ASKED),
+            mounted,
+            refusals: RefusalLog::default(),
+            proofs: UsedProofs::of(server, runtime),
+        }
     }
 
     /// Finds the sender of a request, as [`Caller::of`].
@@ -115,6 +121,11 @@ impl Caller {
             Err(_) => unavailable("too many tokens wait for the verifier"),
         };
         let identity = authorization.judge(&candidate, now, answer).map_err(refuse)?;
+        if let Some((digest, keep_for)) = candidate.used_proof(now) {
+            let scheme = Some(candidate.scheme());
+            let noted = access.proofs.note(&digest, keep_for).await;
+            noted.map_err(|refusal| refuse(AuthorizationRefused { refusal, scheme }))?;
+        }
         let (authorization, scheme, json) = (authorization.clone(), candidate.scheme(), identity.to_json());
         let caller = Self(Some(Arc::new(Known { authorization, scheme, identity, json, below })));
         if parts.method != Method::POST {
@@ -256,6 +267,7 @@ mod tests {
             asked: Semaphore::new(1),
             mounted: false,
             refusals: RefusalLog::default(),
+            proofs: UsedProofs::of_process(),
         };
         let request = http::Request::post("/mcp").header(header::AUTHORIZATION, "Bearer invented").body(()).unwrap();
         let (parts, ()) = request.into_parts();

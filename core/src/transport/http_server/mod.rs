@@ -31,6 +31,8 @@ mod state;
 mod stream;
 #[cfg(not(feature = "auth"))]
 mod uninhabited;
+#[cfg(feature = "auth")]
+mod used_proofs;
 mod workers;
 mod write_deadline;
 

@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Duration};
 pub(super) struct AccessControl;
 
 impl AccessControl {
-    pub(super) fn of(_: &HttpOptions, _: bool) -> Self {
+    pub(super) fn of(_: &HttpOptions, _: bool, _: &Server, _: &Arc<dyn Runtime>) -> Self {
         Self
     }
 

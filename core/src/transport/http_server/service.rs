@@ -119,7 +119,7 @@ impl HttpService {
         Self {
             shared: Arc::new(EndpointState {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
-                access: AccessControl::of(options, mounted || below),
+                access: AccessControl::of(options, mounted || below, &server, &runtime),
                 refusals: RefusalLog::default(),
                 routes: if below { routes.below() } else { routes },
                 readiness: probed.then(|| Readiness::of(&server, workers.as_deref(), &runtime)),

@@ -7,7 +7,7 @@ mod recording;
 mod starting;
 mod stored;
 #[cfg(all(test, feature = "tokio"))]
-mod stored_tests;
+pub(in crate::server::request) mod stored_tests;
 mod table;
 mod task;
 

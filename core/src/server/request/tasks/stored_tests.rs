@@ -28,13 +28,13 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// A store that can be away.
 #[derive(Clone)]
-struct Shared {
-    kept: ProcessStore,
-    away: Arc<AtomicBool>,
+pub(in crate::server::request) struct Shared {
+    pub(in crate::server::request) kept: ProcessStore,
+    pub(in crate::server::request) away: Arc<AtomicBool>,
 }
 
 impl Shared {
-    fn new() -> Self {
+    pub(in crate::server::request) fn new() -> Self {
         Self { kept: ProcessStore::new(Arc::new(TestRuntime)), away: Arc::default() }
     }
 

@@ -1,0 +1,41 @@
+//! DPoP proofs that were used, in the store of the server: none is good twice, at whichever worker
+//! it comes (XAU-70).
+
+use crate::{
+    auth::Refusal,
+    runtime::Runtime,
+    server::Server,
+    store::{Store, StoreError, StoreGuard},
+};
+use std::{sync::Arc, time::Duration};
+
+/// The proofs of all workers. Without a store each process remembers its own alone.
+pub(super) struct UsedProofs(Result<Option<StoreGuard>, StoreError>);
+
+impl UsedProofs {
+    pub(super) fn of(server: &Server, runtime: &Arc<dyn Runtime>) -> Self {
+        Self(server.store(runtime))
+    }
+
+    /// Notes the first use of a proof until its date refuses it.
+    ///
+    /// # Errors
+    /// It was used before, or nobody can know.
+    pub(super) async fn note(&self, digest: &str, keep_for: Duration) -> Result<(), Refusal> {
+        let noted = match &self.0 {
+            Ok(None) => return Ok(()),
+            Ok(Some(store)) => store.put_if(&format!("dpop/{digest}"), None, "", keep_for).await,
+            Err(error) => Err(error.clone()),
+        };
+        match noted {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Refusal::InvalidProof("The DPoP proof was used before".into())),
+            Err(error) => Err(Refusal::Unavailable(error.to_string())),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_process() -> Self {
+        Self(Ok(None))
+    }
+}
