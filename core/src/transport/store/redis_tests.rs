@@ -13,8 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
-    net::{TcpListener, TcpStream},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{
+        TcpListener, TcpStream,
+        tcp::{ReadHalf, WriteHalf},
+    },
     sync::watch,
     time::{sleep, timeout},
 };
@@ -89,8 +92,12 @@ enum Fault {
     None,
     /// Connections are accepted, and nothing passes.
     Silence,
-    /// Connections are cut, and new ones too.
+    /// Each piece is so long on its way.
+    Slow(Duration),
+    /// Connections are ended, and new ones too.
     Cut,
+    /// The same without a word.
+    Reset,
 }
 
 /// A proxy before a server; its port, and its fault.
@@ -106,17 +113,31 @@ async fn proxy(to: u16) -> (u16, watch::Sender<Fault>) {
     (port, fault)
 }
 
-async fn forward(mut client: TcpStream, to: u16, mut faults: watch::Receiver<Fault>) {
+async fn forward(mut client: TcpStream, to: u16, faults: watch::Receiver<Fault>) {
     let mut server = TcpStream::connect(("127.0.0.1", to)).await.unwrap();
-    loop {
-        let fault = *faults.borrow_and_update();
-        match fault {
-            Fault::Cut => return,
-            Fault::Silence => faults.changed().await.unwrap_or_default(),
-            Fault::None => tokio::select! {
-                _ = copy_bidirectional(&mut client, &mut server) => return,
-                _ = faults.changed() => {}
-            },
+    let mut end = faults.clone();
+    {
+        let ((from_client, to_client), (from_server, to_server)) = (client.split(), server.split());
+        tokio::select! {
+            () = pass(from_client, to_server, faults.clone()) => {}
+            () = pass(from_server, to_client, faults) => {}
+            _ = end.wait_for(|fault| matches!(fault, Fault::Cut | Fault::Reset)) => {}
+        }
+    }
+    if *end.borrow() == Fault::Reset {
+        client.set_zero_linger().unwrap();
+    }
+}
+
+async fn pass(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, mut faults: watch::Receiver<Fault>) {
+    let mut piece = vec![0; 64 << 10];
+    while let Ok(length @ 1..) = from.read(&mut piece).await {
+        let passes = faults.wait_for(|fault| *fault != Fault::Silence).await.map(|fault| *fault);
+        if let Ok(Fault::Slow(time)) = passes {
+            sleep(time).await;
+        }
+        if to.write_all(&piece[..length]).await.is_err() {
+            return;
         }
     }
 }
@@ -222,6 +243,59 @@ async fn a_cut_connection_is_made_again() {
         in_use_again(&store).await;
         assert_eq!(store.get("a").await.unwrap().as_deref(), Some("1"));
     }
+}
+
+#[tokio::test]
+async fn a_slow_redis_is_used_and_one_beyond_the_deadline_fails_without_mixing_answers_up() {
+    let server = RedisServer::start(&[]).await;
+    let (port, fault) = proxy(server.port).await;
+    let store = guarded(port);
+    for key in ["a", "b"] {
+        store.put(key, key, MINUTE).await.unwrap();
+    }
+    fault.send(Fault::Slow(DEADLINE / 10)).unwrap();
+    for key in ["a", "b", "a"] {
+        assert_eq!(store.get(key).await.unwrap().as_deref(), Some(key));
+    }
+    fault.send(Fault::Slow(DEADLINE * 2)).unwrap();
+    let begin = Instant::now();
+    assert_eq!(store.get("a").await.unwrap_err().kind, StoreErrorKind::Unavailable);
+    assert!(begin.elapsed() >= DEADLINE);
+    all_fail_at_once(&store).await;
+    // The answer of the call that was given up comes now, if ever: it is nobody's.
+    fault.send(Fault::None).unwrap();
+    in_use_again(&store).await;
+    for key in ["b", "a", "b"] {
+        assert_eq!(store.get(key).await.unwrap().as_deref(), Some(key));
+    }
+}
+
+#[tokio::test]
+async fn calls_under_way_fail_at_once_when_their_connection_is_reset() {
+    let server = RedisServer::start(&[]).await;
+    let (port, fault) = proxy(server.port).await;
+    let patience = MINUTE;
+    let store = open_store(&url(port), TokioRuntime::current(), patience).unwrap();
+    for broken in [Fault::Reset, Fault::Cut, Fault::Reset] {
+        in_use_again(&store).await;
+        fault.send(Fault::Silence).unwrap();
+        let calls: Vec<_> = (0..10)
+            .map(|_| {
+                let store = store.clone();
+                tokio::spawn(async move { store.get("a").await })
+            })
+            .collect();
+        // They are sent, and wait for their answers.
+        sleep(DEADLINE / 10).await;
+        let begin = Instant::now();
+        fault.send(broken).unwrap();
+        for call in calls {
+            assert_eq!(call.await.unwrap().unwrap_err().kind, StoreErrorKind::Unavailable, "{broken:?}");
+        }
+        assert!(begin.elapsed() < patience / 3, "{:?}", begin.elapsed());
+        fault.send(Fault::None).unwrap();
+    }
+    in_use_again(&store).await;
 }
 
 #[tokio::test]
