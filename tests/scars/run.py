@@ -16,10 +16,11 @@ import exits
 import hostile
 import mounted
 import row
+import workers
 from peer import Language
 from row import Row
 
-PATIENCE = 600 if row.LONG_FORM else 60  # seconds for one figure
+PATIENCE = 600 if row.LONG_FORM else 120  # seconds for one figure
 
 
 async def figure(one: Row, language: Language, at_once: asyncio.Semaphore) -> dict[str, Any]:
@@ -50,7 +51,7 @@ async def measure(languages: list[Language]) -> list[dict[str, Any]]:
 
 
 def main(words: list[str]) -> int:
-    assert clients and crowd and exits and hostile and mounted
+    assert clients and crowd and exits and hostile and mounted and workers
     if row.LONG_FORM:
         words.remove(row.LONG)
     if "--only" in words:

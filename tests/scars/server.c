@@ -10,6 +10,8 @@
 
 #define S(text) TRUNKLINE_STR(text)
 #define TOOL(name, schema) S("{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"" schema "}}")
+#define TASK(name, schema) \
+  S("{\"name\":\"" name "\",\"execution\":{\"taskSupport\":\"optional\"},\"inputSchema\":{\"type\":\"object\"" schema "}}")
 #define NUMBER(name) ",\"properties\":{\"" name "\":{\"type\":\"integer\"}},\"required\":[\"" name "\"]"
 #define TEXT(name) ",\"properties\":{\"" name "\":{\"type\":\"string\"}},\"required\":[\"" name "\"]"
 
@@ -26,6 +28,7 @@ static void echo(trunkline_call *call, trunkline_str arguments, void *user_data)
 static void *wait_and_answer(void *data) {
   trunkline_call *call = data;
   int64_t left = trunkline_call_int64(call, S("/ms"), 0);
+  trunkline_call_progress(call, 0, 0, S(""));
   for (; left > 0 && !trunkline_call_cancelled(call); left -= 20) sleep_ms(left < 20 ? left : 20);
   trunkline_call_return_text(call, S("done"));
   trunkline_call_free(call);
@@ -72,6 +75,30 @@ static void flood(trunkline_call *call, trunkline_str arguments, void *user_data
   in_thread(call, report_and_answer);
 }
 
+static void mood(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  trunkline_call_return_text(call, trunkline_call_text(call, S("/variables/number"), S("")));
+}
+
+static void touch(trunkline_call *call, trunkline_str arguments, void *server) {
+  char uri[100];
+  (void)arguments;
+  snprintf(uri, sizeof uri, "scars://mood/%s", trunkline_call_text(call, S("/number"), S("")).data);
+  trunkline_server_resource_updated((trunkline_server *)server, trunkline_str_of(uri), NULL);
+  trunkline_call_return_text(call, S("touched"));
+}
+
+/* The state of the server is in the store that the environment names, if it does. */
+static trunkline_result make(trunkline_server **server, trunkline_error **error) {
+  const char *store = getenv("STORE");
+  trunkline_server_options *options = NULL;
+  trunkline_result result = trunkline_server_options_new(&options, error);
+  if (!result && store) result = trunkline_server_options_set_store(options, trunkline_str_of(store));
+  if (!result) result = trunkline_server_new_with(S("scars"), S("1.0.0"), options, server, error);
+  trunkline_server_options_free(options);
+  return result;
+}
+
 /* In server_mounted.c. */
 trunkline_result run_mounted(trunkline_server *server, trunkline_error **error);
 
@@ -100,12 +127,15 @@ static trunkline_result run(trunkline_server *server, const char *way, trunkline
 int main(int count, char **arguments) {
   trunkline_server *server = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(S("scars"), S("1.0.0"), &server, &error) ||
+  int failed = make(&server, &error) ||
                trunkline_server_add_tool(server, TOOL("echo", TEXT("message")), echo, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, TOOL("slow", NUMBER("ms")), slow, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, TASK("slow", NUMBER("ms")), slow, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("block", NUMBER("ms")), block, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("stray", ""), stray, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("flood", NUMBER("count")), flood, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, TOOL("touch", TEXT("number")), touch, server, NULL, &error) ||
+               trunkline_server_add_resource_template(
+                   server, S("{\"uriTemplate\":\"scars://mood/{number}\",\"name\":\"mood\"}"), mood, NULL, NULL, &error) ||
                run(server, count > 1 ? arguments[1] : "http", &error);
   if (error) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_error_free(error);

@@ -4,7 +4,7 @@ import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Server } from "trunkline";
 
-const server = new Server({ name: "scars", version: "1.0.0" });
+const server = new Server({ name: "scars", version: "1.0.0" }, { store: process.env.STORE });
 const number = (name) => ({ inputSchema: { type: "object", properties: { [name]: { type: "integer" } }, required: [name] } });
 
 server.registerTool(
@@ -12,7 +12,8 @@ server.registerTool(
   { inputSchema: { type: "object", properties: { message: { type: "string" } }, required: ["message"] } },
   ({ message }) => message,
 );
-server.registerTool("slow", number("ms"), async ({ ms }) => {
+server.registerTool("slow", { ...number("ms"), task: "optional" }, async ({ ms }, ctx) => {
+  await ctx.progress(0);
   await sleep(ms);
   return "done";
 });
@@ -29,6 +30,12 @@ server.registerTool("stray", {}, () => {
 server.registerTool("flood", number("count"), async ({ count }, ctx) => {
   for (let progress = 0; progress < count; progress++) await ctx.progress(progress);
   return "done";
+});
+
+server.registerResource("mood", "scars://mood/{number}", {}, (_, { number }) => number);
+server.registerTool("touch", { inputSchema: { type: "object", properties: { number: { type: "string" } }, required: ["number"] } }, ({ number }) => {
+  server.resourceUpdated(`scars://mood/${number}`);
+  return "touched";
 });
 
 async function serveMounted(way) {

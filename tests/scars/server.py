@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trunkline import Context, Server
 
-server = Server("scars", version="1.0.0")
+server = Server("scars", version="1.0.0", store=os.environ.get("STORE"))
 
 
 @server.tool
@@ -17,8 +17,9 @@ async def echo(message: str) -> str:
     return message
 
 
-@server.tool
-async def slow(ms: int) -> str:
+@server.tool(task="optional")
+async def slow(ms: int, ctx: Context) -> str:
+    await ctx.progress(0)
     await asyncio.sleep(ms / 1000)
     return "done"
 
@@ -47,6 +48,17 @@ async def flood(count: int, ctx: Context) -> str:
     for number in range(count):
         await ctx.progress(number)
     return "done"
+
+
+@server.resource("scars://mood/{number}")
+def mood(number: str) -> str:
+    return number
+
+
+@server.tool
+async def touch(number: str) -> str:
+    server.resource_updated(f"scars://mood/{number}")
+    return "touched"
 
 
 app = server.asgi(path="/mcp")

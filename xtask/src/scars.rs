@@ -51,6 +51,7 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
 }
 
 fn measure(workspace: &Workspace, languages: &[Language], options: &[&str]) -> Result<Count> {
+    system::redis_server()?;
     if languages.contains(&Language::C) {
         c::build_program(workspace, C_SERVER, &workspace.path(FOLDER).join("server.c"))?;
         c::build_program(workspace, C_CLIENT, &workspace.path(FOLDER).join("client.c"))?;

@@ -1,0 +1,90 @@
+"""Stores that servers share: a process of redis-server, and a SQLite file."""
+
+import asyncio
+import contextlib
+import socket
+import tempfile
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+
+from peer import START
+
+TLS = Path(__file__).parents[2] / "core/tests/tls"
+# Signs the certificate of the Redis here; the variable SSL_CERT_FILE makes a process trust it.
+AUTHORITY = TLS / "ca.pem"
+
+
+@dataclass
+class Redis:
+    """A redis-server, which keeps everything in a folder."""
+
+    folder: str
+    port: int
+    tls_port: int
+    process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}"
+
+    @property
+    def tls_url(self) -> str:
+        return f"rediss://localhost:{self.tls_port}"
+
+    async def start(self) -> None:
+        options = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", self.folder, "--save", ""]
+        options += ["--tls-port", str(self.tls_port), "--tls-auth-clients", "no", "--tls-ca-cert-file", str(AUTHORITY)]
+        options += ["--tls-cert-file", str(TLS / "server.pem"), "--tls-key-file", str(TLS / "server.key")]
+        null = asyncio.subprocess.DEVNULL
+        try:
+            self.process = await asyncio.create_subprocess_exec(
+                "redis-server", *options, "--appendonly", "yes", "--appendfsync", "always", stdout=null, stderr=null
+            )
+        except FileNotFoundError:
+            raise AssertionError("redis-server is needed: `cargo xtask test` installs it on Debian") from None
+        end = time.monotonic() + START
+        while not await self.answers():
+            assert time.monotonic() < end and self.process.returncode is None, "redis-server does not answer"
+            await asyncio.sleep(0.02)
+
+    async def answers(self) -> bool:
+        """False as long as it does not listen, or reads its file."""
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        except OSError:
+            return False
+        writer.write(b"GET x\r\n")
+        answer = await reader.readline()
+        writer.close()
+        return answer.startswith(b"$")
+
+    async def stop(self) -> None:
+        """As a crash would."""
+        if self.process and self.process.returncode is None:
+            self.process.kill()
+            await self.process.wait()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        return one.getsockname()[1]
+
+
+@contextlib.asynccontextmanager
+async def redis() -> AsyncGenerator[Redis]:
+    with tempfile.TemporaryDirectory() as folder:
+        server = Redis(folder, free_port(), free_port())
+        try:
+            await server.start()
+            yield server
+        finally:
+            await server.stop()
+
+
+@contextlib.asynccontextmanager
+async def sqlite() -> AsyncGenerator[str]:
+    """The URL of a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield f"sqlite:{Path(folder, 'state.db')}"

@@ -1,0 +1,285 @@
+"""Worker processes behind a choice by chance, with one store."""
+
+import asyncio
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Awaitable, Iterable
+
+import stores
+from crew import SOON, Crew, Events, Refused, Session, crew
+from peer import START, Language
+from row import LONG_FORM, row
+
+WORKERS = 4
+ROUNDS = 40 if LONG_FORM else 8
+# Of a redis-server that is gone: the connection is refused, and nothing waits for a deadline.
+AT_ONCE = 2
+# Ends of a connection whose process was killed.
+GONE = (OSError, EOFError, ValueError)
+
+
+def mood(number: int) -> str:
+    return f"scars://mood/{number}"
+
+
+def moods(numbers: Iterable[int]) -> set[str]:
+    return {mood(number) for number in numbers}
+
+
+async def heard(events: Events, missing: set[str]) -> None:
+    """Waits until updates of these resources have come, and takes them out."""
+    while missing:
+        message = await events.next()
+        assert message["method"] == "notifications/resources/updated", message
+        missing.discard(message["params"]["uri"])
+
+
+async def every_feature(workers: Crew) -> int:
+    """The number of requests of both eras, each answered by any worker."""
+    asked = 0
+    session = await workers.session()
+    numbers = range(len(workers.workers))
+    for uri in moods(numbers):
+        await session.ask("resources/subscribe", {"uri": uri})
+    # The stream is at one worker, and each worker has a change.
+    stream = await session.stream()
+    listening = await workers.listen(*moods(numbers))
+    for number, worker in enumerate(workers.workers):
+        await workers.touch(number, at=worker)
+    await asyncio.gather(heard(stream, moods(numbers)), heard(listening, moods(numbers)))
+    stream.close()
+    listening.close()
+    # Nobody reads: the changes wait.
+    for number, worker in enumerate(workers.workers):
+        await workers.touch(number, at=worker)
+    again = await session.stream(last=stream.last)
+    await heard(again, moods(numbers))
+    again.close()
+    for _ in range(ROUNDS):
+        await workers.echo()
+        answer = await session.ask("tools/call", {"name": "echo", "arguments": {"message": "legacy"}})
+        assert answer["content"][0]["text"] == "legacy", answer
+        asked += 2
+    for worker in workers.workers:
+        done = await workers.task_becomes(await workers.task(1, at=worker))
+        assert done["result"]["content"][0]["text"] == "done", done
+        cancelled = await workers.task(60_000, at=worker)
+        await workers.modern("tasks/cancel", {"taskId": cancelled})
+        assert (await workers.task_becomes(cancelled))["status"] == "cancelled"
+        asked += 4
+    with contextlib.suppress(Refused):
+        await workers.modern("tasks/get", {"taskId": "a" * 22})
+        raise AssertionError("a task that never was is known")
+    return asked
+
+
+@row("four workers with Redis, one by chance for each request: wrong answers", 0, "answers")
+async def workers_with_redis(language: Language) -> float:
+    async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
+        assert await every_feature(workers) > 0
+        return 0
+
+
+@row("two workers with Redis over TLS, one by chance for each request: wrong answers", 0, "answers")
+async def workers_with_tls(language: Language) -> float:
+    async with stores.redis() as redis:
+        async with crew(language, redis.tls_url, 2, SSL_CERT_FILE=str(stores.AUTHORITY)) as workers:
+            assert await every_feature(workers) > 0
+        # Nobody vouches for the certificate.
+        async with crew(language, redis.tls_url, 1) as workers:
+            await refused(workers.session())
+        return 0
+
+
+@row("two workers with a SQLite file, one by chance for each request: wrong answers", 0, "answers")
+async def workers_with_sqlite(language: Language) -> float:
+    async with stores.sqlite() as url, crew(language, url, 2) as workers:
+        assert await every_feature(workers) > 0
+        return 0
+
+
+@row("a worker with a store of its process: wrong answers", 0, "answers")
+async def worker_with_memory(language: Language) -> float:
+    async with crew(language, "memory:", 1) as workers:
+        assert await every_feature(workers) > 0
+        return 0
+
+
+class Load:
+    """Bystanders, which call any worker that lives, and notice changes."""
+
+    def __init__(self, workers: Crew, session: Session) -> None:
+        self.workers = workers
+        self.session = session
+        self.answered = 0
+        self.interrupted = 0
+        self.slowest = 0.0
+        self._over = False
+
+    async def _call_on(self, legacy: bool) -> None:
+        while not self._over:
+            begin, worker = time.perf_counter(), self.workers.any()
+            try:
+                if legacy:
+                    await self.session.ask("ping", {}, at=worker)
+                else:
+                    await self.workers.echo(at=worker)
+                self.answered += 1
+                self.slowest = max(self.slowest, time.perf_counter() - begin)
+            except GONE:
+                assert worker not in self.workers.workers, "a worker that lives gave no answer"
+                self.interrupted += 1
+            await asyncio.sleep(0.01)
+
+    @contextlib.asynccontextmanager
+    async def beside(self) -> AsyncGenerator[None]:
+        """Calls as long as something else is done."""
+        tasks = [asyncio.ensure_future(self._call_on(number % 2 == 0)) for number in range(4)]
+        try:
+            yield
+        finally:
+            self._over = True
+            await asyncio.gather(*tasks)
+
+
+async def interrupted_at(session: Session, call: Events) -> None:
+    """The call of a worker that was killed fails at another, with the typed error."""
+    with contextlib.suppress(*GONE):
+        raise AssertionError(f"the killed worker has sent {await call.next()}")
+    rest = await session.stream(last=call.last)
+    answer = await rest.next()
+    assert answer["error"]["data"] == {"reason": "interrupted"}, answer
+    with contextlib.suppress(EOFError):
+        raise AssertionError(f"after the answer came {await rest.next()}")
+
+
+@row("a worker of four is killed under load: tasks, events and sessions that are lost", 0, "of them")
+async def worker_killed(language: Language) -> float:
+    async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
+        killed = workers.workers[0]
+        session = await workers.session(at=killed)
+        done = [await workers.task(1, at=killed) for _ in range(ROUNDS)]
+        for task in done:
+            await workers.task_becomes(task)
+        running = await workers.task(60_000, at=killed)
+        call = await session.call(60_000, at=killed)
+        assert (await call.next())["method"] == "notifications/progress"
+        for uri in moods(range(ROUNDS)):
+            await session.ask("resources/subscribe", {"uri": uri})
+        # The client reads at the worker that is killed, and has read the first event.
+        stream = await session.stream(at=killed)
+        await workers.touch(0)
+        await heard(stream, moods([0]))
+        load = Load(workers, session)
+        async with load.beside():
+            before = load.answered
+            while load.answered < before + 20:
+                await asyncio.sleep(0.01)
+            await workers.kill(killed)
+            for number in range(1, ROUNDS):
+                await workers.touch(number)
+            unheard = moods(range(1, ROUNDS))
+            with contextlib.suppress(*GONE):
+                await heard(stream, unheard)
+            again = await session.stream(last=stream.last)
+            await heard(again, unheard)
+            again.close()
+            await interrupted_at(session, call)
+            before = load.answered
+            while load.answered < before + 20:
+                await asyncio.sleep(0.01)
+        assert load.slowest < SOON and load.answered > 40, (load.slowest, load.answered)
+        lost = 0
+        for task in done:
+            lost += (await workers.task_becomes(task))["status"] != "completed"
+        # Its lease is over.
+        failed = await workers.task_becomes(running)
+        assert failed["status"] == "failed" and failed["error"]["code"] == -32603, failed
+        return lost
+
+
+async def refused(asked: Awaitable[object]) -> float:
+    """Seconds until a request was refused as busy."""
+    begin = time.perf_counter()
+    try:
+        result = await asked
+    except Refused as error:
+        assert error.status == 503 or error.error.get("data", {}).get("reason") == "busy", error
+        return time.perf_counter() - begin
+    raise AssertionError(f"without its store it answered {result}")
+
+
+@row("Redis is killed and started again: seconds until a client is refused", AT_ONCE, "s")
+async def redis_restarted(language: Language) -> float:
+    async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
+        home, *others = workers.workers
+        session = await workers.session(at=home)
+        await session.ask("resources/subscribe", {"uri": mood(1)}, at=home)
+        stream = await session.stream(at=home)
+        done = await workers.task(1, at=home)
+        await workers.task_becomes(done)
+        running = await workers.task(3000, at=home)
+        await redis.stop()
+        slowest = 0.0
+        for worker in others:
+            slowest = max(
+                slowest,
+                await refused(workers.session(at=worker)),
+                await refused(session.ask("ping", {}, at=worker)),
+                await refused(workers.modern("tasks/get", {"taskId": done}, at=worker)),
+                await refused(workers.task(1, at=worker)),
+            )
+            await workers.echo(at=worker)
+        # Where the session is known it goes on, and the change waits for the store.
+        await session.ask("ping", {}, at=home)
+        await workers.touch(1, at=others[0])
+        await redis.start()
+        end = time.monotonic() + SOON
+        for worker in workers.workers:
+            while True:
+                try:
+                    await session.ask("ping", {}, at=worker)
+                    await workers.modern("tasks/get", {"taskId": done}, at=worker)
+                    break
+                except Refused as error:
+                    assert time.monotonic() < end, error
+                    await asyncio.sleep(0.05)
+        await heard(stream, moods([1]))
+        for task in (done, running):
+            assert (await workers.task_becomes(task))["status"] == "completed"
+        assert (await workers.task_becomes(await workers.task(1)))["status"] == "completed"
+        return slowest
+
+
+@row("a Redis that is not there: seconds until a client is refused", AT_ONCE, "s")
+async def redis_missing(language: Language) -> float:
+    async with crew(language, f"redis://user:secret@127.0.0.1:{stores.free_port()}", 1) as workers:
+        slowest = 0.0
+        for _ in range(3):
+            slowest = max(slowest, await refused(workers.session()))
+            slowest = max(slowest, await refused(workers.task(1)))
+            await workers.echo()
+        return slowest
+
+
+@row("URLs that name no store: programs that start", 0, "programs")
+async def wrong_urls(language: Language) -> float:
+    started = 0
+    for url, part in [("mysql://user:secret@host/x", "redis://HOST:PORT"), ("sqlite:", "path of the file is missing")]:
+        with tempfile.TemporaryFile() as told:
+            process = await asyncio.create_subprocess_exec(
+                *language.command, "http", stdout=told, stderr=told, env={**os.environ, "STORE": url}
+            )
+            try:
+                status = await asyncio.wait_for(process.wait(), START)
+            except asyncio.TimeoutError:
+                process.kill()
+                await process.wait()
+                started += 1
+                continue
+            told.seek(0)
+            text = told.read().decode(errors="replace")
+            assert status != 0 and part in text and "secret" not in text, (status, text[-400:])
+    return started
