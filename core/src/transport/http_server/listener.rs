@@ -201,7 +201,8 @@ async fn serve(
         let (service, active) = (service.clone(), seen.begin());
         async move {
             let is_http1 = request.version() < Version::HTTP_2;
-            let mut response = service.respond(request, peer).await;
+            // In a box of its own, or each connection would keep room for it while it is idle.
+            let mut response = Box::pin(service.respond(request, peer)).await;
             if is_late && is_http1 {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
