@@ -79,7 +79,7 @@ static void without_store(trunkline_server *server) {
 static void stores(void) {
   static const char *const wrong[] = {"mysql://user:secret@host/x", "sqlite:", "redis://user:secret@host?namespace=a:b"};
   const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : getenv("TEMP") ? getenv("TEMP") : "/tmp";
-  char url[400], path[400];
+  char url[420], path[400];
   size_t number;
   trunkline_server *one, *other;
   for (number = 0; number < sizeof wrong / sizeof *wrong; ++number) {
