@@ -420,8 +420,8 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
     detail::check(trunkline_server_mount, get(), str(prefix), other.get(), &registration);
     return registration;
   }
-  /// Shows the features of the server behind a client under a prefix, with at most so many
-  /// connections (0: 64).
+  /// Shows the features of the server behind a client, or of all servers of a group, under a
+  /// prefix, with at most so many connections to each (0: 64).
   std::uint64_t proxy(std::string_view prefix, const Client &client, std::uint32_t max_connections = 0) const;
   void remove(std::uint64_t registration) const { detail::check(trunkline_server_remove, get(), registration); }
 

@@ -161,7 +161,8 @@ export class Server {
    * Shows the features of the server behind a client, whatever revisions the two sides speak.
    * Progress, log messages and cancellations pass, and what the server asks is asked of the client
    * whose call needs it. Servers of revisions before 2026-07-28 get a connection for each caller,
-   * opened as the client was.
+   * opened as the client was. A client group is shown as all of its servers, each under its name in
+   * the group and for as long as it is one of the group.
    */
   proxy(client: ProxiedClient, options: ProxyOptions = {}): Registration {
     return this.#register(proxyFeature(client, options));

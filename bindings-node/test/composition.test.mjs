@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client, InvalidArgumentError, Server } from "trunkline";
+import { Client, ClientGroup, InvalidArgumentError, Server } from "trunkline";
 
 const form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
 
@@ -71,3 +71,29 @@ for (const [old, revision] of [["2025-06-18", "2026-07-28"], ["2026-07-28", "202
     }
   });
 }
+
+test("a proxy of a group shows all of its servers, those that come later, too", async () => {
+  const servers = [named("far"), named("late")];
+  const [far, late] = await Promise.all(servers.map((server) => server.listen({ port: 0 })));
+  const group = await ClientGroup.connect({ far: far.url, gone: "http://127.0.0.1:1/mcp" });
+  const gateway = new Server({ name: "gateway", version: "1.0.0" });
+  const proxy = gateway.proxy(group);
+  let changed;
+  const options = { onElicit: () => ({ action: "accept", content: { name: "Ann" } }), onToolsChanged: () => changed?.() };
+  const client = await Client.connect(gateway, { revision: "2025-11-25", ...options });
+  try {
+    assert.deepEqual(await names(client), ["far__whoami", "far__greet"]);
+    assert.equal(await first(client.callTool("far__greet")), "Ann");
+    assert.equal((await client.readResource("far+notes://today")).contents[0].text, "far");
+    await assert.rejects(client.callTool("gone__whoami"), /cannot be reached/);
+    const told = new Promise((resolve) => (changed = resolve));
+    await group.addServer("late", late.url);
+    await told;
+    assert.equal(await first(client.callTool("late__whoami")), "late");
+    proxy.remove();
+    assert.deepEqual(await names(client), []);
+  } finally {
+    await Promise.all([client.close(), group.close(), gateway.close()]);
+    await Promise.all(servers.map((server) => server.close()));
+  }
+});

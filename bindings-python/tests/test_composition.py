@@ -10,6 +10,7 @@ import pytest
 from support import run
 from trunkline import (
     Client,
+    ClientGroup,
     ClosedError,
     Context,
     ElicitRequest,
@@ -17,6 +18,8 @@ from trunkline import (
     InvalidArgumentError,
     Server,
     SyncClient,
+    SyncClientGroup,
+    TrunklineError,
 )
 
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -134,6 +137,38 @@ def test_a_proxy_of_blocking_code() -> None:
         gateway.proxy(far)
         with SyncClient(gateway) as client:
             assert client.call_tool("whoami").text == "remote"
+
+
+def test_a_proxy_of_a_group_shows_all_of_its_servers() -> None:
+    async def check() -> None:
+        async with named("far").serve("http", port=0) as far, named("late").serve("http", port=0) as late:
+            async with ClientGroup({"far": str(far.url), "gone": "http://127.0.0.1:1/mcp"}) as group:
+                gateway = Server("gateway", version="1")
+                proxy = gateway.proxy(group)
+                changed = asyncio.Event()
+                client = Client(gateway, revision="2025-11-25", on_tools_changed=changed.set)
+
+                @client.on_elicit
+                async def answer(request: ElicitRequest) -> ElicitResult[Any]:
+                    return ElicitResult("accept", {"name": "Ann"})
+
+                async with client:
+                    assert await names(client) == ["far__whoami", "far__in_thread", "far__greet"]
+                    assert (await client.call_tool("far__greet")).text == "Ann"
+                    assert (await client.read_resource("far+notes://today")).contents[0].text == "far"
+                    with pytest.raises(TrunklineError, match="cannot be reached"):
+                        await client.call_tool("gone__whoami")
+                    await group.add_server("late", str(late.url))
+                    await asyncio.wait_for(changed.wait(), 60)
+                    assert (await client.call_tool("late__whoami")).text == "late"
+                    proxy.remove()
+                    assert await names(client) == []
+                with SyncClientGroup({"far": str(far.url)}) as blocking:
+                    gateway.proxy(blocking, prefix="all")
+                    async with Client(gateway) as other:
+                        assert (await other.call_tool("all__far__whoami")).text == "far"
+
+    run(check())
 
 
 def test_what_is_no_server_or_not_connected_is_refused() -> None:

@@ -25,6 +25,25 @@ static void asked_caller(trunkline_server *gateway, const char *revision, const 
   trunkline_client_options_free(options);
 }
 
+/* All servers of a group, each caller of which is asked itself. */
+static void proxied_group(trunkline_server_options *same_port, trunkline_server *remote, trunkline_str url) {
+  trunkline_client_options *options = NULL;
+  trunkline_server *gateway = NULL;
+  trunkline_client *group = NULL;
+  char servers[300];
+  snprintf(servers, sizeof servers, "{\"far\": \"%.*s\", \"gone\": \"http://127.0.0.1:1/mcp\"}", (int)url.len, url.data);
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_port(options, trunkline_server_port(remote)) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_group(trunkline_str_of(servers), options, &group, &error));
+  OK(trunkline_server_new_with(S("gateway"), S("1"), same_port, &gateway, &error));
+  OK(trunkline_server_proxy(gateway, group, S(""), 0, NULL, &error));
+  asked_caller(gateway, "2025-11-25", "Ann", "far__greet");
+  asked_caller(gateway, "2026-07-28", "Bob", "far__greet");
+  trunkline_client_options_free(options);
+  trunkline_server_free(gateway);
+  trunkline_client_free(group);
+}
+
 static void composition(void) {
   static const char *const pairs[][2] = {{"2025-06-18", "2026-07-28"}, {"2026-07-28", "2025-11-25"}};
   trunkline_server *remote = asking_server(), *gateway = NULL;
@@ -56,6 +75,7 @@ static void composition(void) {
     trunkline_client_free(far);
     trunkline_server_free(gateway), gateway = NULL;
   }
+  proxied_group(same_port, remote, trunkline_listener_url(listener));
   trunkline_server_options_free(same_port);
   trunkline_listener_free(listener);
   trunkline_server_free(remote);

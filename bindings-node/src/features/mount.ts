@@ -2,7 +2,7 @@
 import { invalid } from "../errors.js";
 import type { Feature } from "./feature.js";
 
-/** A connected client, such as `Client`. */
+/** A connected client, a `Client` or a `ClientGroup`. */
 export interface ProxiedClient {
   /** The protocol revision that is spoken. */
   readonly revision: string;
@@ -17,8 +17,8 @@ export interface ProxyOptions {
    */
   prefix?: string | undefined;
   /**
-   * Most connections for callers of their own, where the server is of a revision before 2026-07-28.
-   * Default: 64.
+   * Most connections to a server for callers of their own, where it is of a revision before
+   * 2026-07-28. Default: 64.
    */
   maxConnections?: number | undefined;
 }
@@ -28,7 +28,7 @@ export function mountFeature(prefix: string, mounted: number): Feature {
   return { kind: "mount", description: { prefix, mounted } };
 }
 
-/** The server behind a client. */
+/** The server behind a client, or the servers of a group. */
 export function proxyFeature(client: ProxiedClient, { prefix, maxConnections }: ProxyOptions): Feature {
   const place = (client as ProxiedClient & { toJSON?: () => object }).toJSON?.();
   if (place === undefined) throw invalid("a proxy needs a connected client");

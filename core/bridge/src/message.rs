@@ -391,8 +391,8 @@ message! {
 }
 
 message! {
-    /// The server behind a connection, whose features another one shows: registered as `proxy`. The
-    /// core answers everything.
+    /// The server behind a connection, or all servers of a group, whose features another one shows:
+    /// registered as `proxy`. The core answers everything.
     pub struct RegisterProxy {
         /// The server that shows it.
         server: u64 = "server",
@@ -403,7 +403,7 @@ message! {
         port: Option<u64> = "port",
         /// The beginning of its names and URIs, as of a mount; without it they stay.
         prefix: Option<String> = "prefix",
-        /// Most connections that are opened for callers of their own, where the server is of a
+        /// Most connections to a server that are opened for callers of their own, where it is of a
         /// revision before 2026-07-28; 64 by default.
         max_connections: Option<u64> = "maxConnections",
         /// The drainer that takes its calls; there are none.

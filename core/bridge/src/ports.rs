@@ -2,12 +2,13 @@
 //! show servers and connections of other ports.
 
 use super::{
+    connection::Connection,
     error::{BridgeError, ErrorKind},
     message::SharedConnection,
     state::PortState,
 };
 use std::sync::{Arc, Weak};
-use trunkline::{bridge_support::Mutex, client::Client, server::Server};
+use trunkline::{ProxyDefinition, bridge_support::Mutex, client::Client, server::Server};
 
 static PORTS: Mutex<Vec<(u64, Weak<PortState>)>> = Mutex::new(Vec::new());
 
@@ -30,11 +31,26 @@ fn find(own: &Arc<PortState>, number: Option<u64>) -> Result<Arc<PortState>, Bri
 
 /// The client of a connection that the host has already.
 pub(super) fn client_of(own: &Arc<PortState>, given: &SharedConnection) -> Result<Client, BridgeError> {
+    connection(own, given, |open| open.client.clone())
+}
+
+/// The server behind an open connection, or the servers behind that of a group.
+pub(super) fn proxy_of(own: &Arc<PortState>, given: &SharedConnection) -> Result<ProxyDefinition, BridgeError> {
+    connection(own, given, |open| match &open.group {
+        Some(group) => ProxyDefinition::of_group(group),
+        None => ProxyDefinition::new(&open.client),
+    })
+}
+
+fn connection<T>(
+    own: &Arc<PortState>,
+    given: &SharedConnection,
+    take: impl FnOnce(&Connection) -> T,
+) -> Result<T, BridgeError> {
     let port = find(own, given.port)?;
     let tables = port.tables.lock();
     let open = tables.connections.get(given.connection).and_then(|connection| connection.get());
-    let open = open.ok_or_else(|| BridgeError::stale("an open connection", given.connection))?;
-    Ok(open.client.clone())
+    open.map(take).ok_or_else(|| BridgeError::stale("an open connection", given.connection))
 }
 
 /// A server, of this port or of another one.

@@ -18,7 +18,6 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
-use trunkline::ProxyDefinition;
 use trunkline::protocol::model::Implementation;
 use trunkline::server::{
     CompletionDefinition, CompletionTarget, DirectoryDefinition, MiddlewareDefinition, PromptDefinition,
@@ -155,8 +154,8 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
         }
         Registration::Proxy(given) => {
             let RegisterProxy { connection, port, prefix, max_connections, .. } = given;
-            let client = ports::client_of(state, &SharedConnection { connection, port })?;
-            let mut proxy = ProxyDefinition::new(&client).prefix(prefix.unwrap_or_default());
+            let proxy = ports::proxy_of(state, &SharedConnection { connection, port })?;
+            let mut proxy = proxy.prefix(prefix.unwrap_or_default());
             if let Some(number) = max_connections {
                 proxy = proxy.max_connections(usize::try_from(number).unwrap_or(usize::MAX));
             }

@@ -146,6 +146,11 @@ impl Client {
         Self::open(Arc::clone(&self.inner.runtime), Arc::clone(&self.inner.connector), options, events).await
     }
 
+    /// Returns whether both are the same connection.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Reports the notifications of the server to an observer too.
     pub(crate) fn add_observer(&self, observer: Arc<dyn ClientEvents>) {
         self.inner.host.observers.add(observer);

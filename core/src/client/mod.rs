@@ -60,6 +60,7 @@ pub use error_kinds::ErrorKind;
 pub use events::ClientEvents;
 pub use failure::{LinkFailure, ProcessEnd};
 pub use flight::InFlight;
+pub(crate) use group::GroupServerAccess;
 pub use group::{ClientGroup, GroupServer, GroupServerState, NamedServer, ServerPlace};
 pub use handler_error::HandlerError;
 pub use handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, RequestHandler, SampleRequest, ServerRequest};

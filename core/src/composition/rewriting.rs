@@ -91,8 +91,8 @@ pub(crate) fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
     Some(public)
 }
 
-/// A tool of a server that may make tasks of its calls, in the words of 2025-11-25, which the
-/// client of a group speaks.
+/// A tool of which calls may be tasks, in the words of 2025-11-25, which the client of a group
+/// speaks.
 pub(crate) fn may_be_task(tool: &mut ObjectMembers) -> Result<(), RewriteError> {
     set(tool, "execution", &IndexMap::from([("taskSupport", "optional")]))
 }

@@ -3,6 +3,8 @@
 mod asking;
 mod callers;
 mod connections;
+mod group;
+mod group_server;
 mod outcomes;
 mod parked;
 mod remote;
@@ -10,12 +12,15 @@ mod shares;
 mod watching;
 
 use crate::{
-    client::Client,
+    client::{Client, ClientGroup},
     server::{FeatureHandle, MountSource, RegisterError, Server, ServerBuilder},
 };
+use group::ProxiedGroup;
 use remote::Remote;
+use watching::Shown;
 
-/// The server behind a client, to be shown by another server; see [`Server::proxy`].
+/// The server behind a client, or all servers of a group, to be shown by another server; see
+/// [`Server::proxy`].
 ///
 /// ```no_run
 /// use trunkline::{Client, ProxyDefinition, Server};
@@ -30,18 +35,34 @@ use remote::Remote;
 #[derive(Clone)]
 #[must_use = "a proxy does nothing until it is added to a server"]
 pub struct ProxyDefinition {
-    client: Client,
+    source: ProxySource,
     prefix: String,
     max_connections: usize,
 }
 
-/// The most connections of one proxy by default.
+#[derive(Clone)]
+enum ProxySource {
+    Client(Client),
+    Group(ClientGroup),
+}
+
+/// The most connections of one server behind a proxy by default.
 const MAX_CONNECTIONS: usize = 64;
 
 impl ProxyDefinition {
     /// The server of this client, under its own names.
     pub fn new(client: &Client) -> Self {
-        Self { client: client.clone(), prefix: String::new(), max_connections: MAX_CONNECTIONS }
+        Self::of(ProxySource::Client(client.clone()))
+    }
+
+    /// All servers of this group, those that come later among them, under their names in the group:
+    /// `server__name` and `server+uri`.
+    pub fn of_group(group: &ClientGroup) -> Self {
+        Self::of(ProxySource::Group(group.clone()))
+    }
+
+    fn of(source: ProxySource) -> Self {
+        Self { source, prefix: String::new(), max_connections: MAX_CONNECTIONS }
     }
 
     /// Shows its tools and prompts as `prefix__name`, and its resources as `prefix+uri`.
@@ -50,8 +71,8 @@ impl ProxyDefinition {
         self
     }
 
-    /// Most connections that are opened for callers of their own, where the server is of the legacy
-    /// era; 64 by default. One that nobody uses is closed for another caller, and after five
+    /// Most connections to a server that are opened for callers of their own, where it is of the
+    /// legacy era; 64 by default. One that nobody uses is closed for another caller, and after five
     /// minutes; without any, the call is refused as busy.
     pub fn max_connections(mut self, number: usize) -> Self {
         self.max_connections = number;
@@ -62,6 +83,12 @@ impl ProxyDefinition {
 impl From<&Client> for ProxyDefinition {
     fn from(client: &Client) -> Self {
         Self::new(client)
+    }
+}
+
+impl From<&ClientGroup> for ProxyDefinition {
+    fn from(group: &ClientGroup) -> Self {
+        Self::of_group(group)
     }
 }
 
@@ -89,16 +116,23 @@ impl Server {
     /// # }
     /// ```
     ///
+    /// A group is shown as all of its servers, each as if it had a proxy of its own: under its name
+    /// in the group, for as long as it is one of the group.
+    ///
     /// # Errors
-    /// If the prefix is taken or invalid, or the client is one of this very server, or of a group:
-    /// the servers of a group have clients of their own
-    /// ([`crate::ClientGroup::server_client`]).
+    /// If the prefix is taken or invalid, if the client or a server of the group is this very
+    /// server, or if a server of the group is a group itself.
     pub fn proxy(&self, proxy: impl Into<ProxyDefinition>) -> Result<FeatureHandle<Server>, RegisterError> {
-        let ProxyDefinition { client, prefix, max_connections } = proxy.into();
+        let ProxyDefinition { source, prefix, max_connections } = proxy.into();
+        let client = match source {
+            ProxySource::Client(client) => client,
+            ProxySource::Group(group) => return ProxiedGroup::show(group, self, &prefix, max_connections),
+        };
         let connector = client.connector();
         if !connector.has_sessions() {
             return Err(RegisterError(
-                "proxy: a group has many servers; add a proxy for the client of each, under a prefix".to_owned(),
+                "proxy: this client is that of a group, whose servers have clients of their own; give the group itself"
+                    .to_owned(),
             ));
         }
         if connector.is_of_server(self.identity()) {
@@ -106,13 +140,16 @@ impl Server {
                 "proxy: the client is one of this very server, so calls would not end".to_owned(),
             ));
         }
-        let remote = Remote::new(client, self.downgrade(), prefix.clone(), max_connections);
+        let shown = Shown { server: self.downgrade(), prefix: prefix.clone() };
+        let remote = Remote::new(client, shown, max_connections);
+        remote.watch_lists();
         self.add_mount(&prefix, MountSource::Remote(remote))
     }
 }
 
 impl ServerBuilder {
-    /// Shows the features of the server behind a client; see [`Server::proxy`].
+    /// Shows the features of the server behind a client, or of all servers of a group; see
+    /// [`Server::proxy`].
     pub fn proxy(self, proxy: impl Into<ProxyDefinition>) -> Self {
         let proxy = proxy.into();
         self.adding(move |server| server.proxy(proxy).map(drop))

@@ -3,10 +3,10 @@
 use crate::{
     client::{ClientError, ErrorKind, InputRequired as RequiredOfServer},
     composition::rewriting::{self, ObjectMembers},
-    protocol::{RawJson, RpcError, error::code, meta, method},
+    protocol::{RawJson, RpcError, error::code, meta},
     server::{InputRequest, InputRequired, Outcome},
 };
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 
 /// The member of the state between two rounds that holds the state of the remote server.
 const STATE: &str = "requestState";
@@ -38,9 +38,8 @@ pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
 }
 
 /// The outcome of a request that was passed on.
-pub(super) fn outcome_of(method: &str, outcome: Result<RawJson, ClientError>) -> Outcome {
+pub(super) fn outcome_of(outcome: Result<RawJson, ClientError>) -> Outcome {
     match outcome {
-        Ok(result) if method == method::TOOLS_LIST => Outcome::Result(without_tasks(result)),
         Ok(result) => Outcome::Result(result),
         Err(ClientError::InputRequired(required)) => match required_of_caller(&required) {
             Ok(required) => Outcome::InputRequired(required),
@@ -74,22 +73,41 @@ pub(super) fn rpc_error(error: &ClientError) -> RpcError {
     }
 }
 
-/// Calls through the proxy are calls, and become tasks on its other side where they must.
-fn without_tasks(result: RawJson) -> RawJson {
+/// The tools of a remote server whose calls may be tasks here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ListedTasks {
+    None,
+    /// Those that are listed so.
+    AsListed,
+    /// All of them: the server decides with each call.
+    All,
+}
+
+/// A list of tools with the tasks of this server in the place of the remote one's: they wait for
+/// its calls. One that can only be a task there may be called here.
+pub(super) fn with_own_tasks(result: RawJson, tasks: ListedTasks) -> RawJson {
     const MEMBER: &str = "execution";
-    if memchr::memmem::find(result.as_bytes(), MEMBER.as_bytes()).is_none() {
+    let is_named = memchr::memmem::find(result.as_bytes(), MEMBER.as_bytes()).is_some();
+    if !is_named && tasks != ListedTasks::All {
         return result;
     }
-    let stripped = || -> Option<RawJson> {
+    let support = |execution: Box<RawValue>| {
+        let execution: Value = serde_json::from_str(execution.get()).unwrap_or_default();
+        matches!(execution.get("taskSupport").and_then(Value::as_str), Some("optional" | "required"))
+    };
+    let changed = || -> Option<RawJson> {
         let mut list: ObjectMembers = result.parse().ok()?;
         let mut tools: Vec<ObjectMembers> = serde_json::from_str(list.get("tools")?.get()).ok()?;
         for tool in &mut tools {
-            tool.shift_remove(MEMBER);
+            let listed = tool.shift_remove(MEMBER).is_some_and(support);
+            if tasks == ListedTasks::All || (tasks == ListedTasks::AsListed && listed) {
+                rewriting::may_be_task(tool).ok()?;
+            }
         }
         rewriting::set(&mut list, "tools", &tools).ok()?;
         RawJson::from_value(&list).ok()
     };
-    stripped().unwrap_or(result)
+    changed().unwrap_or(result)
 }
 
 /// The same requests for the caller, with the server's state inside ours.

@@ -4,7 +4,7 @@ use super::{
     asking::ProxiedCall,
     callers::{self, Caller},
     connections::CallerConnections,
-    outcomes::{outcome_of, passed_params, rpc_error, state_of_server},
+    outcomes::{ListedTasks, outcome_of, passed_params, rpc_error, state_of_server, with_own_tasks},
     parked::ParkedCalls,
     shares::Shares,
     watching::{Shown, Watching},
@@ -15,11 +15,14 @@ use crate::{
     protocol::{Era, RawJson, RpcError, SentTrace, error::code, extension, method, model::ClientCapabilities},
     race::unless,
     runtime::BoxedTask,
-    server::{Call, CallInfo, Handler, ListSet, Offers, Outcome, RemoteServer, WeakServer},
+    server::{Call, CallInfo, Handler, ListSet, Offers, Outcome, RemoteServer, TaskSupport, ToolTasks},
     telemetry::Ambient,
 };
 use serde_json::{Value, json};
-use std::sync::{Arc, OnceLock, Weak};
+use std::{
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
 
 /// The name under which a caller of 2026-07-28 keeps the call that waits for its answers.
 const KEPT: &str = "proxied-call";
@@ -36,10 +39,8 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    pub(super) fn new(client: Client, server: WeakServer, prefix: String, max_connections: usize) -> Arc<Self> {
-        let shown = Shown { server, prefix };
+    pub(super) fn new(client: Client, shown: Shown, max_connections: usize) -> Arc<Self> {
         let watching = Watching::new(shown.clone());
-        watching.begin(&client);
         let shares = Arc::new(Shares::default());
         client.add_observer(shares.clone());
         Arc::new_cyclic(|this| Self {
@@ -51,6 +52,16 @@ impl Remote {
             shares,
             watching,
         })
+    }
+
+    /// Reports changes of its lists from now on.
+    pub(super) fn watch_lists(&self) {
+        self.watching.begin(&self.client);
+    }
+
+    /// Returns whether it is reached by this connection.
+    pub(super) fn is_of(&self, client: &Client) -> bool {
+        self.client.is(client)
     }
 
     /// The outcome of a request of a caller.
@@ -72,6 +83,22 @@ impl Remote {
         self.shared(info, caller, &params, &options, None).await
     }
 
+    /// The outcome of a request for its caller.
+    fn outcome_of(&self, method: &str, outcome: Result<RawJson, ClientError>) -> Outcome {
+        match outcome {
+            Ok(list) if method == method::TOOLS_LIST => Outcome::Result(with_own_tasks(list, self.listed_tasks())),
+            outcome => outcome_of(outcome),
+        }
+    }
+
+    fn listed_tasks(&self) -> ListedTasks {
+        match (self.offers().tasks, self.client.revision().era()) {
+            (false, _) => ListedTasks::None,
+            (true, Era::Legacy) => ListedTasks::AsListed,
+            (true, Era::Modern) => ListedTasks::All,
+        }
+    }
+
     /// Sends a request on the connection of all.
     async fn shared(
         &self,
@@ -86,7 +113,7 @@ impl Remote {
             Err(error) => return Outcome::Protocol(error),
         };
         let sent = self.client.request_on_behalf(on_behalf, info.method(), Some(params), options);
-        outcome_of(info.method(), sent.await)
+        self.outcome_of(info.method(), sent.await)
     }
 
     /// Sends a request to a server of the modern era, which sees the capabilities of the caller and
@@ -99,8 +126,13 @@ impl Remote {
             options = options.with_input_responses(answers(info, &state));
         }
         match self.shared(info, caller.clone(), params, &options, on_behalf).await {
-            // TKX-05: the client gets the result of a tool that can only be a task.
-            Outcome::Protocol(error) if needs_task(&error) => self.shared(info, caller, params, &options, None).await,
+            // TKX-05: a tool that can only be a task is one here, too, where the caller takes
+            // tasks.
+            Outcome::Protocol(error) if needs_task(&error) => {
+                info.start_task();
+                let options = options_for(info).with_on_progress(progress_of(info));
+                self.shared(info, caller, params, &options, None).await
+            }
             outcome => outcome,
         }
     }
@@ -156,7 +188,7 @@ impl Remote {
         let mut guard = StopCallOnDrop(Some(call));
         let Some(call) = &guard.0 else { return Outcome::Protocol(RpcError::internal()) };
         match call.drive(info).await {
-            Some(outcome) => outcome_of(info.method(), outcome),
+            Some(outcome) => self.outcome_of(info.method(), outcome),
             None => {
                 info.keep(KEPT, json!(call.id));
                 if let Some(call) = guard.0.take() {
@@ -190,16 +222,36 @@ impl RemoteServer for Remote {
         }
         let Some(declared) = self.client.server().declared() else {
             // Nothing is known of it yet: it may have anything.
-            let lists = ListSet::ALL.into_iter().fold(ListSet::NONE, ListSet::with);
-            return Offers { lists, completions: true, skills: false, tasks: false };
+            return Offers { lists: ListSet::every(), completions: true, skills: false, tasks: false };
         };
         let list = |has: bool, list: ListSet| if has { list } else { ListSet::NONE };
         let lists = list(declared.tools.is_some(), ListSet::TOOLS)
             .with(list(declared.resources.is_some(), ListSet::RESOURCES))
             .with(list(declared.prompts.is_some(), ListSet::PROMPTS));
-        let skills = declared.extensions.is_some_and(|extensions| extensions.contains_key(extension::SKILLS.id));
-        let offers = Offers { lists, completions: declared.completions.is_some(), skills, tasks: false };
+        let extends = |id: &str| declared.extensions.as_ref().is_some_and(|extensions| extensions.contains_key(id));
+        let asked_for = || declared.tasks.as_ref().is_some_and(|tasks| tasks.pointer("/requests/tools/call").is_some());
+        let tasks = match self.client.revision().era() {
+            Era::Modern => extends(extension::TASKS.id),
+            Era::Legacy => asked_for(),
+        };
+        let skills = extends(extension::SKILLS.id);
+        let offers = Offers { lists, completions: declared.completions.is_some(), skills, tasks };
         *self.offers.get_or_init(|| offers)
+    }
+
+    /// A server of the modern era makes tasks of calls as it likes: a call is one there if it must.
+    fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks> {
+        let (client, tool) = (self.client.clone(), tool.to_owned());
+        Box::pin(async move {
+            if client.revision().era() == Era::Modern {
+                return ToolTasks { support: TaskSupport::Optional, defers: true };
+            }
+            let support = match client.may_be_asked_for_task(&tool).await {
+                true => TaskSupport::Optional,
+                false => TaskSupport::Forbidden,
+            };
+            ToolTasks { support, defers: false }
+        })
     }
 
     fn watch(&self, uri: &str) -> BoxedTask<Result<(), RpcError>> {
@@ -219,7 +271,9 @@ impl Drop for Remote {
 fn options_for(info: &CallInfo) -> RequestOptions {
     let context = info.trace_context();
     let trace = (!context.is_empty()).then(|| Arc::new(SentTrace { context, ..SentTrace::default() }));
-    RequestOptions::default().with_trace(trace)
+    let options = RequestOptions::default().with_trace(trace);
+    // A task has the time for which it is kept.
+    if info.is_task() { options.with_timeout(Duration::MAX).with_max_timeout(Duration::MAX) } else { options }
 }
 
 /// A call that is no longer wanted when this is dropped, unless it was taken out.

@@ -30,6 +30,7 @@ use crate::{
 };
 use serde_json::Value;
 use std::{
+    any::Any,
     collections::BTreeSet,
     sync::{Arc, Weak},
 };
@@ -198,6 +199,17 @@ impl Server {
     /// server is mounted here already, is this one, or has this one mounted in it.
     pub fn mount(&self, prefix: &str, other: &Self) -> Result<FeatureHandle<Self>, RegisterError> {
         let local = LocalMount::new(self.state(), other.state(), prefix)?;
+        self.add_mount(prefix, MountSource::Local(Arc::new(local)))
+    }
+
+    /// The same with a thing that is kept for as long as the other server is mounted.
+    pub(crate) fn mount_keeping(
+        &self,
+        prefix: &str,
+        other: &Self,
+        kept: Box<dyn Any + Send + Sync>,
+    ) -> Result<FeatureHandle<Self>, RegisterError> {
+        let local = LocalMount::new(self.state(), other.state(), prefix)?.keeping(kept);
         self.add_mount(prefix, MountSource::Local(Arc::new(local)))
     }
 

@@ -53,7 +53,7 @@ pub(crate) use handlers::Arrival;
 #[doc(hidden)]
 pub use handlers::Cause;
 pub(crate) use lifespan::LifespanUse;
-pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer};
+pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};
 pub(crate) use session::{
     Announce, Announcement, Announcer, Arriving, Connection, ConversationStart, Origin, Rehearsal, SessionChange,
     SharedState,

@@ -1,7 +1,9 @@
 //! Servers that show the features of others: of this process, and behind a client.
 
+mod groups;
 mod mounts;
 mod proxies;
+mod tasks;
 
 use std::{
     future::Future,

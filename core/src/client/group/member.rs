@@ -8,7 +8,7 @@ use super::{
     subscriptions::MemberSubscriptions,
 };
 use crate::{
-    client::{Client, ClientError, ClientEvents, ClientId, RequestOptions, observation::Observation},
+    client::{Client, ClientError, ClientEvents, ClientId, Connector, RequestOptions, observation::Observation},
     composition::names,
     protocol::{Era, RawJson, RequestId, method, model::LoggingLevel},
     race::unless,
@@ -131,6 +131,11 @@ impl Member {
         {
             client.close_within(deadline).await;
         }
+    }
+
+    /// The way to the server; `None`: its configuration is wrong.
+    pub(super) fn connector(&self) -> Option<&Arc<dyn Connector>> {
+        self.place.as_ref().ok().map(ServerPlace::connector)
     }
 
     /// Returns whether requests to the server come to that client.

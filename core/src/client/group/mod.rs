@@ -6,6 +6,7 @@ mod member;
 mod members;
 mod pauses;
 mod place;
+mod server_access;
 mod settings;
 mod subscriptions;
 mod tasks;
@@ -23,6 +24,7 @@ use crate::{
 use link::GroupConnector;
 use members::GroupMembers;
 pub use place::ServerPlace;
+pub(crate) use server_access::GroupServerAccess;
 use settings::GroupSettings;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use unrecorded::Unrecorded;
@@ -172,7 +174,12 @@ impl ClientGroup {
             )));
         }
         let member = self.members.add(name.to_owned(), Ok(place))?;
-        member.client(self.members.changes()).await.map(drop)
+        let connected = member.client(self.members.changes()).await;
+        if connected.is_err() {
+            // It is a server of the group all the same, and is tried again when it is needed.
+            self.members.changes().lists_changed();
+        }
+        connected.map(drop)
     }
 
     /// Takes a server out of the group and closes its connection, but for a client that is shared.
@@ -224,6 +231,12 @@ impl ClientGroup {
     #[doc(hidden)]
     pub fn options(&self) -> ClientOptions {
         self.members.settings().current().0
+    }
+
+    /// The servers one by one, in the order in which they were added.
+    pub(crate) fn server_accesses(&self) -> Vec<GroupServerAccess> {
+        let changes = self.members.changes();
+        self.members.all().into_iter().map(|member| GroupServerAccess::new(member, changes)).collect()
     }
 
     pub(crate) fn runtime(&self) -> &Arc<dyn Runtime> {

@@ -15,6 +15,14 @@ pub enum ServerPlace {
 }
 
 impl ServerPlace {
+    /// The way to the server.
+    pub(super) fn connector(&self) -> &Arc<dyn Connector> {
+        match self {
+            Self::Connector(connector) => connector,
+            Self::Client(shared) => shared.connector(),
+        }
+    }
+
     /// Returns whether requests to the server come to that client.
     pub(super) fn leads_to(&self, client: ClientId) -> bool {
         match self {

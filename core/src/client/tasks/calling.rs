@@ -135,6 +135,13 @@ impl Client {
         self.start_in(flight, sent, Arc::new(task_call), again)
     }
 
+    /// Returns whether calls of a tool may be tasks, on a server whose clients ask for them
+    /// (2025-11-25).
+    pub(crate) async fn may_be_asked_for_task(&self, tool: &str) -> bool {
+        self.task_form() == Some(TaskForm::Core)
+            && self.task_support_of(tool).await.is_ok_and(|support| support != Support::Forbidden)
+    }
+
     /// The support of a tool for tasks (2025-11-25): as it was listed last, or else is listed now.
     pub(super) async fn task_support_of(&self, tool: &str) -> Result<Support, ClientError> {
         if let Some(support) = self.inner.task_support.of(tool) {

@@ -101,6 +101,8 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn close_stream(&self);
     /// See [`CallInfo::start_task`].
     fn start_task(&self);
+    /// See [`CallInfo::is_task`].
+    fn is_task(&self) -> bool;
     /// See [`CallInfo::set_task_message`].
     fn set_task_message(&self, message: &str);
     /// See [`CallInfo::is_cancelled`].
@@ -336,6 +338,11 @@ impl CallInfo {
     /// the task now, and its result later. Otherwise nothing happens.
     pub fn start_task(&self) {
         self.backend.start_task();
+    }
+
+    /// Returns whether the call is a task.
+    pub(crate) fn is_task(&self) -> bool {
+        self.backend.is_task()
     }
 
     /// Sets the status message of the call's task. On a call that is not a task, nothing happens.

@@ -6,7 +6,7 @@ use crate::{
     protocol::{RawJson, RevisionFeature, RpcError},
     server::{
         handlers::{Handler, Outcome, lacking},
-        registry::{Category, ListSet, RegisteredProvider, RegisteredTool, Snapshot},
+        registry::{Category, ListSet, RegisteredProvider, RegisteredTool, Snapshot, ToolTasks},
         request::{CallParams, Mode, RequestContext, ResultMapper, Routed, mode},
         result::{ResultWriter, ToolOf, invalid_arguments, render_tool, tool_error},
     },
@@ -62,7 +62,8 @@ fn call_registered(
     let problem = match tool.input.validate(&value) {
         Ok(()) => {
             let mapper = Arc::new(Calling(Arc::clone(tool)));
-            return Ok(match mode(context, tool, raw)? {
+            let tasks = ToolTasks { support: tool.task_support, defers: tool.defers_task };
+            return Ok(match mode(context, &tool.name, tasks, raw)? {
                 Mode::Call => Routed::Run(mapper, arguments),
                 Mode::Task(ttl) => Routed::RunAsTask(mapper, arguments, ttl),
             });

@@ -72,6 +72,10 @@ impl ListSet {
     pub(crate) const PROMPTS: Self = Self(4);
     pub(crate) const ALL: [Self; 3] = [Self::TOOLS, Self::RESOURCES, Self::PROMPTS];
 
+    pub(crate) fn every() -> Self {
+        Self::ALL.into_iter().fold(Self::NONE, Self::with)
+    }
+
     pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

@@ -37,3 +37,4 @@ pub(super) use prompt::RegisteredPrompt;
 pub(super) use resource::{ReadInfo, RegisteredTemplate};
 pub(super) use snapshot::{Addition, Edited, Snapshot};
 pub(super) use tool::RegisteredTool;
+pub(crate) use tool::ToolTasks;

@@ -6,7 +6,7 @@ use super::{
     prompt::RegisteredPrompt,
     resource::ReadInfo,
     snapshot::Snapshot,
-    tool::RegisteredTool,
+    tool::{RegisteredTool, ToolTasks},
 };
 use crate::{composition::names, protocol::RpcError, runtime::BoxedTask, server::handlers::Handler, sync::Mutex};
 use std::{collections::HashMap, sync::Arc};
@@ -43,6 +43,8 @@ pub(crate) trait LocalServer: Send + Sync + 'static {
 pub(crate) trait RemoteServer: Handler {
     /// The features that it has, as far as they are known.
     fn offers(&self) -> Offers;
+    /// The tasks that calls of a tool may be: tasks of this server, which wait for the remote one.
+    fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks>;
     /// Reports changes of a resource from now on, for as long as somebody wants them.
     fn watch(&self, uri: &str) -> BoxedTask<Result<(), RpcError>>;
 }

@@ -52,6 +52,14 @@ pub enum TaskSupport {
     Required,
 }
 
+/// The tasks that calls of a tool may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ToolTasks {
+    pub(crate) support: TaskSupport,
+    /// On 2026-07-28 a call begins as a call.
+    pub(crate) defers: bool,
+}
+
 impl TaskSupport {
     fn of(descriptor: &Value) -> Result<Self, &'static str> {
         match descriptor.get("execution").and_then(|execution| execution.get("taskSupport")).map(Value::as_str) {

@@ -360,6 +360,10 @@ impl CallBackend for PendingCall {
         }
     }
 
+    fn is_task(&self) -> bool {
+        self.context.task().is_some()
+    }
+
     fn set_task_message(&self, message: &str) {
         if let Some(task) = self.context.task() {
             task.set_message(message);

@@ -1,18 +1,20 @@
 //! The way of a request into a server that is mounted, and the way of its result back.
 
 use super::{
-    context::{RequestContext, Responder},
+    context::{RequestContext, Responder, Routed},
     mapper::ResultMapper,
+    tasks::{Mode, mode},
 };
 use crate::{
-    composition::rewriting,
+    composition::rewriting::{self, ObjectMembers},
     engine::RequestInfo,
-    protocol::{RawJson, RpcError},
+    protocol::{RawJson, RevisionFeature, RpcError, extension, method},
     server::{
         handlers::{Handler, Outcome},
-        registry::{MountSource, RegisteredMount},
+        registry::{MountSource, RegisteredMount, RemoteServer},
         result::{ResultWriter, error_of, render_remote},
     },
+    telemetry::Ambient,
 };
 use std::sync::Arc;
 
@@ -37,9 +39,49 @@ impl RequestContext {
             MountSource::Remote(server) => {
                 let handler: Arc<dyn Handler> = Arc::clone(server) as _;
                 let (prefix, method, cacheable) = (mount.prefix.clone(), self.method, self.cacheable);
-                self.run(Arc::new(SendingOn { handler, prefix, method, cacheable }), params, responder);
+                let mapper = Arc::new(SendingOn { handler, prefix, method, cacheable });
+                if self.may_be_task(&params) && server.offers().tasks {
+                    self.send_on_in_mode(server, mapper, params, responder);
+                } else {
+                    self.run(mapper, params, responder);
+                }
             }
         }
+    }
+
+    /// Returns whether the client may take a task for this call.
+    fn may_be_task(&self, params: &RawJson) -> bool {
+        if self.method != method::TOOLS_CALL {
+            return false;
+        }
+        let revision = self.info.revision;
+        if revision.supports(RevisionFeature::CoreTasks) {
+            return params.parse::<ObjectMembers>().is_ok_and(|params| params.contains_key("task"));
+        }
+        revision.supports(RevisionFeature::TasksExtension) && extension::TASKS.is_in(&self.client_capabilities())
+    }
+
+    /// Sends a call on, as a task of this server where the tool has tasks. They may have to be
+    /// asked for.
+    fn send_on_in_mode(
+        self: &Arc<Self>,
+        server: &Arc<dyn RemoteServer>,
+        mapper: Arc<SendingOn>,
+        params: RawJson,
+        responder: Responder,
+    ) {
+        let tool = params.parse::<ObjectMembers>().ok().and_then(|params| rewriting::text(&params, "name"));
+        let tool = tool.unwrap_or_default();
+        let (context, asked) = (Arc::clone(self), server.tasks_of(&tool));
+        let ambient = Ambient::current();
+        self.connection.runtime().spawn(Box::pin(async move {
+            let tasks = ambient.clone().around(asked).await;
+            let route = || match mode(&context, &tool, tasks, &params)? {
+                Mode::Call => Ok(Routed::Run(mapper, params)),
+                Mode::Task(ttl) => Ok(Routed::RunAsTask(mapper, params, ttl)),
+            };
+            ambient.run(|| context.span.in_scope(|| context.follow(route, responder)));
+        }));
     }
 
     /// Gives results of this mounted server to a receiver of the outer one, under its names.

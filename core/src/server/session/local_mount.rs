@@ -10,7 +10,10 @@ use crate::{
     server::registry::{LocalServer, RegisterError, Snapshot},
     sync::Mutex,
 };
-use std::sync::{Arc, Weak};
+use std::{
+    any::Any,
+    sync::{Arc, Weak},
+};
 
 /// The most servers of which each is mounted in the next.
 const MAX_DEPTH: usize = 16;
@@ -25,6 +28,8 @@ pub(in crate::server) struct LocalMount {
     outer: usize,
     number: u64,
     _relay: Arc<Relay>,
+    /// A thing of the one who mounts it, which ends with the mount.
+    _kept: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl LocalMount {
@@ -40,7 +45,13 @@ impl LocalMount {
         let number = inner.next_number();
         let listener: Weak<dyn ChangeListener> = Arc::<Relay>::downgrade(&relay);
         inner.listeners().insert(number, listener);
-        Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay })
+        Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay, _kept: None })
+    }
+
+    /// Keeps something for as long as the server is mounted.
+    pub(in crate::server) fn keeping(mut self, kept: Box<dyn Any + Send + Sync>) -> Self {
+        self._kept = Some(kept);
+        self
     }
 }
 

@@ -45,12 +45,12 @@ struct City {
     city: String,
 }
 
-fn form(question: &str) -> ElicitParams {
+pub(super) fn form(question: &str) -> ElicitParams {
     ElicitParams::form(question, FormSchema::new().required("name", Field::text()))
 }
 
 /// Does something when it is dropped.
-struct OnDrop(Box<dyn Fn() + Send>);
+pub(super) struct OnDrop(pub(super) Box<dyn Fn() + Send>);
 
 impl Drop for OnDrop {
     fn drop(&mut self) {
@@ -139,7 +139,7 @@ async fn behind(way: Way, revision: Revision) -> Behind {
     Behind { client: client(target, revision).await, _listener: listener, _file: file }
 }
 
-async fn client(target: impl Into<Target>, revision: Revision) -> Client {
+pub(super) async fn client(target: impl Into<Target>, revision: Revision) -> Client {
     let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
     soon(Client::connect_with(target, options, ())).await.unwrap()
 }
@@ -150,7 +150,7 @@ fn gateway(client: &Client) -> Server {
 }
 
 /// Answers everything, in the name of one user.
-fn user(name: &'static str) -> ClientBuilder {
+pub(super) fn user(name: &'static str) -> ClientBuilder {
     Client::builder()
         .on_elicit(move |asked: ElicitRequest| async move {
             let content = json!({"name": format!("{name}'s {}", asked.message)});
@@ -168,7 +168,7 @@ fn user(name: &'static str) -> ClientBuilder {
         .roots([Root::new(format!("file:///{name}"))])
 }
 
-async fn text(client: &Client, tool: &str) -> String {
+pub(super) async fn text(client: &Client, tool: &str) -> String {
     soon(client.call_tool(tool, json!({}))).await.unwrap().joined_text()
 }
 
@@ -454,7 +454,7 @@ async fn what_cannot_be_a_proxy_is_refused() {
     assert!(server.proxy(&own).unwrap_err().to_string().contains("this very server"));
     let group = soon(ClientGroup::connect([("a", Target::from(&remote()))])).await.unwrap();
     let error = server.proxy(&*group).unwrap_err().to_string();
-    assert!(error.contains("the client of each"), "{error}");
+    assert!(error.contains("give the group itself"), "{error}");
     let one = soon(group.server_client("a")).await.unwrap();
     server.proxy(ProxyDefinition::new(&one).prefix("a")).unwrap();
     let front = connect(&server, LEGACY).await;

@@ -12,7 +12,7 @@ from .registry import Registry
 
 
 class ProxiedClient(Protocol):
-    """A connected client of any kind."""
+    """A connected client or client group."""
 
     def _shared(self) -> dict[str, int]: ...
 
@@ -99,23 +99,26 @@ class Mounts(Registry):
     def proxy(self, client: ProxiedClient, *, prefix: str = "", max_connections: int | None = None) -> Mount:
         """Shows the features of the server behind a client, whatever revisions the two sides speak.
 
+        A client group is shown as all of its servers, each under its name in the group and for as
+        long as it is one of the group.
+
         Progress, log messages and cancellations pass, and what the server asks is asked of the
         client whose call needs it. Servers of revisions before 2026-07-28 get a connection for each
         caller, opened as the client was.
 
         Args:
-            client: a connected client.
+            client: a connected client or client group.
             prefix: tools and prompts are `prefix__name`, resources `prefix+uri`; without one names
                 and URIs stay as they are, for one server.
-            max_connections: most connections for callers of their own (default: 64).
+            max_connections: most connections to a server for callers of their own (default: 64).
 
         Returns:
             The handle that removes it.
 
         Raises:
             ClosedError: if the client is not connected.
-            InvalidArgumentError: if the prefix is taken or invalid, or the client is one of this
-                very server or of a group.
+            InvalidArgumentError: if the prefix is taken or invalid, if the client or a server of
+                the group is this very server, or if a server of the group is a group itself.
         """
         shared = getattr(client, "_shared", None)
         if shared is None:

@@ -9,7 +9,7 @@ use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, project},
     random,
     server::{
-        registry::{RegisteredTool, TaskSupport},
+        registry::{TaskSupport, ToolTasks},
         request::context::{RequestContext, Responder},
     },
 };
@@ -32,20 +32,21 @@ pub(in crate::server) enum Mode {
 /// Way in which a call of this tool runs for this client.
 pub(in crate::server) fn mode(
     context: &RequestContext,
-    tool: &RegisteredTool,
+    tool: &str,
+    tasks: ToolTasks,
     params: &RawJson,
 ) -> Result<Mode, RpcError> {
     let revision = context.info.revision;
     if revision.supports(RevisionFeature::CoreTasks) {
-        return core_mode(context, tool, params);
+        return core_mode(context, tool, tasks.support, params);
     }
     // TKX-47: what the client writes into `task` does not matter here.
-    if !revision.supports(RevisionFeature::TasksExtension) || tool.task_support == TaskSupport::Forbidden {
+    if !revision.supports(RevisionFeature::TasksExtension) || tasks.support == TaskSupport::Forbidden {
         return Ok(Mode::Call);
     }
     let declared = extension::TASKS.is_in(&context.client_capabilities());
-    match (declared, tool.task_support) {
-        (true, _) if tool.defers_task => {
+    match (declared, tasks.support) {
+        (true, _) if tasks.defers => {
             context.may_become_task.store(true, Ordering::Relaxed);
             Ok(Mode::Call)
         }
@@ -57,7 +58,7 @@ pub(in crate::server) fn mode(
 }
 
 /// 2025-11-25: the client decides, as far as the tool lets it.
-fn core_mode(context: &RequestContext, tool: &RegisteredTool, params: &RawJson) -> Result<Mode, RpcError> {
+fn core_mode(context: &RequestContext, tool: &str, support: TaskSupport, params: &RawJson) -> Result<Mode, RpcError> {
     #[derive(Deserialize)]
     struct Augmented {
         task: Option<Value>,
@@ -69,10 +70,10 @@ fn core_mode(context: &RequestContext, tool: &RegisteredTool, params: &RawJson) 
     let given: Augmented = params.parse().map_err(|_| RpcError::internal())?;
     let refuse = |problem: &str| {
         let mut error = RpcError::method_not_found(context.method);
-        error.message = format!("The tool {} {problem}", tool.name);
+        error.message = format!("The tool {tool} {problem}");
         Err(error)
     };
-    match (given.task, tool.task_support) {
+    match (given.task, support) {
         (None, TaskSupport::Required) => refuse("can only be called as a task"),
         (None, _) => Ok(Mode::Call),
         (Some(_), TaskSupport::Forbidden) => refuse("cannot be called as a task"),

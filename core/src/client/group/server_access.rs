@@ -1,0 +1,57 @@
+//! A server of a group, as those see it that show the servers of the group one by one.
+
+use super::{changes::GroupChanges, member::Member};
+use crate::client::{Client, ClientError};
+use std::sync::Arc;
+
+/// A server of a group. It may be connected or not, and may be taken out of the group.
+#[derive(Clone)]
+pub(crate) struct GroupServerAccess {
+    member: Arc<Member>,
+    changes: Arc<GroupChanges>,
+}
+
+impl GroupServerAccess {
+    pub(super) fn new(member: Arc<Member>, changes: &Arc<GroupChanges>) -> Self {
+        Self { member, changes: Arc::clone(changes) }
+    }
+
+    /// The name by which it was added.
+    pub(crate) fn name(&self) -> &str {
+        &self.member.name
+    }
+
+    /// The beginning of its names in the group.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.member.prefix
+    }
+
+    /// Returns whether both are the same server: one that was added again under its name is another
+    /// one.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.member, &other.member)
+    }
+
+    /// Returns whether it leads to one server, and not to those of another group.
+    pub(crate) fn has_sessions(&self) -> bool {
+        self.member.connector().is_none_or(|connector| connector.has_sessions())
+    }
+
+    /// Returns whether it leads to the server of this process with this identity.
+    pub(crate) fn is_of_server(&self, identity: usize) -> bool {
+        self.member.connector().is_some_and(|connector| connector.is_of_server(identity))
+    }
+
+    /// The connection, if there is one.
+    pub(crate) fn connected(&self) -> Option<Client> {
+        self.member.connected()
+    }
+
+    /// The connection; one that failed or ended is made anew.
+    ///
+    /// # Errors
+    /// If it cannot be made, or the server was taken out of the group.
+    pub(crate) async fn client(&self) -> Result<Client, ClientError> {
+        self.member.client(&self.changes).await
+    }
+}

@@ -1,0 +1,128 @@
+//! A group behind a proxy: each of its servers is shown as one of its own, under its name in the
+//! group, while it is one of the group.
+
+use super::group_server::ServerOfGroup;
+use crate::{
+    client::{ClientEvents, ClientGroup, GroupServerAccess},
+    protocol::{RawJson, method},
+    server::{Category, FeatureHandle, MountSource, RegisterError, Server},
+    sync::Mutex,
+};
+use std::sync::{Arc, Weak};
+
+/// A group that a server shows. It has a server of its own, in which the servers of the group are
+/// mounted.
+pub(super) struct ProxiedGroup {
+    group: ClientGroup,
+    server: Server,
+    /// The server that shows the group.
+    outside: usize,
+    max_connections: usize,
+    shown: Mutex<Vec<ShownServer>>,
+    observer: Arc<dyn ClientEvents>,
+}
+
+/// A server of the group that is mounted.
+struct ShownServer {
+    access: GroupServerAccess,
+    /// `None`: it cannot be shown.
+    mount: Option<FeatureHandle<Server>>,
+}
+
+impl ProxiedGroup {
+    /// Shows the group as features of a server.
+    ///
+    /// # Errors
+    /// If the prefix is taken or invalid, or a server of the group cannot be shown.
+    pub(super) fn show(
+        group: ClientGroup,
+        outside: &Server,
+        prefix: &str,
+        max_connections: usize,
+    ) -> Result<FeatureHandle<Server>, RegisterError> {
+        let server = Server::builder("group", env!("CARGO_PKG_VERSION")).build();
+        let proxied = Arc::new_cyclic(|this| Self {
+            observer: Arc::new(GroupObserver(Weak::clone(this))),
+            group,
+            server: server.clone(),
+            outside: outside.identity(),
+            max_connections,
+            shown: Mutex::default(),
+        });
+        for access in proxied.group.server_accesses() {
+            proxied.check(&access).map_err(|problem| RegisterError(format!("proxy: {problem}")))?;
+        }
+        proxied.group.add_observer(Arc::clone(&proxied.observer));
+        proxied.update();
+        outside.mount_keeping(prefix, &server, Box::new(proxied))
+    }
+
+    /// Refuses a server whose calls could not be told apart, or would not end.
+    fn check(&self, access: &GroupServerAccess) -> Result<(), String> {
+        let name = access.name();
+        if !access.has_sessions() {
+            return Err(format!("the server {name:?} of the group is itself a group; add a proxy for that one"));
+        }
+        if access.is_of_server(self.outside) {
+            return Err(format!("the server {name:?} of the group is this very server, so calls would not end"));
+        }
+        Ok(())
+    }
+
+    /// Mounts the servers that have come to the group, and removes those that have left it.
+    fn update(&self) {
+        let mut shown = self.shown.lock();
+        let servers = self.group.server_accesses();
+        shown.retain(|server| {
+            let stays = servers.iter().any(|access| access.is(&server.access));
+            if let (false, Some(mount)) = (stays, &server.mount) {
+                mount.remove();
+            }
+            stays
+        });
+        for access in servers {
+            if !shown.iter().any(|server| server.access.is(&access)) {
+                let mount = self.mount(&access);
+                shown.push(ShownServer { access, mount });
+            }
+        }
+    }
+
+    fn mount(&self, access: &GroupServerAccess) -> Option<FeatureHandle<Server>> {
+        let server = || ServerOfGroup::new(access.clone(), &self.group, self.server.downgrade(), self.max_connections);
+        let added = self.check(access).and_then(|()| {
+            let added = self.server.add_mount(access.prefix(), MountSource::Remote(server()));
+            added.map_err(|error| error.to_string())
+        });
+        added
+            .inspect_err(|error| {
+                let name = access.name();
+                tracing::warn!(target: "trunkline::server::proxy", server = name, error, "a server of a group is not shown");
+            })
+            .ok()
+    }
+}
+
+impl Drop for ProxiedGroup {
+    fn drop(&mut self) {
+        self.group.remove_observer(&self.observer);
+    }
+}
+
+/// Takes changes of the lists of a group to the clients of the server that shows it. Servers that
+/// come and go are such changes.
+struct GroupObserver(Weak<ProxiedGroup>);
+
+impl ClientEvents for GroupObserver {
+    fn notification(&self, method: &str, _: Option<&RawJson>) {
+        let category = match method {
+            method::TOOLS_LIST_CHANGED => Category::Tools,
+            method::PROMPTS_LIST_CHANGED => Category::Prompts,
+            method::RESOURCES_LIST_CHANGED => Category::Resources,
+            _ => return,
+        };
+        let Some(proxied) = self.0.upgrade() else { return };
+        proxied.update();
+        proxied.server.list_changed(category);
+    }
+}

@@ -1,0 +1,118 @@
+//! One server of a group that a proxy shows: it is connected to when it is needed, and each of its
+//! connections has a remote server.
+
+use super::{outcomes::rpc_error, remote::Remote, watching::Shown};
+use crate::{
+    client::{Client, ClientGroup, GroupServerAccess},
+    protocol::{RawJson, RpcError, method::Method},
+    race::unless,
+    runtime::{BoxedTask, Runtime},
+    server::{Call, Handler, ListSet, Offers, Outcome, RemoteServer, TaskSupport, ToolTasks, WeakServer},
+    sync::Mutex,
+    telemetry::Ambient,
+};
+use std::sync::{Arc, Weak};
+
+/// A server of a group.
+pub(super) struct ServerOfGroup {
+    this: Weak<Self>,
+    access: GroupServerAccess,
+    runtime: Arc<dyn Runtime>,
+    shown: Shown,
+    max_connections: usize,
+    /// That of the newest connection.
+    remote: Mutex<Option<Arc<Remote>>>,
+}
+
+impl ServerOfGroup {
+    pub(super) fn new(
+        access: GroupServerAccess,
+        group: &ClientGroup,
+        server: WeakServer,
+        max_connections: usize,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
+            shown: Shown { server, prefix: access.prefix().to_owned() },
+            access,
+            runtime: Arc::clone(group.runtime()),
+            max_connections,
+            remote: Mutex::default(),
+        })
+    }
+
+    /// The remote server of a connection. Changes of its lists come by the group.
+    fn remote(&self, client: Client) -> Arc<Remote> {
+        let (remote, _before) = {
+            let mut remote = self.remote.lock();
+            if let Some(remote) = remote.as_ref().filter(|remote| remote.is_of(&client)) {
+                return Arc::clone(remote);
+            }
+            let new = Remote::new(client, self.shown.clone(), self.max_connections);
+            (Arc::clone(&new), remote.replace(new))
+        };
+        remote
+    }
+
+    async fn connected(&self) -> Result<Arc<Remote>, RpcError> {
+        let client = self.access.client().await.map_err(|error| rpc_error(&error))?;
+        Ok(self.remote(client))
+    }
+}
+
+impl Handler for ServerOfGroup {
+    fn call(&self, call: Call) {
+        if let Some(client) = self.access.connected() {
+            return self.remote(client).call(call);
+        }
+        if let Some(list) = Method::list_member(call.info().method()) {
+            // Lists wait for no server that is away.
+            let empty = RawJson::from_value(&serde_json::json!({ list: [] }));
+            call.complete(empty.map_or_else(|_| Outcome::Protocol(RpcError::internal()), Outcome::Result));
+            return;
+        }
+        let Some(server) = self.this.upgrade() else { return };
+        let ambient = Ambient::current();
+        self.runtime.spawn(Box::pin(async move {
+            let info = call.info().clone();
+            let sent = async {
+                match server.connected().await {
+                    Ok(remote) => remote.call(call),
+                    Err(error) => {
+                        call.complete(Outcome::Protocol(error));
+                    }
+                }
+            };
+            // A call that was cancelled wants no answer.
+            let _ = unless(info.cancelled(), ambient.around(sent)).await;
+        }));
+    }
+}
+
+impl RemoteServer for ServerOfGroup {
+    fn offers(&self) -> Offers {
+        match self.access.connected() {
+            Some(client) => self.remote(client).offers(),
+            // It may come to have anything.
+            None => Offers { lists: ListSet::every(), completions: true, skills: false, tasks: false },
+        }
+    }
+
+    fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks> {
+        const NONE: ToolTasks = ToolTasks { support: TaskSupport::Forbidden, defers: false };
+        let Some(server) = self.this.upgrade() else { return Box::pin(async { NONE }) };
+        let tool = tool.to_owned();
+        Box::pin(async move {
+            match server.connected().await {
+                Ok(remote) => remote.tasks_of(&tool).await,
+                Err(_) => NONE,
+            }
+        })
+    }
+
+    fn watch(&self, uri: &str) -> BoxedTask<Result<(), RpcError>> {
+        let Some(server) = self.this.upgrade() else { return Box::pin(async { Err(RpcError::internal()) }) };
+        let uri = uri.to_owned();
+        Box::pin(async move { server.connected().await?.watch(&uri).await })
+    }
+}

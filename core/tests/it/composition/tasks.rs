@@ -1,0 +1,139 @@
+//! Calls through a proxy that are tasks: tasks of the server that shows the remote one.
+
+use super::{
+    LEGACY, MODERN, connect, connect_as,
+    proxies::{OnDrop, client, form, user},
+    soon, until,
+};
+use serde_json::json;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+use tokio::sync::Notify;
+use trunkline::{
+    Context, ProxyDefinition, Revision, Server, Tool,
+    protocol::{RawJson, method, model::TaskStatus},
+    server::TaskSupport,
+};
+
+const PAIRS: [(Revision, Revision); 4] = [(LEGACY, LEGACY), (LEGACY, MODERN), (MODERN, LEGACY), (MODERN, MODERN)];
+
+/// A server with tools that may be tasks, must be, and cannot be.
+fn remote(runs: &Arc<AtomicUsize>, ended: &Arc<Notify>) -> Server {
+    let (counted, ended) = (Arc::clone(runs), Arc::clone(ended));
+    let ask = |ctx: Context| async move {
+        let answer = ctx.elicit(form("first name")).await?.content.unwrap_or_default();
+        trunkline::Ok(format!("hello {}", answer["name"].as_str().unwrap()))
+    };
+    Server::builder("remote", "1.0.0")
+        .add_tool(Tool::new("may", "May be a task.", async || "it may").task(TaskSupport::Optional))
+        .add_tool(Tool::new("must", "Must be a task.", async || "it must").task(TaskSupport::Required))
+        .add_tool(Tool::new("never", "Is never a task.", async || "never"))
+        .add_tool(Tool::new("ask", "Ask as a task.", ask).task(TaskSupport::Optional))
+        .add_tool(
+            Tool::new("wait", "Wait for the end.", move |ctx: Context| {
+                let (counted, ended) = (Arc::clone(&counted), Arc::clone(&ended));
+                async move {
+                    counted.fetch_add(1, Ordering::AcqRel);
+                    let _end = OnDrop(Box::new(move || ended.notify_one()));
+                    ctx.cancelled().await;
+                    "never"
+                }
+            })
+            .task(TaskSupport::Required),
+        )
+        .build()
+}
+
+async fn gateway(runs: &Arc<AtomicUsize>, ended: &Arc<Notify>, revision: Revision) -> Server {
+    let far = client(&remote(runs, ended), revision).await;
+    Server::builder("gateway", "1.0.0").proxy(ProxyDefinition::new(&far).prefix("far")).build()
+}
+
+#[tokio::test]
+async fn tsk_06_a_call_through_a_proxy_is_a_task_of_the_proxy() {
+    for (old, new) in PAIRS {
+        let pair = format!("{old} behind {new}");
+        let gateway = gateway(&Arc::default(), &Arc::default(), old).await;
+        let front = connect(&gateway, new).await;
+        for (tool, text) in [("far__may", "it may"), ("far__must", "it must"), ("far__never", "never")] {
+            let mut task = soon(front.start_task(tool, ())).await.unwrap();
+            let is_task = task.id().is_some();
+            let mut last = None;
+            while let Some(state) = soon(task.next()).await {
+                last = Some(state.unwrap().status);
+            }
+            assert_eq!(soon(task.result()).await.unwrap().joined_text(), text, "{tool}, {pair}");
+            let expected = match (tool, old, new) {
+                // It is listed as one that is never a task, unless the server decides.
+                ("far__never", LEGACY, _) | ("far__never", MODERN, MODERN) => false,
+                // A server of 2026-07-28 is asked for a result, and refuses only where it must.
+                ("far__may", MODERN, MODERN) => false,
+                _ => true,
+            };
+            assert_eq!(is_task, expected, "{tool}, {pair}");
+            assert_eq!(last, is_task.then_some(TaskStatus::Completed), "{tool}, {pair}");
+            assert_eq!(soon(front.call_tool(tool, json!({}))).await.unwrap().joined_text(), text, "{tool}, {pair}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn tsk_04_tools_behind_a_proxy_are_listed_with_the_tasks_that_they_may_be() {
+    for old in [LEGACY, MODERN] {
+        let gateway = gateway(&Arc::default(), &Arc::default(), old).await;
+        let front = connect(&gateway, LEGACY).await;
+        assert!(front.server_capabilities().tasks.is_some(), "{old}");
+        let listed: BTreeMap<_, _> = soon(front.list_tools())
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|tool| (tool.name.clone(), serde_json::to_value(&tool).unwrap()["execution"]["taskSupport"].clone()))
+            .collect();
+        let never = if old == LEGACY { json!(null) } else { json!("optional") };
+        assert_eq!(listed["far__may"], "optional", "{old}");
+        assert_eq!(listed["far__must"], "optional", "{old}");
+        assert_eq!(listed["far__never"], never, "{old}");
+    }
+    let plain = client(&Server::builder("remote", "1.0.0").tool("t", "T.", async || "t").build(), LEGACY).await;
+    let front = connect(&Server::builder("gateway", "1.0.0").proxy(&plain).build(), LEGACY).await;
+    assert!(front.server_capabilities().tasks.is_none());
+}
+
+#[tokio::test]
+async fn can_04_a_cancelled_task_of_a_proxy_is_cancelled_at_the_remote_server() {
+    for (old, new) in PAIRS {
+        let (runs, ended) = (Arc::default(), Arc::new(Notify::new()));
+        let gateway = gateway(&runs, &ended, old).await;
+        let front = connect(&gateway, new).await;
+        let task = soon(front.start_task("far__wait", ())).await.unwrap();
+        until(|| runs.load(Ordering::Acquire) == 1).await;
+        soon(task.cancel()).await.unwrap();
+        soon(ended.notified()).await;
+        if new == LEGACY {
+            let tasks = soon(front.list_tasks()).await.unwrap();
+            assert_eq!(tasks.iter().map(|task| task.status.clone()).collect::<Vec<_>>(), [TaskStatus::Cancelled]);
+        } else {
+            let params = RawJson::from_value(&json!({"taskId": task.id().unwrap()})).unwrap();
+            let state = soon(front.request(method::TASKS_GET, Some(&params), &Default::default())).await.unwrap();
+            assert_eq!(state.parse::<serde_json::Value>().unwrap()["status"], "cancelled");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_task_of_a_proxy_asks_its_own_caller() {
+    for (old, new) in PAIRS {
+        let gateway = gateway(&Arc::default(), &Arc::default(), old).await;
+        let (ann, bob) = (connect_as(&gateway, user("Ann"), new).await, connect_as(&gateway, user("Bob"), new).await);
+        for (front, name) in [(&ann, "Ann"), (&bob, "Bob")] {
+            let task = soon(front.start_task("far__ask", ())).await.unwrap();
+            let text = soon(task.result()).await.unwrap().joined_text();
+            assert_eq!(text, format!("hello {name}'s first name"), "{old} behind {new}");
+        }
+    }
+}
