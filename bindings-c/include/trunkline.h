@@ -1059,7 +1059,8 @@ enum trunkline_result trunkline_tool_options_set_visible(struct trunkline_tool_o
  * - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
  *   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
  *   `{"subject", "clientId", "scopes", "expiresAt", "claims", ...}`, or `null` for a token that is
- *   not known.
+ *   not known. The facts of its calls (`trunkline_call_fact`) are those of the HTTP request:
+ *   "/headers/x-tenant", "/target", "/remoteAddress".
  * - "mount" and "proxy": see `trunkline_server_mount` and `trunkline_server_proxy`; they take no
  *   calls, `callback` is NULL.
  * - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
@@ -1272,11 +1273,13 @@ enum trunkline_result trunkline_server_mount(struct trunkline_server *server,
  * the registration is removed or the client closed. Progress, log messages and cancellations pass,
  * and what the server asks is asked of the client whose call needs it. Servers of revisions before
  * 2026-07-28 get a connection for each caller, opened as the client was: `max_connections` at most
- * (0: 64). `prefix` as for `trunkline_server_mount`. No callback runs for it.
+ * (0: 64). The client of a group is shown as all of its servers, each under its name in the group
+ * and for as long as it is one of the group. `prefix` as for `trunkline_server_mount`. No callback
+ * runs for it.
  *
  * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
  * `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and for a client that is not
- * connected, or is one of this very server or of a group.
+ * connected, or that or of whose group a server is this very server.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -3120,6 +3123,19 @@ enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_o
  */
 enum trunkline_result trunkline_client_options_set_stderr(struct trunkline_client_options *options,
                                                           struct trunkline_str destination);
+
+/**
+ * Sets the a file that takes its standard error in the place of that of this process, at the end
+ * of what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this process
+ * where the system has such files. The last lines are kept all the same. For child processes
+ * only.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_client_options_set_stderr_file(
+    struct trunkline_client_options *options,
+    struct trunkline_str stderr_file);
 
 /**
  * Runs the client on a port of yours instead of one of its own. A client in memory always runs

@@ -27,6 +27,9 @@ interface CallInfo extends CallDescription {
 /** Ends a context: its call was answered or, with a reason, cancelled. */
 export let finish: (context: Context, cancelled?: string) => void;
 
+/** The facts about what a context is of, as the core gives them. */
+export let describedBy: (context: Context) => unknown;
+
 /** Runs the rest of a request, for middleware. */
 export let proceed: (context: Context, params?: JsonObject) => Promise<unknown>;
 
@@ -85,7 +88,9 @@ export class Context extends ClientRequests {
     report = (context, error, described) => {
       let name = "a handler";
       try {
-        name = `${context.method} ${context.name}`;
+        // A token to verify has neither.
+        const { method, name: called } = context.described as Partial<CallInfo>;
+        if (method !== undefined) name = `${method} ${called}`;
       } catch {
         // The call is over, or is one of a client.
       }
@@ -97,6 +102,7 @@ export class Context extends ClientRequests {
       }
       return true;
     };
+    describedBy = (context) => context.described;
     finish = (context, cancelled) => {
       context.#open = false;
       context.#cancelled = cancelled;

@@ -1,6 +1,6 @@
 export { Server, type PromptChanges, type ResourceChanges, type ToolChanges } from "./server.js";
 export { type AuthOptions, type HttpOptions, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";
-export { TokenError, type TokenVerifier } from "./auth.js";
+export { PresentedToken, TokenError, type TokenVerifier } from "./auth.js";
 export { type ChangeableRegistration, type Changes, type ErrorHook, type Registration } from "./features/feature.js";
 export { type Handler, type ToolOptions } from "./features/tool.js";
 export { type GivenContents, type ResourceOptions, type ResourceHandler, type Variables } from "./features/resource.js";

@@ -88,6 +88,31 @@ test("a mounted server asks for tokens too", async () => {
   await server.close();
 });
 
+test("a verifier sees the request that presents the token: its headers, its target and the address of its peer", async () => {
+  const { server, auth } = guarded();
+  const seen = [];
+  const verifier = ({ token, headers, target, remoteAddress, ...rest }) => {
+    seen.push([token, headers.authorization, headers["x-tenant"], new URL(target, "http://host").searchParams.get("tenant"), remoteAddress, rest.scheme]);
+    return headers["x-tenant"] === "acme" ? { subject: "acme", scopes: ["write"] } : undefined;
+  };
+  const listener = await server.listen({ port: 0, auth: { ...auth, verifier } });
+  try {
+    const [status] = await post(`${listener.url}?tenant=acme`, "t", initialize, { "x-tenant": "acme" });
+    assert.equal(status, 200);
+    assert.equal((await post(`${listener.url}?tenant=acme`, "t"))[0], 401);
+    assert.deepEqual(seen, [
+      ["t", "Bearer t", "acme", "acme", "127.0.0.1", "Bearer"],
+      ["t", "Bearer t", undefined, "acme", "127.0.0.1", "Bearer"],
+    ]);
+    let late;
+    const other = await server.listen({ port: 0, auth: { ...auth, verifier: (token) => void (late = token) } });
+    await post(other.url, "t");
+    assert.throws(() => late.headers, { kind: "closed" });
+  } finally {
+    await server.close();
+  }
+});
+
 test("wrong options are errors that name them", async () => {
   const { server, auth } = guarded();
   await assert.rejects(server.listen({ auth: { ...auth, issuer: "https://a.example" } }), { kind: "invalidArgument", message: /verifier judges tokens itself/ });

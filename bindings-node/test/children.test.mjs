@@ -74,6 +74,18 @@ for (const [stderr, shown, kept] of [["inherit", 1, 1], ["keep", 0, 1], ["discar
   }));
 }
 
+test("the standard error of a server goes to a file", within(async (folder) => {
+  const [server, log] = [program(folder, "server.mjs", SERVER), join(folder, "server.log")];
+  writeFileSync(log, "before\n");
+  const target = { command: process.execPath, args: [server] };
+  const client = await Client.connect({ ...target, stderrFile: log });
+  await client.close();
+  const lines = readFileSync(log, "utf8").split("\n");
+  assert.equal(lines[0], "before");
+  assert.ok(lines.includes("a line of the server"), lines);
+  await assert.rejects(Client.connect({ ...target, stderrFile: join(folder, "none", "server.log") }), { kind: "transport", message: /stderrFile/ });
+}));
+
 test("another destination is refused", async () => {
   await assert.rejects(Client.connect({ command: process.execPath, args: ["none.mjs"], stderr: "file" }), { kind: "invalidArgument", message: /stderr/ });
 });

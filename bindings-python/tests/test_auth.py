@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from starlette.applications import Starlette
@@ -22,6 +22,7 @@ from support import REVISIONS, run, until
 from trunkline import (
     AccessToken,
     Auth,
+    AuthorizationRequiredError,
     Client,
     Context,
     Credentials,
@@ -34,6 +35,7 @@ from trunkline import (
     InvalidToken,
     LoadedCredentials,
     OAuth,
+    PresentedToken,
     Server,
     SyncClient,
     SyncContext,
@@ -131,6 +133,43 @@ def test_a_verifier_of_the_program_judges_tokens(verifier: Any, caplog: pytest.L
                 found = await asyncio.to_thread(post, listener.url, token)
                 assert found[0] == status and challenge in found[1], (token, found)
                 assert "secret" not in found[1] + found[2]
+
+    run(check())
+
+
+def test_a_verifier_sees_the_request_that_presents_the_token() -> None:
+    seen: list[PresentedToken] = []
+
+    def by_tenant(token: PresentedToken) -> Identity | None:
+        seen.append(token)
+        assert token.headers["authorization"] == "Bearer good"
+        assert token.remote_address == "127.0.0.1"
+        tenant = parse_qs(urlsplit(token.target).query)["tenant"][0]
+        if token.headers.get("x-tenant") != tenant:
+            raise InvalidToken("it is for another tenant")
+        return Identity(subject=tenant, scopes=["mcp"])
+
+    async def by_tenant_later(token: PresentedToken) -> Identity | None:
+        await asyncio.sleep(0)
+        return by_tenant(token)
+
+    async def check() -> None:
+        for verifier in (by_tenant, by_tenant_later):
+            auth = Auth(RESOURCE, authorization_servers=[ISSUER], verifier=verifier)
+            async with guarded().serve("http", port=0, auth=auth) as listener:
+                url = f"{listener.url}?tenant=acme"
+                headers = {"Authorization": "Bearer good", "X-Tenant": "acme"}
+                async with Client(url, headers=headers) as client:
+                    assert await client.list_tools()
+                with pytest.raises(AuthorizationRequiredError, match="another tenant"):
+                    await Client(url, headers={**headers, "X-Tenant": "other"}).connect()
+        assert "good" not in repr(seen[0])
+        late: list[PresentedToken] = []
+        auth = Auth(RESOURCE, authorization_servers=[ISSUER], verifier=late.append)
+        async with guarded().serve("http", port=0, auth=auth) as listener:
+            assert (await asyncio.to_thread(post, listener.url, "good"))[0] == 401
+        with pytest.raises(TrunklineError):
+            _ = late[0].headers
 
     run(check())
 

@@ -70,6 +70,18 @@ def test_the_standard_error_of_a_server_goes_where_the_option_says(
     assert (done.stderr.count("a line of the server"), done.stdout.count("a line of the server")) == (shown, kept)
 
 
+def test_the_standard_error_of_a_server_goes_to_a_file(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("before\n")
+    with SyncClient(script(tmp_path, SERVER), env=environment(), stderr_file=log) as client:
+        assert client.pid
+    lines = log.read_text().splitlines()
+    assert lines[0] == "before" and "a line of the server" in lines
+    missing = str(tmp_path / "none" / "server.log")
+    with pytest.raises(TransportError, match="stderrFile"):
+        SyncClient(script(tmp_path, SERVER), stderr_file=missing).connect()
+
+
 def test_another_destination_is_refused(tmp_path: Path) -> None:
     options = cast("Any", {"stderr": "file"})
     with pytest.raises(InvalidArgumentError, match="stderr"), SyncClient(script(tmp_path, SERVER), **options):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import types
 import typing
+from typing import Any
+
+import pytest
 
 import trunkline
 
@@ -33,6 +37,22 @@ def test_annotations_of_public_classes_can_be_read() -> None:
     classes = [value for name in PUBLIC if isinstance(value := getattr(trunkline, name), type)]
     read = [value for value in classes if value.__module__ == "trunkline" and typing.get_type_hints(value)]
     assert len(read) > 50
+
+
+def test_annotations_of_public_functions_can_be_read() -> None:
+    functions = [value for name in PUBLIC if inspect.isfunction(value := getattr(trunkline, name))]
+    assert trunkline.sample in functions and trunkline.elicit in functions
+    for function in functions:
+        assert "return" in typing.get_type_hints(function), function
+
+
+@pytest.mark.parametrize("ttl", [-1, float("nan"), "5"])
+def test_a_time_that_is_none_is_refused_with_its_name(ttl: Any) -> None:
+    contents = [trunkline.ResourceContents("text", uri="x://a")]
+    with pytest.raises(trunkline.InvalidArgumentError, match=r"^ttl must be a number of seconds, 0 or more, not"):
+        trunkline.ReadResourceResult(contents, ttl=ttl).to_json()
+    with pytest.raises(trunkline.InvalidArgumentError, match="either text or blob"):
+        trunkline.ResourceContents(uri="x://a")
 
 
 def test_types_of_public_signatures_are_exported() -> None:

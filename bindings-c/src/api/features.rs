@@ -39,7 +39,8 @@ use crate::server::trunkline_server;
 /// - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
 ///   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
 ///   `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is
-///   not known.
+///   not known. The facts of its calls (`trunkline_call_fact`) are those of the HTTP request:
+///   "/headers/x-tenant", "/target", "/remoteAddress".
 /// - "mount" and "proxy": see `trunkline_server_mount` and `trunkline_server_proxy`; they take no
 ///   calls, `callback` is NULL.
 /// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
@@ -152,11 +153,13 @@ pub unsafe extern "C" fn trunkline_server_mount(
 /// the registration is removed or the client closed. Progress, log messages and cancellations pass,
 /// and what the server asks is asked of the client whose call needs it. Servers of revisions before
 /// 2026-07-28 get a connection for each caller, opened as the client was: `max_connections` at most
-/// (0: 64). `prefix` as for `trunkline_server_mount`. No callback runs for it.
+/// (0: 64). The client of a group is shown as all of its servers, each under its name in the group
+/// and for as long as it is one of the group. `prefix` as for `trunkline_server_mount`. No callback
+/// runs for it.
 ///
 /// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
 /// `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and for a client that is not
-/// connected, or is one of this very server or of a group.
+/// connected, or that or of whose group a server is this very server.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_proxy(
     server: *mut trunkline_server,

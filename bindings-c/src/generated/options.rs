@@ -1002,6 +1002,18 @@ pub unsafe extern "C" fn trunkline_client_options_set_stderr(
     set!(options, options.child.put("stderr", text!(destination)))
 }
 
+/// Sets the a file that takes its standard error in the place of that of this process, at the end
+/// of what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this process
+/// where the system has such files. The last lines are kept all the same. For child processes
+/// only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_stderr_file(
+    options: *mut trunkline_client_options,
+    stderr_file: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.child.put("stderrFile", text!(stderr_file)))
+}
+
 /// Runs the client on a port of yours instead of one of its own. A client in memory always runs
 /// on the port of its server.
 #[unsafe(no_mangle)]

@@ -860,6 +860,12 @@ static void stdio(void) {
   CHECK(trunkline_client_connect_child(command, 2, options, &client, &detail) == TRUNKLINE_TRANSPORT);
   CHECK(trunkline_error_json(detail, &facts) == TRUNKLINE_OK && !contains(facts, "my last words"));
   trunkline_error_free(detail), detail = NULL;
+  CHECK(trunkline_client_options_set_stderr_file(options, S("/dev/null")) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_TRANSPORT, "give one of both", trunkline_client_connect_child(command, 2, options, &client, &error));
+  CHECK(trunkline_client_options_set_stderr(options, S("inherit")) == TRUNKLINE_OK);
+  CHECK(trunkline_client_connect_child(command, 2, options, &client, &detail) == TRUNKLINE_TRANSPORT);
+  CHECK(trunkline_error_json(detail, &facts) == TRUNKLINE_OK && contains(facts, "my last words"));
+  trunkline_error_free(detail), detail = NULL;
   CHECK(trunkline_client_options_set_stderr(options, S("file")) == TRUNKLINE_OK);
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "stderr", trunkline_client_connect_child(command, 2, options, &client, &error));
   trunkline_client_options_free(options), options = NULL;
@@ -1583,6 +1589,7 @@ static void stop_leaves_errno(void) {
 #include "suite_client.c"
 
 #include "suite_host.c"
+#include "suite_hostile.c"
 #include "suite_group.c"
 #include "suite_composition.c"
 #include "suite_telemetry.c"
@@ -1641,6 +1648,7 @@ static const struct {
     {"client_operations", client_operations},
     {"host_requests", host_requests},
     {"channel", channel},
+    {"hostile_answers", hostile_answers},
     {"subscriptions", subscriptions},
     {"client_tasks", client_tasks},
     {"manual_input", manual_input},

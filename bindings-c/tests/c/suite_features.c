@@ -446,9 +446,17 @@ static void skill(void) {
 /* ---- who may call ---- */
 
 static void judges(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  trunkline_text *token = NULL;
+  trunkline_text *token = NULL, *fact = NULL;
   (void)user_data;
   CHECK(trunkline_json_get_text(arguments, S("/token"), &token) == TRUNKLINE_OK);
+  /* The request that presents it has facts, as calls have. */
+  CHECK(trunkline_call_fact(call, S("/headers/authorization"), &fact) == TRUNKLINE_OK);
+  CHECK(contains(trunkline_text_str(fact), trunkline_text_str(token).data));
+  trunkline_text_free(fact), fact = NULL;
+  CHECK(trunkline_call_fact(call, S("/target"), &fact) == TRUNKLINE_OK && same(trunkline_text_str(fact), "\"/mcp\""));
+  trunkline_text_free(fact), fact = NULL;
+  CHECK(trunkline_call_fact(call, S("/remoteAddress"), &fact) == TRUNKLINE_OK && same(trunkline_text_str(fact), "\"127.0.0.1\""));
+  trunkline_text_free(fact);
   if (same(trunkline_text_str(token), "anns"))
     OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S(TRUNKLINE_JSON({"subject": "ann", "scopes": ["mcp"]})),
                                   &error));

@@ -519,6 +519,12 @@ export interface ChildOptions {
    * error messages (`keep`), or none (`discard`). Default: `inherit`.
    */
   stderr?: ChildStderr | undefined;
+  /**
+   * A file that takes its standard error in the place of that of this process, at the end of what
+   * is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this process where the
+   * system has such files. The last lines are kept all the same.
+   */
+  stderrFile?: string | undefined;
 }
 
 /** An HTTP endpoint to connect to: its URL, headers, TLS and proxy. */

@@ -2,7 +2,7 @@
 dependencies.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -11,7 +11,7 @@ from ._internal._generated import api as _api
 from ._internal._generated import errors as _errors
 from ._internal._generated.api import *  # noqa: F403
 from ._internal._generated.errors import *  # noqa: F403
-from ._internal.auth import Auth, InsufficientScope, InvalidToken, Verify
+from ._internal.auth import Auth, InsufficientScope, InvalidToken, PresentedToken, Verify
 from ._internal.client.client import Client
 from ._internal.client.sync_client import SyncClient
 from ._internal.client_group._generated import api as _client_api
@@ -81,7 +81,7 @@ _LAZY = {
 
 
 # `typing.get_type_hints` reads the annotations of public classes with the names of this module.
-_ANNOTATIONS = (ClassVar, Literal, Mapping, Sequence)
+_ANNOTATIONS = (Callable, ClassVar, Literal, Mapping, Sequence)
 
 
 def _named(value: Any) -> Any:
@@ -134,6 +134,7 @@ __all__ = [
     "OnProgress",
     "OnToolsChanged",
     "OtherContent",
+    "PresentedToken",
     "PromptOptions",
     "ProtocolError",
     "Provider",

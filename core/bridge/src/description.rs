@@ -11,7 +11,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use trunkline::{
-    auth::Identity,
+    auth::{Identity, Verification},
     bridge_support::described,
     client::Client,
     protocol::{
@@ -21,7 +21,7 @@ use trunkline::{
     server::{CallInfo, Category, HttpRequest, Server},
 };
 
-/// The description of a call, a connection, a server, or (0) the port.
+/// The description of a call, a token to verify, a connection, a server, or (0) the port.
 pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
     let tables = state.tables.lock();
     let described = match HandleKind::of(target) {
@@ -30,6 +30,7 @@ pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
             json!(PortDescription { number: state.number, things: tables.len(), closing: state.is_closing() }),
         )),
         Some(HandleKind::Call) => tables.calls.get(target).map(|call| of_call(&call.info)),
+        Some(HandleKind::Verification) => tables.verifications.get(target).map(of_verification),
         Some(HandleKind::Connection) => {
             let client = tables.connections.get(target).and_then(|connection| connection.get());
             client.map(|connection| of_connection(&connection.client))
@@ -38,7 +39,7 @@ pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, Bridge
         _ => None,
     };
     drop(tables);
-    let described = described.ok_or_else(|| BridgeError::stale("a call, connection or server", target))?;
+    let described = described.ok_or_else(|| BridgeError::stale("a call, token, connection or server", target))?;
     serde_json::to_vec(&described).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
 }
 
@@ -83,6 +84,22 @@ described! {
         required input_responses: Value = "inputResponses" as JsonObject,
         /// The state that the previous run left with its requests for input.
         optional state: Option<Value> = "state",
+    }
+}
+
+described! {
+    /// The HTTP request that presents an access token to verify.
+    #[derive(Serialize)]
+    pub struct VerificationDescription {
+        /// The headers of the HTTP request by their names in lower case; several values of a name
+        /// are joined by commas, those of `cookie` by semicolons. The token and its proof are among
+        /// them: neither log them nor pass them on.
+        required headers: BTreeMap<String, String> = "headers",
+        /// The target of that request as it was received, such as `/mcp?tenant=acme`; in a web
+        /// framework, as it is below the mount.
+        required target: String = "target",
+        /// The IP address of its peer, which may be a proxy, where it is known.
+        optional remote_address: Option<String> = "remoteAddress",
     }
 }
 
@@ -173,6 +190,16 @@ fn of_call(call: &CallInfo) -> Value {
         members.extend(more);
     }
     without_nulls(described)
+}
+
+/// The request that presents a token.
+fn of_verification(verification: &Verification) -> Value {
+    let facts = VerificationDescription {
+        headers: headers_of(verification.headers()),
+        target: verification.uri().to_string(),
+        remote_address: verification.remote_address().map(|address| address.to_string()),
+    };
+    without_nulls(of_kind("verification", json!(facts)))
 }
 
 /// Headers as texts, one character for each byte of a value.

@@ -395,7 +395,7 @@ impl Port {
         slot.ok_or_else(|| BridgeError::stale("a request to wait for", ticket))
     }
 
-    /// Facts about a call, a connection, a server, or (0) the port.
+    /// Facts about a call, a token to verify, a connection, a server, or (0) the port.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the number names none of these, or no longer.

@@ -9,7 +9,7 @@ use super::{
     presented::{self, Presented},
     resource::bare,
     scopes::{Hierarchy, union},
-    verification::ProtectedRequest,
+    verification::{PresentingRequest, ProtectedRequest},
 };
 use crate::{runtime::Runtime, sync::Mutex};
 use bytes::Bytes;
@@ -89,10 +89,11 @@ impl Authorization {
     /// Reads the credentials of a request. `now`: in seconds since 1970.
     pub(crate) fn read(
         &self,
-        parts: &Parts,
+        head: &PresentingRequest,
         now: u64,
         runtime: &Arc<dyn Runtime>,
     ) -> Result<Candidate, AuthorizationRefused> {
+        let parts = &*head.parts;
         let refused = |refusal, scheme| AuthorizationRefused { refusal, scheme };
         let Presented { scheme, token } =
             presented::read(&parts.headers, parts.uri.query()).map_err(|refusal| refused(refusal, None))?;
@@ -117,6 +118,7 @@ impl Authorization {
             method: parts.method.as_str().to_owned(),
             url: url.into(),
             resource: Arc::clone(&self.terms.name),
+            head: head.clone(),
             now,
             runtime: Arc::clone(runtime),
         };

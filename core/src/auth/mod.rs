@@ -54,4 +54,4 @@ pub use verification::{TokenVerifier, Verification};
 pub(crate) use authorization::AuthorizationRefused;
 pub(crate) use claims::LEEWAY;
 pub(crate) use client::demanded;
-pub(crate) use verification::ask;
+pub(crate) use verification::{PresentingRequest, ask};

@@ -1,6 +1,9 @@
 //! Keys and tokens for tests.
 
-use super::{Scheme, verification::ProtectedRequest};
+use super::{
+    Scheme,
+    verification::{PresentingRequest, ProtectedRequest},
+};
 use crate::{
     runtime::{BoxedTask, Runtime},
     wire_log::WireLog,
@@ -93,6 +96,7 @@ pub(super) fn request(token: &str, resource: &str, now: u64) -> ProtectedRequest
         method: "POST".into(),
         url: resource.into(),
         resource: resource.into(),
+        head: PresentingRequest { parts: Arc::new(http::Request::new(()).into_parts().0), remote_address: None },
         now,
         runtime: Arc::new(TestRuntime),
     }

@@ -2,8 +2,10 @@
 
 use super::{Identity, Refusal, Scheme};
 use crate::{runtime::Runtime, sync::Mutex};
+use http::{HeaderMap, Uri, request::Parts};
 use std::{
     future::Future,
+    net::IpAddr,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
@@ -51,6 +53,13 @@ pub struct Verification {
     answer: Arc<PendingVerdict>,
 }
 
+/// The head of the HTTP request that presents a token.
+#[derive(Clone)]
+pub(crate) struct PresentingRequest {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) remote_address: Option<IpAddr>,
+}
+
 /// The request that presents a token.
 pub(crate) struct ProtectedRequest {
     pub(crate) token: String,
@@ -58,6 +67,7 @@ pub(crate) struct ProtectedRequest {
     pub(crate) method: String,
     pub(crate) url: String,
     pub(crate) resource: Arc<str>,
+    pub(crate) head: PresentingRequest,
     pub(crate) now: u64,
     pub(crate) runtime: Arc<dyn Runtime>,
 }
@@ -81,6 +91,22 @@ impl Verification {
     /// The public URL of the HTTP request, without its query.
     pub fn url(&self) -> &str {
         &self.request.url
+    }
+
+    /// The target of the HTTP request as it was received: over HTTP/1.1 a path and a query.
+    pub fn uri(&self) -> &Uri {
+        &self.request.head.parts.uri
+    }
+
+    /// The headers of the HTTP request, those with the token and its proof among them: they must be
+    /// neither logged nor passed on.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.request.head.parts.headers
+    }
+
+    /// The address of the peer, which may be a proxy, where it is known.
+    pub fn remote_address(&self) -> Option<IpAddr> {
+        self.request.head.remote_address
     }
 
     /// The resource identifier of this server, which the token must be issued for.

@@ -60,9 +60,14 @@ impl ServerEntry {
             Value::Array(words) => {
                 let words = words.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
                 match words.filter(|words| words.first().is_some_and(|program| !program.is_empty())) {
-                    Some(command) => {
-                        Ok(Self::Command { command, env: BTreeMap::new(), cwd: None, inherit_env: None, stderr: None })
-                    }
+                    Some(command) => Ok(Self::Command {
+                        command,
+                        env: BTreeMap::new(),
+                        cwd: None,
+                        inherit_env: None,
+                        stderr: None,
+                        stderr_file: None,
+                    }),
                     None => wrong("a command is a list of strings, the program first"),
                 }
             }

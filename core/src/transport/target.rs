@@ -131,7 +131,7 @@ impl Target {
     pub fn of_entry(entry: ServerEntry) -> Result<Self, ClientError> {
         match entry {
             #[cfg(feature = "child-process")]
-            ServerEntry::Command { command, env, cwd, inherit_env, stderr } => {
+            ServerEntry::Command { command, env, cwd, inherit_env, stderr, stderr_file } => {
                 let child = ChildCommand::new(command);
                 let stderr = stderr.and_then(|word| ChildStderr::of_word(&word)).unwrap_or(child.stderr);
                 let inherit_env = inherit_env.unwrap_or(child.inherit_env);
@@ -140,6 +140,7 @@ impl Target {
                     cwd: cwd.map(Into::into),
                     inherit_env,
                     stderr,
+                    stderr_file: stderr_file.map(Into::into),
                     ..child
                 }))
             }

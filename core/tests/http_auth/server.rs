@@ -10,6 +10,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use std::{
+    net::Ipv4Addr,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -684,6 +685,32 @@ async fn sec_20_a_local_server_is_guarded_with_a_token() {
     }
     assert_eq!(auth_of(fixture.call("who", &[("authorization", mine)]).await).await["principal"], "#sub:me");
     fixture.session(mine).await;
+}
+
+#[tokio::test]
+async fn a_verifier_sees_the_request_that_presents_the_token() {
+    let verifier = |verification: Verification| {
+        assert_eq!(verification.headers()["authorization"], bearer("t"));
+        assert_eq!(verification.remote_address(), Some(Ipv4Addr::LOCALHOST.into()));
+        let tenant = verification.headers().get("x-tenant").and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let is_theirs =
+            tenant.is_some() && verification.uri().query() == tenant.map(|it| format!("tenant={it}")).as_deref();
+        verification.complete(match is_theirs {
+            true => Ok(Identity::default().with_subject("acme")),
+            false => Err(Refusal::InvalidToken("it is of another tenant".into())),
+        });
+    };
+    let running = Fixture::judged_by(verifier, RESOURCE).await;
+    let send = |path: &'static str, tenant: &'static str| {
+        let (running, authorization) = (&running, bearer("t"));
+        async move {
+            let headers = [("authorization", &*authorization), ("x-tenant", tenant)];
+            running.send(Method::POST, path, &headers, Some(&initialize())).await.status()
+        }
+    };
+    assert_eq!(send("/mcp?tenant=acme", "acme").await, StatusCode::OK);
+    assert_eq!(send("/mcp?tenant=acme", "other").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(send("/mcp", "acme").await, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]

@@ -128,7 +128,7 @@ const FEATURE_DOCS: [(&str, &str); 11] = [
 ];
 
 /// Options whose Python type says more, or allows more, than that of the core.
-const OPTION_TYPES: [(&str, &str); 12] = [
+const OPTION_TYPES: [(&str, &str); 13] = [
     ("capabilities", "Mapping[str, Any]"),
     ("visible", "Callable[..., bool | Awaitable[bool]]"),
     ("cwd", "str | os.PathLike[str]"),
@@ -138,6 +138,7 @@ const OPTION_TYPES: [(&str, &str); 12] = [
     ("output_schema", "Mapping[str, Any]"),
     ("requires", "Mapping[str, Any]"),
     ("revision", "str"),
+    ("stderr_file", "str | os.PathLike[str]"),
     ("store", "str | os.PathLike[str]"),
     ("state_keys", "Sequence[bytes | str]"),
     ("unix", "str | os.PathLike[str]"),
@@ -154,6 +155,11 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
             "_generated/options.py",
             "Options as keyword arguments, for type checkers and editors.",
             &options(surface).0,
+        ),
+        file(
+            "_generated/sample_options.py",
+            "The options of `sample`, alone, for they are read at run time.",
+            &options(surface).2,
         ),
         file("_generated/option_names.py", "The names of options in JSON.", &options(surface).1),
         file(
@@ -204,7 +210,11 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
         &group::sync_client(&client_group),
     ));
     files.push(file("client/_generated/transport.py", "Transports of a program's own.", &transport::render(surface)));
-    files.push(file("_generated/facts.py", "The facts about a call and about a connection.", &facts::render(surface)));
+    files.push(file(
+        "_generated/facts.py",
+        "The facts about a call, a connection and a token.",
+        &facts::render(surface),
+    ));
     for (folder, text) in api(surface) {
         files.push(file(&format!("{folder}/api.py"), "The public names that follow from the declaration.", &text));
     }
@@ -459,10 +469,13 @@ fn error_facts(fields: &[Field]) -> String {
 
 /// Options as keyword arguments: a `TypedDict` with a docstring for each; and apart from those,
 /// which nothing imports when the package runs, tables of the names in JSON.
-fn options(surface: &Surface) -> (String, String) {
+fn options(surface: &Surface) -> (String, String, String) {
     let mut tables = String::from("from typing import Final\n");
     let mut text = String::from(
-        "import os\nfrom collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, ChildStderr, DpopPolicy, Icon, LoggingLevel, ModelPreferences, OAuthGrant, OnDuplicate, Root, Tool, ToolAnnotations, ToolChoice)\n",
+        "import os\nfrom collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, ChildStderr, DpopPolicy, Icon, LoggingLevel, OAuthGrant, OnDuplicate, Root, ToolAnnotations)\nfrom .sample_options import SampleOptions as SampleOptions  # noqa: PLC0414 - for other modules\n",
+    );
+    let mut sample = String::from(
+        "from collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import ModelPreferences, Tool, ToolChoice\n",
     );
     for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
         let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };
@@ -474,7 +487,7 @@ fn options(surface: &Surface) -> (String, String) {
         let is_option = |field: &&Field| field.presence == Presence::Optional && field.name != "meta";
         let fields: Vec<_> = operation.params.iter().filter(is_option).collect();
         let doc = format!("Options of `{}`: {}", operation.name, operation.doc);
-        option_dict((&mut text, &mut tables), &format!("{}Options", pascal(&operation.name)), &doc, &fields, true);
+        option_dict((&mut sample, &mut tables), &format!("{}Options", pascal(&operation.name)), &doc, &fields, true);
     }
     for (name, descriptor, registration, without) in FEATURE_OPTIONS {
         let found = surface.models.iter().find_map(|model| match model {
@@ -522,7 +535,7 @@ fn options(surface: &Surface) -> (String, String) {
         let doc = format!("Options of `add_{}`. {}", snake(&descriptor.name), descriptor.doc);
         option_dict((&mut text, &mut tables), name, &doc, &fields.iter().collect::<Vec<_>>(), true);
     }
-    (text, tables)
+    (text, tables, sample)
 }
 
 fn option_dict(
@@ -756,7 +769,7 @@ impl<'a> Member<'a> {
         let value = format!("self.{}", self.name);
         let is_class = |ty: &Type| matches!(ty, Type::Model(name) if !self.plain.contains(&name.as_str()));
         match &self.field.ty {
-            _ if self.is_time => format!("ms_of({value})"),
+            _ if self.is_time => format!("ms_of(\"{}\", {value})", self.name),
             Type::List(inner) | Type::OneOrList(inner) if is_class(inner) => {
                 format!("[item.to_json() for item in {value}]")
             }

@@ -28,7 +28,7 @@ pub(crate) struct Surface {
     pub(crate) channel: Vec<ChannelFunction>,
     /// The operations of a group.
     pub(crate) group: Vec<GroupOperation>,
-    /// The facts about a call and about a connection.
+    /// The facts about a call, a connection and a token to verify.
     pub(crate) facts: Vec<Record>,
     pub(crate) notifications: Vec<Notification>,
 }

@@ -64,6 +64,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         file("model", models(surface)),
         file("client-requests", client_requests::render(surface)),
         file("server-requests", server_requests::render(surface)),
+        file("token-facts", facts::of_token(surface)),
         file("operations", operations(surface)),
         file("streams", streams::CLASSES.to_owned()),
         file("transport", transport::render(surface)),

@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ._generated.facts import VerificationDescription
+from ._generated.models import AccessToken
 from ._generated.option_names import AUTH_OPTIONS
+from ._native import NativeError
+from .errors import reraise
 from .options import encoded
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._generated.models import AccessToken, Identity
+    from ._generated.models import Identity
     from ._generated.options import AuthOptions
 
-Verify: TypeAlias = "Callable[[AccessToken], Awaitable[Identity | None] | Identity | None]"
+Verify: TypeAlias = "Callable[[PresentedToken], Awaitable[Identity | None] | Identity | None]"
+
+
+class PresentedToken(AccessToken, VerificationDescription):
+    """An access token to verify, with the facts of the HTTP request that presents it. They are
+    fetched when they are asked for, until the verifier has answered.
+    """
+
+    __slots__ = ("_describe", "_request")
+
+    _describe: Callable[[], Mapping[str, Any]]
+    _request: Mapping[str, Any] | None
+
+    @classmethod
+    def presented(cls, json: Mapping[str, Any], describe: Callable[[], Mapping[str, Any]]) -> PresentedToken:
+        """A token whose request is described by a function. A test gives one of its own."""
+        given = AccessToken.from_json(json)
+        token = cls(given.token, given.scheme, given.method, given.url, given.resource)
+        token._describe = describe
+        token._request = None
+        return token
+
+    def _fact(self, name: str) -> Any:
+        if self._request is None:
+            try:
+                self._request = self._describe()
+            except NativeError as error:
+                reraise(error)
+        return self._request.get(name)
 
 
 class Auth:

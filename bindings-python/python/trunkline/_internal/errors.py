@@ -7,10 +7,13 @@ from typing import Any, NoReturn
 from . import _native
 from ._generated import errors as generated
 from ._generated.errors import *  # noqa: F403
-from ._generated.errors import CLASSES, FACTS, InternalError, ProtocolError, TrunklineError
+from ._generated.errors import CLASSES, FACTS, InternalError, InvalidArgumentError, ProtocolError, TrunklineError
+from .model import base
 
 __all__ = ["Suspended", "ToolError", "from_object", "reraise"]
 __all__ += generated.__all__
+
+base.invalid = InvalidArgumentError
 
 
 class ToolError(Exception):

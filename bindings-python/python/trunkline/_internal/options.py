@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from .errors import InvalidArgumentError
-from .model.base import encode_base64
+from .model.base import encode_base64, ms_of
 
-# Thirty years.
-_LONGEST: Final = 1e9
+if TYPE_CHECKING:
+    from typing_extensions import Unpack as Unpack  # noqa: PLC0414 - for other modules
+else:
+    try:
+        from typing import Unpack
+    except ImportError:  # Python 3.10
+
+        class Unpack:
+            """Stands for that of later versions where annotations are read."""
+
+            def __class_getitem__(cls, options: Any) -> Any:
+                return options
 
 
 def camel_case(**options: Any) -> dict[str, Any]:
@@ -35,7 +44,7 @@ def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, A
 def in_json(name: str, json: str, value: Any) -> Any:
     """An option as JSON has it."""
     if json.endswith("Ms"):
-        return round(checked_time(name, value) * 1000)
+        return ms_of(name, value)
     if isinstance(value, (bytes, bytearray)):
         return encode_base64(bytes(value))
     if isinstance(value, os.PathLike):
@@ -49,19 +58,7 @@ def in_json(name: str, json: str, value: Any) -> Any:
 
 def in_ms(**times: float | None) -> dict[str, Any]:
     """The times that were given, as whole milliseconds, for `camel_case`."""
-    return {f"{name}_ms": round(checked_time(name, time) * 1000) for name, time in times.items() if time is not None}
-
-
-def checked_time(name: str, seconds: float) -> float:
-    """The time, or the longest there is if it is longer.
-
-    Raises:
-        InvalidArgumentError: if it is negative or not a number.
-    """
-    # NaN compares as false, so this refuses it as well.
-    if not isinstance(seconds, (int, float)) or not seconds >= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidArgumentError(f"{name} must be a number of seconds, 0 or more, not {seconds!r}")
-    return min(seconds, _LONGEST)
+    return {f"{name}_ms": ms_of(name, time) for name, time in times.items() if time is not None}
 
 
 def _camel_case(name: str) -> str:

@@ -7,7 +7,9 @@ use crate::{
     ErrorKind,
     auth::AuthConfig,
     channel, client_auth,
-    description::{CallDescription, ConnectionDescription, HandlerMemory, PortDescription, ServerFeatures},
+    description::{
+        CallDescription, ConnectionDescription, HandlerMemory, PortDescription, ServerFeatures, VerificationDescription,
+    },
     event,
     groups::{self, GroupOperation},
     host_function::HostFunctionRow,
@@ -74,6 +76,7 @@ pub fn surface() -> Value {
         BoundAddress::OBJECT,
         ConnectionDescription::OBJECT,
         CallDescription::OBJECT,
+        VerificationDescription::OBJECT,
         HandlerMemory::OBJECT,
         ServerFeatures::OBJECT,
         PortDescription::OBJECT,
@@ -91,7 +94,7 @@ pub fn surface() -> Value {
         .chain(operation::HANDLER)
         .map(|row| models.operation(row))
         .collect();
-    let facts = [CallDescription::OBJECT, ConnectionDescription::OBJECT]
+    let facts = [CallDescription::OBJECT, ConnectionDescription::OBJECT, VerificationDescription::OBJECT]
         .map(|object| models.record(object.name, object.doc, object.fields, |_| true));
     let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
     models.as_requests(&mut host);

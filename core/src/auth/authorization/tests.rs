@@ -31,7 +31,8 @@ fn parts(headers: &[(&str, &str)]) -> Parts {
 
 fn read(authorization: &Authorization, headers: &[(&str, &str)], now: u64) -> Result<Judged, AuthorizationRefused> {
     let runtime: Arc<dyn Runtime> = Arc::new(TestRuntime);
-    authorization.read(&parts(headers), now, &runtime).map(|candidate| candidate.split().1)
+    let head = PresentingRequest { parts: Arc::new(parts(headers)), remote_address: None };
+    authorization.read(&head, now, &runtime).map(|candidate| candidate.split().1)
 }
 
 fn identity(claims: Value) -> Identity {

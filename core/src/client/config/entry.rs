@@ -23,8 +23,8 @@ use std::{collections::BTreeMap, fmt};
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEntry {
-    /// `{"command", "args", "env", "cwd", "inheritEnv", "stderr"}`: a program that serves its
-    /// standard input and output. No shell reads the command.
+    /// `{"command", "args", "env", "cwd", "inheritEnv", "stderr", "stderrFile"}`: a program that
+    /// serves its standard input and output. No shell reads the command.
     Command {
         /// The program and its arguments.
         command: Vec<String>,
@@ -37,6 +37,8 @@ pub enum ServerEntry {
         inherit_env: Option<bool>,
         /// The destination of its standard error: `inherit`, `keep` or `discard`.
         stderr: Option<String>,
+        /// The path of a file for its standard error.
+        stderr_file: Option<String>,
     },
     /// `{"url", "headers"}`: an HTTP endpoint.
     Url {
@@ -51,7 +53,8 @@ pub enum ServerEntry {
 }
 
 /// The members that are read.
-const MEMBERS: [&str; 9] = ["type", "command", "args", "env", "cwd", "inheritEnv", "stderr", "url", "headers"];
+const MEMBERS: [&str; 10] =
+    ["type", "command", "args", "env", "cwd", "inheritEnv", "stderr", "stderrFile", "url", "headers"];
 /// The destinations of the standard error of a program.
 const DESTINATIONS: [&str; 3] = ["inherit", "keep", "discard"];
 /// The transports that `type` may name for a URL.
@@ -103,8 +106,9 @@ impl ServerEntry {
                     let wrong = format!("must be one of {}", DESTINATIONS.join(", "));
                     return Err(place.member("stderr").error(&wrong));
                 }
+                let stderr_file = reader.text("stderrFile")?;
                 let (env, inherit_env) = (reader.map("env")?, reader.boolean("inheritEnv")?);
-                Ok(Self::Command { command, env, cwd, inherit_env, stderr })
+                Ok(Self::Command { command, env, cwd, inherit_env, stderr, stderr_file })
             }
             (false, true) => Ok(Self::Url {
                 url: reader.text("url")?.unwrap_or_default(),
@@ -119,13 +123,14 @@ impl ServerEntry {
 impl fmt::Debug for ServerEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Command { command, env, cwd, inherit_env, stderr } => f
+            Self::Command { command, env, cwd, inherit_env, stderr, stderr_file } => f
                 .debug_struct("Command")
                 .field("command", command)
                 .field("env", &env.keys())
                 .field("cwd", cwd)
                 .field("inherit_env", inherit_env)
                 .field("stderr", stderr)
+                .field("stderr_file", stderr_file)
                 .finish(),
             Self::Url { url, headers, http_sse } => f
                 .debug_struct("Url")

@@ -18,7 +18,7 @@ fn entries_of_the_usual_hosts_are_read() {
         "cursor": {"url": "https://x.example/${env:KEY}", "headers": {"Authorization": "Bearer ${KEY}"}},
         "typed": {"type": "streamable-http", "url": "https://x.example/mcp"},
         "old": {"type": "sse", "url": "https://x.example/sse", "timeout": 30},
-        "program": {"type": "stdio", "command": "weather", "args": null, "cwd": "/srv", "inheritEnv": false, "stderr": "keep"},
+        "program": {"type": "stdio", "command": "weather", "args": null, "cwd": "/srv", "inheritEnv": false, "stderr": "keep", "stderrFile": "/var/log/weather"},
         "off": {"command": "never", "disabled": true},
     }}))
     .unwrap();
@@ -40,6 +40,7 @@ fn entries_of_the_usual_hosts_are_read() {
                     cwd: None,
                     inherit_env: None,
                     stderr: None,
+                    stderr_file: None,
                 }
             ),
             ("cursor", url("https://x.example/secret", &[("Authorization", "Bearer secret")])),
@@ -53,6 +54,7 @@ fn entries_of_the_usual_hosts_are_read() {
                     cwd: Some("/srv".into()),
                     inherit_env: Some(false),
                     stderr: Some("keep".into()),
+                    stderr_file: Some("/var/log/weather".into()),
                 }
             ),
         ]

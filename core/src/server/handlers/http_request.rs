@@ -2,7 +2,7 @@
 
 use crate::http::{headers, routes};
 use http::{Extensions, HeaderMap, Method, Uri, Version, header, request::Parts};
-use std::{fmt, net::IpAddr};
+use std::{fmt, net::IpAddr, sync::Arc};
 
 const PROOF: &str = "dpop";
 
@@ -22,7 +22,7 @@ const PROOF: &str = "dpop";
 /// let server = Server::builder("tenants", "1.0.0").tool("tenant", "Name the tenant.", tenant).build();
 /// ```
 pub struct HttpRequest {
-    parts: Parts,
+    parts: Arc<Parts>,
     remote_address: Option<IpAddr>,
 }
 
@@ -30,19 +30,21 @@ impl HttpRequest {
     /// `remote_address`: of the peer, where the server has its own socket.
     pub(crate) fn new(parts: Parts, remote_address: Option<IpAddr>) -> Self {
         let given = || parts.extensions.get().map(|RemoteAddress(address)| *address);
-        Self { remote_address: remote_address.or_else(given), parts }
+        Self { remote_address: remote_address.or_else(given), parts: Arc::new(parts) }
     }
 
     /// The same without the access token, which was issued for this server and must not travel
     /// further (AUS-09).
     pub(crate) fn without_token(mut self) -> Self {
-        self.parts.headers.remove(header::AUTHORIZATION);
-        self.parts.headers.remove(PROOF);
+        // Verifiers that had it are done with it: nothing is copied.
+        let headers = &mut Arc::make_mut(&mut self.parts).headers;
+        headers.remove(header::AUTHORIZATION);
+        headers.remove(PROOF);
         self
     }
 
     /// The head.
-    pub(crate) fn parts(&self) -> &Parts {
+    pub(crate) fn parts(&self) -> &Arc<Parts> {
         &self.parts
     }
 

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fmt, io,
+    fmt,
+    fs::File,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -49,6 +51,10 @@ trunkline_proto::options! {
         /// The destination of its standard error: that of this process, nothing but the last lines
         /// for error messages (`keep`), or none (`discard`).
         stderr: ChildStderr => "stderr" = ChildStderr::PassThrough,
+        /// A file that takes its standard error in the place of that of this process, at the end
+        /// of what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this
+        /// process where the system has such files. The last lines are kept all the same.
+        @into stderr_file: Option<PathBuf> => "stderrFile" = None,
     }
 }
 
@@ -122,6 +128,20 @@ impl ChildCommand {
         Ok(command)
     }
 
+    /// The file for its standard error, opened.
+    pub(super) fn open_stderr_file(&self) -> Result<Option<File>, SpawnError> {
+        let Some(path) = &self.stderr_file else { return Ok(None) };
+        if self.stderr != ChildStderr::PassThrough {
+            return Err(
+                self.error("stderrFile takes what the option stderr keeps or throws away: give one of both", None)
+            );
+        }
+        let opened = File::options().append(true).create(true).open(path);
+        opened.map(Some).map_err(|error| {
+            self.error(&format!("stderrFile {} cannot be opened: {error}", path.display()), Some(error))
+        })
+    }
+
     /// Says what to check when the system refused to start the program.
     pub(super) fn refused(&self, error: io::Error) -> SpawnError {
         let program = self.program();
@@ -158,6 +178,7 @@ impl fmt::Debug for ChildCommand {
             .field("inherit_env", &self.inherit_env)
             .field("cwd", &self.cwd)
             .field("stderr", &self.stderr)
+            .field("stderr_file", &self.stderr_file)
             .finish()
     }
 }

@@ -15,7 +15,7 @@ use crate::client::ProcessEnd;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
-use stderr::Tail;
+use stderr::{Destination, Tail};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
@@ -92,6 +92,11 @@ impl ChildProcess {
             return Err(command.error("there is no runtime to run it in", None));
         }
         let mut wrapped = CommandWrap::from(command.to_tokio()?);
+        let destination = match (command.open_stderr_file()?, command.stderr) {
+            (Some(file), _) => Destination::file(file),
+            (None, ChildStderr::PassThrough) => Destination::Ours,
+            (None, _) => Destination::Nowhere,
+        };
         let stderr = if command.stderr == ChildStderr::Discard { Stdio::null() } else { Stdio::piped() };
         wrapped.command_mut().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
         wrapped.wrap(KillOnDrop);
@@ -105,8 +110,7 @@ impl ChildProcess {
         let Some(stdout) = child.stdout().take() else {
             return Err(command.error("it has no standard output", None));
         };
-        let tail = (command.stderr != ChildStderr::Discard)
-            .then(|| Tail::follow(child.stderr().take(), command.stderr == ChildStderr::PassThrough));
+        let tail = (command.stderr != ChildStderr::Discard).then(|| Tail::follow(child.stderr().take(), destination));
         let id = child.id();
         let (orders, orders_in) = mpsc::unbounded_channel();
         let (state_out, state) = watch::channel(ProcessState::Running);
@@ -483,6 +487,28 @@ mod tests {
             let kept: usize = process.stderr_tail().iter().map(String::len).sum();
             assert!(kept <= 20_000, "{kept}");
         }
+    }
+
+    #[tokio::test]
+    async fn standard_error_goes_to_a_file_behind_what_is_there() {
+        let path = std::env::temp_dir().join(format!("trunkline-stderr-{}", std::process::id()));
+        std::fs::write(&path, "before\n").unwrap();
+        let in_file =
+            || ChildCommand::new(["sh", "-c", "echo one >&2; echo two >&2"]).with_stderr_file(Some(path.clone()));
+        for _ in 0..2 {
+            let (process, _stdin, _stdout) = ChildProcess::spawn(&in_file()).unwrap();
+            let end = process.obituary("standard output").await;
+            assert_eq!(end.stderr, ["one", "two"], "the last lines are kept all the same");
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "before\none\ntwo\none\ntwo\n");
+        std::fs::remove_file(&path).unwrap();
+
+        let kept = in_file().with_stderr(ChildStderr::Keep);
+        let error = ChildProcess::spawn(&kept).err().unwrap().to_string();
+        assert!(error.contains("give one of both"), "{error}");
+        let nowhere = in_file().with_stderr_file(Some("/no/such/folder/file".into()));
+        let error = ChildProcess::spawn(&nowhere).err().unwrap().to_string();
+        assert!(error.contains("stderrFile /no/such/folder/file cannot be opened"), "{error}");
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@
 use crate::printable::printable;
 use crate::sync::Mutex;
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +16,17 @@ use tokio::time::timeout;
 const LINES: usize = 20;
 /// Bytes of a line that are kept.
 const LINE_BYTES: usize = 1_000;
-/// Time that our own standard error may refuse to take what is passed on.
+/// Time that a destination may refuse to take what is passed on.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The place to which the standard error of a child is passed on.
+#[derive(Debug, Clone)]
+pub(super) enum Destination {
+    Nowhere,
+    /// Our own standard error.
+    Ours,
+    File(Arc<File>),
+}
 
 /// The last lines of a child's standard error.
 #[derive(Debug, Clone)]
@@ -28,13 +38,13 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Starts to read, in a task of its own.
-    pub(super) fn follow(stderr: Option<tokio::process::ChildStderr>, pass_through: bool) -> Self {
+    pub(super) fn follow(stderr: Option<tokio::process::ChildStderr>, destination: Destination) -> Self {
         let (reading, ended) = watch::channel(());
         let lines = Arc::new(Mutex::new(VecDeque::with_capacity(LINES)));
         if let Some(stderr) = stderr {
             let lines = Arc::clone(&lines);
             tokio::spawn(async move {
-                read(stderr, &lines, pass_through).await;
+                read(stderr, &lines, destination).await;
                 drop(reading);
             });
         }
@@ -52,7 +62,7 @@ impl Tail {
     }
 }
 
-async fn read(mut stderr: tokio::process::ChildStderr, lines: &Mutex<VecDeque<String>>, mut pass_through: bool) {
+async fn read(mut stderr: tokio::process::ChildStderr, lines: &Mutex<VecDeque<String>>, mut destination: Destination) {
     let mut line = Vec::new();
     let mut buffer = vec![0; 8 * 1024];
     loop {
@@ -66,19 +76,33 @@ async fn read(mut stderr: tokio::process::ChildStderr, lines: &Mutex<VecDeque<St
             }
             line.extend_from_slice(&part[..part.len().min(LINE_BYTES - line.len())]);
         }
-        // If nobody reads our standard error, the child must not be stopped by that.
-        pass_through = pass_through && pass(chunk.to_vec()).await;
+        // If nobody reads our standard error, or the disk is full, the child must not be stopped by
+        // that.
+        if !matches!(destination, Destination::Nowhere) && !destination.take(chunk.to_vec()).await {
+            tracing::warn!(target: "trunkline::client::child", ?destination, "the standard error of a server process is not passed on any more");
+            destination = Destination::Nowhere;
+        }
     }
     if !line.is_empty() {
         keep(lines, &mut line);
     }
 }
 
-/// Writes to our own standard error, on a thread that may block. `false` if that fails or takes too
-/// long.
-async fn pass(chunk: Vec<u8>) -> bool {
-    let written = tokio::task::spawn_blocking(move || std::io::stderr().write_all(&chunk));
-    matches!(timeout(PATIENCE, written).await, Ok(Ok(Ok(()))))
+impl Destination {
+    pub(super) fn file(file: File) -> Self {
+        Self::File(Arc::new(file))
+    }
+
+    /// Writes on a thread that may block. `false` if that fails or takes too long.
+    async fn take(&self, chunk: Vec<u8>) -> bool {
+        let destination = self.clone();
+        let written = tokio::task::spawn_blocking(move || match destination {
+            Self::Nowhere => Ok(()),
+            Self::Ours => std::io::stderr().write_all(&chunk),
+            Self::File(file) => (&*file).write_all(&chunk),
+        });
+        matches!(timeout(PATIENCE, written).await, Ok(Ok(Ok(()))))
+    }
 }
 
 fn keep(lines: &Mutex<VecDeque<String>>, line: &mut Vec<u8>) {

@@ -3,7 +3,7 @@
 
 use super::{access_log::RefusalLog, body::HttpBody, options::HttpOptions, reply, used_proofs::UsedProofs};
 use crate::{
-    auth::{self, Authorization, AuthorizationRefused, Identity, Refusal, Scheme},
+    auth::{self, Authorization, AuthorizationRefused, Identity, PresentingRequest, Refusal, Scheme},
     http::{classify, rejection::Rejection},
     protocol::{RawJson, RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
@@ -48,8 +48,8 @@ impl AccessControl {
     }
 
     /// Finds the sender of a request, as [`Caller::of`].
-    pub(super) async fn caller(&self, parts: &Parts, runtime: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
-        Caller::of(self, parts, runtime).await
+    pub(super) async fn caller(&self, request: &HttpRequest, runtime: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
+        Caller::of(self, request, runtime).await
     }
 
     /// Returns whether the metadata document is at this path.
@@ -100,8 +100,10 @@ impl Caller {
     /// # Errors
     /// If the request has no good token, or if it is not a POST, which may need more, and the token
     /// does not grant what everything needs.
-    async fn of(access: &AccessControl, parts: &Parts, runtime: &Arc<dyn Runtime>) -> Result<Self, Rejection> {
+    async fn of(access: &AccessControl, request: &HttpRequest, runtime: &Arc<dyn Runtime>) -> Result<Self, Rejection> {
         let Some(authorization) = &access.authorization else { return Ok(Self(None)) };
+        let head = PresentingRequest { parts: Arc::clone(request.parts()), remote_address: request.remote_address() };
+        let parts = &*head.parts;
         let below = access.mounted && authorization.is_below(parts.uri.path());
         let refuse = |refused: AuthorizationRefused| {
             // Clients ask without a token at first, to learn where they get one.
@@ -111,7 +113,7 @@ impl Caller {
             rejection(authorization, None, &refused, below)
         };
         let now = now();
-        let (request, candidate) = authorization.read(parts, now, runtime).map_err(refuse)?.split();
+        let (request, candidate) = authorization.read(&head, now, runtime).map_err(refuse)?.split();
         let unavailable = |text: &str| Err(Refusal::Unavailable(text.into()));
         let answer = match access.asked.try_acquire() {
             Ok(_asked) => {
@@ -270,15 +272,15 @@ mod tests {
             proofs: UsedProofs::of_process(),
         };
         let request = http::Request::post("/mcp").header(header::AUTHORIZATION, "Bearer invented").body(()).unwrap();
-        let (parts, ()) = request.into_parts();
+        let request = HttpRequest::new(request.into_parts().0, None);
         let runtime = TokioRuntime::current();
         {
-            let mut first = pin!(access.caller(&parts, &runtime));
+            let mut first = pin!(access.caller(&request, &runtime));
             assert!(poll_fn(|context| Poll::Ready(first.as_mut().poll(context).is_pending())).await);
-            assert_eq!(access.caller(&parts, &runtime).await.err().unwrap().status, 503);
+            assert_eq!(access.caller(&request, &runtime).await.err().unwrap().status, 503);
             assert_eq!(kept.lock().unwrap().len(), 1);
         }
-        let mut next = pin!(access.caller(&parts, &runtime));
+        let mut next = pin!(access.caller(&request, &runtime));
         assert!(poll_fn(|context| Poll::Ready(next.as_mut().poll(context).is_pending())).await);
         assert_eq!(kept.lock().unwrap().len(), 2, "the place of a request that was given up");
     }

@@ -272,7 +272,7 @@ impl EndpointState {
         if let Some(response) = self.access.metadata(parts, self.routes.endpoint()) {
             return Ok(response);
         }
-        let caller = self.access.caller(parts, &self.runtime).await?;
+        let caller = self.access.caller(&request, &self.runtime).await?;
         let place = self.place(&parts.method, &parts.uri, &parts.headers);
         if place == Purpose::Nowhere {
             let text = format!("There is nothing at {}; {}", parts.uri.path(), self.routes.describe());

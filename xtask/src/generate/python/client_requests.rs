@@ -209,9 +209,7 @@ fn typed(field: &Field, form: &str) -> String {
 const FORMS: [(&str, &str); 3] = [("type[T]", "T"), ("Mapping[str, Any]", "dict[str, Any]"), ("Any", "Any")];
 
 fn functions(rows: &[Request]) -> String {
-    let mut text = String::from(
-        "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any, TypeVar, overload\n\n",
-    );
+    let mut text = String::from("from collections.abc import Mapping\nfrom typing import Any, TypeVar, overload\n\n");
     text += "from ..._generated import methods\n";
     text += &models("..._generated.models", rows, |request| {
         let result = request.row.result.as_deref().filter(|result| *result != ANSWER);
@@ -221,9 +219,13 @@ fn functions(rows: &[Request]) -> String {
     for name in &options {
         let _ = writeln!(text, "from ..._generated.option_names import {}_OPTIONS", name.to_uppercase());
     }
-    text += "from ...options import encoded\nfrom ...requests import params_of\nfrom ...schema.elicitation_forms import Form\nfrom \
+    for name in &options {
+        // Not for the type checker alone: `typing.get_type_hints` reads annotations.
+        let _ = writeln!(text, "from ..._generated.{name}_options import {}Options", pascal(name));
+    }
+    text += "from ...options import Unpack, encoded\nfrom ...requests import params_of\nfrom ...schema.elicitation_forms import Form\nfrom \
              ..input_request import ElicitResult, InputRequest, Messages, messages_of, read_form\n";
-    text += &type_checking(&options);
+    text += "\nT = TypeVar(\"T\")\n";
     for row in rows {
         let name = row.name();
         let forms = if row.has_form() { &FORMS[..] } else { &FORMS[2..] };

@@ -1,4 +1,4 @@
-//! Classes of properties: the facts about a call and about a connection.
+//! Classes of properties: the facts about a call, a connection and a token.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,9 +1,10 @@
-//! The facts about a call and about a connection: an interface of what the core gives, and getters.
+//! The facts about a call, a connection and a token: an interface of what the core gives, and
+//! getters.
 
 use std::fmt::Write as _;
 
 use super::{comment, model_of};
-use crate::generate::surface::{Field, Presence, Record, Type};
+use crate::generate::surface::{Field, Presence, Record, Surface, Type};
 use crate::generate::text::camel;
 
 /// The record of that name.
@@ -36,6 +37,13 @@ pub(super) fn getters(facts: &Record) -> String {
         _ = writeln!(text, "  get {name}(): {ty}{missing} {{\n    return this.described.{json};\n  }}");
     }
     text
+}
+
+/// The facts about a token to verify.
+pub(super) fn of_token(surface: &Surface) -> String {
+    let Some(token) = facts(&surface.facts, "VerificationDescription") else { return String::new() };
+    let class = format!("/** {} */\nexport abstract class TokenFacts {{{}}}\n", token.doc, getters(token));
+    format!("{class}\n{}", interface(token))
 }
 
 /// The models that the facts name.

@@ -883,7 +883,7 @@ class ListToolsResult(Model):
         if self.next_cursor is not None:
             json["nextCursor"] = self.next_cursor
         if self.ttl is not None:
-            json["ttlMs"] = ms_of(self.ttl)
+            json["ttlMs"] = ms_of("ttl", self.ttl)
         if self.cache_scope is not None:
             json["cacheScope"] = self.cache_scope
         if self.meta is not None:
@@ -1431,7 +1431,7 @@ class ListResourcesResult(Model):
         if self.next_cursor is not None:
             json["nextCursor"] = self.next_cursor
         if self.ttl is not None:
-            json["ttlMs"] = ms_of(self.ttl)
+            json["ttlMs"] = ms_of("ttl", self.ttl)
         if self.cache_scope is not None:
             json["cacheScope"] = self.cache_scope
         if self.meta is not None:
@@ -1594,7 +1594,7 @@ class ListResourceTemplatesResult(Model):
         if self.next_cursor is not None:
             json["nextCursor"] = self.next_cursor
         if self.ttl is not None:
-            json["ttlMs"] = ms_of(self.ttl)
+            json["ttlMs"] = ms_of("ttl", self.ttl)
         if self.cache_scope is not None:
             json["cacheScope"] = self.cache_scope
         if self.meta is not None:
@@ -1654,7 +1654,7 @@ class ReadResourceResult(Model):
     def to_json(self) -> dict[str, Any]:
         json: dict[str, Any] = {"contents": [item.to_json() for item in self.contents]}
         if self.ttl is not None:
-            json["ttlMs"] = ms_of(self.ttl)
+            json["ttlMs"] = ms_of("ttl", self.ttl)
         if self.cache_scope is not None:
             json["cacheScope"] = self.cache_scope
         if self.meta is not None:
@@ -1856,7 +1856,7 @@ class ListPromptsResult(Model):
         if self.next_cursor is not None:
             json["nextCursor"] = self.next_cursor
         if self.ttl is not None:
-            json["ttlMs"] = ms_of(self.ttl)
+            json["ttlMs"] = ms_of("ttl", self.ttl)
         if self.cache_scope is not None:
             json["cacheScope"] = self.cache_scope
         if self.meta is not None:
@@ -2094,7 +2094,7 @@ class ListSkillsResult(Model):
         if self.next_cursor is not None:
             json["nextCursor"] = self.next_cursor
         if self.ttl is not None:
-            json["ttlMs"] = ms_of(self.ttl)
+            json["ttlMs"] = ms_of("ttl", self.ttl)
         if self.cache_scope is not None:
             json["cacheScope"] = self.cache_scope
         if self.meta is not None:
@@ -2154,7 +2154,7 @@ class GetSkillResult(Model):
     def to_json(self) -> dict[str, Any]:
         json: dict[str, Any] = {"skill": self.skill.to_json()}
         if self.ttl is not None:
-            json["ttlMs"] = ms_of(self.ttl)
+            json["ttlMs"] = ms_of("ttl", self.ttl)
         if self.cache_scope is not None:
             json["cacheScope"] = self.cache_scope
         if self.meta is not None:
@@ -2267,9 +2267,9 @@ class Task(Model):
         if self.status_message is not None:
             json["statusMessage"] = self.status_message
         if self.ttl is not None:
-            json["ttlMs"] = ms_of(self.ttl)
+            json["ttlMs"] = ms_of("ttl", self.ttl)
         if self.poll_interval is not None:
-            json["pollIntervalMs"] = ms_of(self.poll_interval)
+            json["pollIntervalMs"] = ms_of("poll_interval", self.poll_interval)
         if self.input_requests is not None:
             json["inputRequests"] = self.input_requests
         if self.result is not None:

@@ -29,6 +29,7 @@ CHILD_OPTIONS: Final = {
     "inherit_env": "inheritEnv",
     "cwd": "cwd",
     "stderr": "stderr",
+    "stderr_file": "stderrFile",
 }
 
 CLIENT_OPTIONS: Final = {

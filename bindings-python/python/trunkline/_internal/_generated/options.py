@@ -14,14 +14,12 @@ from .models import (
     DpopPolicy,
     Icon,
     LoggingLevel,
-    ModelPreferences,
     OAuthGrant,
     OnDuplicate,
     Root,
-    Tool,
     ToolAnnotations,
-    ToolChoice,
 )
+from .sample_options import SampleOptions as SampleOptions  # noqa: PLC0414 - for other modules
 
 
 class AuthOptions(TypedDict, total=False):
@@ -128,6 +126,12 @@ class ChildOptions(TypedDict, total=False):
     stderr: ChildStderr | None
     """The destination of its standard error: that of this process, nothing but the last lines
     for error messages (`keep`), or none (`discard`). Default: `"inherit"`.
+    """
+
+    stderr_file: str | os.PathLike[str] | None
+    """A file that takes its standard error in the place of that of this process, at the end of
+    what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this process
+    where the system has such files. The last lines are kept all the same.
     """
 
 
@@ -754,34 +758,6 @@ class ServerOptions(TypedDict, total=False):
     """The callers that may share a cached result: only the one it was made for, or all. Default:
     `"private"`.
     """
-
-
-class SampleOptions(TypedDict, total=False):
-    """Options of `sample`: Asks the client's model to continue a conversation."""
-
-    system_prompt: str | None
-    """The system prompt, which the client may change or leave out."""
-
-    model_preferences: ModelPreferences | None
-    """Which model to choose."""
-
-    include_context: Literal["none", "thisServer", "allServers"] | None
-    """The context of servers to include; `thisServer` and `allServers` are deprecated."""
-
-    temperature: float | None
-    """The temperature: a greater value makes answers more varied."""
-
-    stop_sequences: Sequence[str] | None
-    """Sequences of characters at which generation ends."""
-
-    metadata: Any
-    """Parameters for the provider of the model."""
-
-    tools: Sequence[Tool | Mapping[str, Any]] | None
-    """Tools that the model may use (2025-11-25 and later)."""
-
-    tool_choice: ToolChoice | None
-    """The constraint on the use of tools (2025-11-25 and later)."""
 
 
 class PromptOptions(TypedDict, total=False):

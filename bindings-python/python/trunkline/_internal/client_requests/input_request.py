@@ -15,7 +15,7 @@ from ..schema.jsonable import jsonable
 T = TypeVar("T")
 
 # The prompt for the model: text, or a conversation so far.
-Messages: TypeAlias = "str | Message | Sequence[Message | str | Mapping[str, Any]]"
+Messages: TypeAlias = str | Message | Sequence[Message | str | Mapping[str, Any]]
 
 
 class InputRequest(Generic[T]):

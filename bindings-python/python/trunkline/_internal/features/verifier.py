@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from contextvars import Context as ContextVars
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .._generated.models import AccessToken, Identity
+from .._generated.models import Identity
 from .._generated.waist import OBJECT, VALUE
-from ..auth import InsufficientScope, InvalidToken, Verify
+from ..auth import InsufficientScope, InvalidToken, PresentedToken, Verify
 from ..errors import InvalidArgumentError
 from ..returns import Answer
 from ..schema.jsonable import jsonable
@@ -37,18 +38,18 @@ class VerifierHandler(Handler):
         self.function = function
 
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
-        identity: Any = self.function(AccessToken.from_json(body))
+        identity: Any = self.function(_presented(port, ticket, body))
         return _render(await identity)
 
     def run_in_thread(
         self,
-        port: Port,  # noqa: ARG002
-        ticket: int,  # noqa: ARG002
+        port: Port,
+        ticket: int,
         body: Any,
         context: ContextVars,
         scope: CallScope | None,  # noqa: ARG002
     ) -> Answer:
-        return _render(context.run(self.function, AccessToken.from_json(body)))
+        return _render(context.run(self.function, _presented(port, ticket, body)))
 
     def failure(self, error: BaseException) -> dict[str, Any]:
         if isinstance(error, InvalidToken):
@@ -57,6 +58,10 @@ class VerifierHandler(Handler):
             data = {"error": "insufficient_scope", "scopes": [*error.scopes]}
             return {"kind": "protocol", "message": str(error), "data": data}
         return super().failure(error)
+
+
+def _presented(port: Port, ticket: int, body: Any) -> PresentedToken:
+    return PresentedToken.presented(body, partial(port.native.describe, ticket))
 
 
 def _render(identity: Any) -> Answer:

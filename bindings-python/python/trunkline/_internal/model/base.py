@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Final, cast
+
+# The class of errors for values that no message can have; `errors` puts that of the package here.
+invalid: type[ValueError] = ValueError
+
+# Thirty years.
+_LONGEST: Final = 1e9
 
 
 class Model:
@@ -108,15 +114,25 @@ def cursor_of(json: Mapping[str, Any]) -> str | None:
     return None if json.get("nextCursor") is None else string_of(json, "nextCursor")
 
 
-def ms_of(seconds: float) -> int:
-    """A time in whole milliseconds.
+def checked_time(name: str, seconds: float) -> float:
+    """The time, or the longest there is if it is longer.
 
     Raises:
-        ValueError: if it is negative or not a number.
+        InvalidArgumentError: if it is negative or not a number.
     """
-    if not seconds >= 0:
-        raise ValueError(f"a time must be a number of seconds, 0 or more, not {seconds!r}")
-    return round(min(seconds, 1e9) * 1000)
+    # NaN compares as false, so this refuses it as well.
+    if not isinstance(seconds, (int, float)) or not seconds >= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise invalid(f"{name} must be a number of seconds, 0 or more, not {seconds!r}")
+    return min(seconds, _LONGEST)
+
+
+def ms_of(name: str, seconds: float) -> int:
+    """A time in whole milliseconds; `name` is its place, for an error.
+
+    Raises:
+        InvalidArgumentError: if it is negative or not a number.
+    """
+    return round(checked_time(name, seconds) * 1000)
 
 
 def string_of(json: Mapping[str, Any], name: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import _native
 from .._generated.waist import STOPPED
 from ..errors import BlockingError, ClosedError, ForkedError
-from ..options import checked_time
+from ..model.base import checked_time
 from .bell import make_bell
 from .events import Events
 from .log import wanted_level

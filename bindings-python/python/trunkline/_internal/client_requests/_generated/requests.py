@@ -4,20 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from ..._generated import methods
 from ..._generated.models import CreateMessageResult, ListRootsResult, Root
 from ..._generated.option_names import SAMPLE_OPTIONS
-from ...options import encoded
+from ..._generated.sample_options import SampleOptions
+from ...options import Unpack, encoded
 from ...requests import params_of
 from ...schema.elicitation_forms import Form
 from ..input_request import ElicitResult, InputRequest, Messages, messages_of, read_form
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ..._generated.options import SampleOptions
 
 T = TypeVar("T")
 
