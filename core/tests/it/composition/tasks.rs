@@ -116,7 +116,7 @@ async fn can_04_a_cancelled_task_of_a_proxy_is_cancelled_at_the_remote_server() 
         soon(ended.notified()).await;
         if new == LEGACY {
             let tasks = soon(front.list_tasks()).await.unwrap();
-            assert_eq!(tasks.iter().map(|task| task.status.clone()).collect::<Vec<_>>(), [TaskStatus::Cancelled]);
+            assert_eq!(tasks.iter().map(|task| task.status).collect::<Vec<_>>(), [TaskStatus::Cancelled]);
         } else {
             let params = RawJson::from_value(&json!({"taskId": task.id().unwrap()})).unwrap();
             let state = soon(front.request(method::TASKS_GET, Some(&params), &Default::default())).await.unwrap();
