@@ -20,7 +20,7 @@ impl AccessControl {
     }
 
     /// Asks nobody for a token.
-    pub(super) async fn caller(&self, _: &Parts, _: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
+    pub(super) async fn caller(&self, _: &HttpRequest, _: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
         Ok(Caller)
     }
 
