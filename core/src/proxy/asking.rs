@@ -45,6 +45,7 @@ struct ProxiedCallState {
     /// Number of all questions so far.
     asked: u64,
     outcome: Option<Result<RawJson, ClientError>>,
+    has_ended: bool,
     waker: Option<Waker>,
 }
 
@@ -53,7 +54,8 @@ struct Question {
     key: String,
     method: String,
     params: RawJson,
-    answer: Promise<Result<RawJson, RpcError>>,
+    /// `None`: the call ended first.
+    answer: Promise<Option<Result<RawJson, RpcError>>>,
     /// The caller's request of now has it.
     is_put: AtomicBool,
     /// The way to withdraw it.
@@ -82,13 +84,19 @@ impl ActiveCalls {
     /// The answer of the caller. A message of a server on a pipe names no call, but all calls of
     /// the connection are of this caller: the newest one asks.
     pub(super) async fn ask(&self, method: String, params: RawJson) -> Result<RawJson, RpcError> {
-        let newest = self.calls.lock().last().cloned();
-        let Some(call) = newest else {
-            let text = format!("{method} belongs to no call: the proxy has nobody to ask");
-            return Err(RpcError::invalid_request(text));
-        };
-        let asked = PendingQuestion { question: call.put(method, params)?, call };
-        asked.question.answer.kept().await
+        loop {
+            let newest = self.calls.lock().last().cloned();
+            let Some(call) = newest else {
+                let text = format!("{method} belongs to no call: the proxy has nobody to ask");
+                return Err(RpcError::invalid_request(text));
+            };
+            let asked = PendingQuestion { question: call.put(&method, &params)?, call };
+            // A call that ended without the answer is not the one that needs it: its result and
+            // the question of another call may come at once.
+            if let Some(answer) = asked.question.answer.kept().await {
+                return answer;
+            }
+        }
     }
 }
 
@@ -118,9 +126,15 @@ impl ProxiedCall {
         Some(Arc::new(Self { id: unguessable()?, stop: Promise::default(), state: Mutex::default() }))
     }
 
-    /// Takes the outcome of the request to the server.
+    /// Takes the outcome of the request to the server. What is still to be asked is left to other
+    /// calls: this one must have been removed from those that are active.
     pub(super) fn finish(&self, outcome: Result<RawJson, ClientError>) {
-        self.change(|state| state.outcome = Some(outcome));
+        let left = self.change(|state| {
+            state.outcome = Some(outcome);
+            state.has_ended = true;
+            std::mem::take(&mut state.questions)
+        });
+        left.iter().for_each(|question| question.answer.keep(None));
     }
 
     /// Passes progress of the server on to the caller.
@@ -197,7 +211,7 @@ impl ProxiedCall {
         }
     }
 
-    fn put(self: &Arc<Self>, method: String, params: RawJson) -> Result<Arc<Question>, RpcError> {
+    fn put(&self, method: &str, params: &RawJson) -> Result<Arc<Question>, RpcError> {
         self.change(|state| {
             if state.questions.len() >= MAX_QUESTIONS {
                 return Err(RpcError::busy(&format!("{MAX_QUESTIONS} requests for the client of one call")));
@@ -205,20 +219,24 @@ impl ProxiedCall {
             state.asked += 1;
             let question = Arc::new(Question {
                 key: format!("proxied-{}", state.asked),
-                method,
-                params,
+                method: method.to_owned(),
+                params: params.clone(),
                 answer: Promise::default(),
                 is_put: AtomicBool::new(false),
                 pending: Mutex::default(),
             });
-            state.questions.push(Arc::clone(&question));
+            if state.has_ended {
+                question.answer.keep(None);
+            } else {
+                state.questions.push(Arc::clone(&question));
+            }
             Ok(question)
         })
     }
 
     fn answered(&self, question: &Arc<Question>, answer: Result<RawJson, RpcError>) {
         self.forget(question);
-        question.answer.keep(answer);
+        question.answer.keep(Some(answer));
     }
 
     fn forget(&self, question: &Arc<Question>) {
@@ -251,5 +269,54 @@ impl Drop for PendingQuestion {
             // Of one that was answered nothing is left to cancel.
             info.cancel_client_request(&pending, "the server does not need the answer any more");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Server;
+    use std::pin::pin;
+
+    #[tokio::test]
+    async fn a_question_outlives_the_call_that_it_was_put_to() {
+        let server = Server::builder("outside", "1.0.0").build();
+        let calls = ActiveCalls::new(Shown { server: server.downgrade(), prefix: String::new() });
+        let [older, newer] = [(); 2].map(|()| ProxiedCall::new().unwrap());
+        calls.add(&older);
+        calls.add(&newer);
+        let object = || RawJson::from_value(&serde_json::json!({})).unwrap();
+        let mut asking = pin!(calls.ask(method::ELICITATION_CREATE.to_owned(), object()));
+        let questions = |call: &ProxiedCall| call.state.lock().questions.clone();
+        for (call, other) in [(&newer, &older), (&older, &newer)] {
+            tokio::select! {
+                biased;
+                answer = asking.as_mut() => panic!("{answer:?}"),
+                () = std::future::ready(()) => {}
+            }
+            assert_eq!((questions(call).len(), questions(other).len()), (1, 0));
+            if Arc::ptr_eq(call, &newer) {
+                calls.remove(&newer);
+                newer.finish(Err(ClientError::Cancelled));
+            }
+        }
+        older.answered(&questions(&older)[0], Ok(object()));
+        assert!(asking.await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_left_alone_is_refused() {
+        let server = Server::builder("outside", "1.0.0").build();
+        let calls = ActiveCalls::new(Shown { server: server.downgrade(), prefix: String::new() });
+        let only = ProxiedCall::new().unwrap();
+        calls.add(&only);
+        let params = RawJson::from_value(&serde_json::json!({})).unwrap();
+        let asking = calls.ask(method::ELICITATION_CREATE.to_owned(), params);
+        let ending = async {
+            calls.remove(&only);
+            only.finish(Err(ClientError::Cancelled));
+        };
+        let (answer, ()) = tokio::join!(asking, ending);
+        assert!(answer.unwrap_err().message.contains("belongs to no call"));
     }
 }

@@ -154,9 +154,16 @@ impl Subscriber for Spans {
     }
 }
 
+/// With only one subscriber, `tracing` lets whichever thread comes first decide for its place in the
+/// code, such as that of another test.
+fn another_subscriber() -> tracing::Dispatch {
+    tracing::Dispatch::new(Spans::default())
+}
+
 #[tokio::test]
 async fn a_call_has_a_span_within_those_of_its_caller_and_of_middleware() {
     let spans = Spans::default();
+    let _other = another_subscriber();
     let _here = tracing::subscriber::set_default(spans.clone());
     let middleware = MiddlewareDefinition::from_fn(|_: Context, next: Next| {
         async move { Ok(next.run().await?) }.instrument(info_span!("middleware"))
@@ -240,9 +247,7 @@ impl Subscriber for Records {
 #[tokio::test]
 async fn records_have_fields_and_each_request_has_one_on_each_side() {
     let records = Records::default();
-    // With only one subscriber, `tracing` lets whichever thread comes first decide for its place in
-    // the code, such as that of another test.
-    let _other = tracing::Dispatch::new(Spans::default());
+    let _other = another_subscriber();
     let _here = tracing::subscriber::set_default(records.clone());
     let server = Server::builder("logged", "1")
         .tool("fail", "Fails.", async || -> Result<String, CallError> { Err(std::io::Error::other("disk full"))? })
