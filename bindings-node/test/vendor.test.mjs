@@ -5,8 +5,18 @@ import { test } from "node:test";
 import { Client, Server } from "trunkline";
 
 const opened = {
-  initialize: { capabilities: {}, serverInfo: { name: "vendor", version: "1" } },
-  "server/discover": { supportedVersions: ["2026-07-28"], capabilities: {}, ttlMs: 0, cacheScope: "private" },
+  initialize: (protocolVersion) => ({
+    protocolVersion,
+    capabilities: {},
+    serverInfo: { name: "vendor", version: "1" },
+  }),
+  "server/discover": (version) => ({
+    resultType: "complete",
+    supportedVersions: [version],
+    capabilities: {},
+    ttlMs: 0,
+    cacheScope: "private",
+  }),
 };
 
 /** The transport to a server with a method of its own, which gives its params back. */
@@ -28,11 +38,11 @@ class Vendor {
     const { id, method, params } = JSON.parse(message);
     if (id === undefined) return;
     const answer = { jsonrpc: "2.0", id };
-    if (method === "acme/echo") {
+    if (method === "com.acme/echo") {
       delete params._meta;
       answer.result = { resultType: "complete", given: params };
-    } else if (method in opened) answer.result = { resultType: "complete", protocolVersion: this.revision, ...opened[method] };
-    else answer.error = { code: -32601, message: `no ${method} here`, data: { known: ["acme/echo"] } };
+    } else if (method in opened) answer.result = opened[method](this.revision);
+    else answer.error = { code: -32601, message: `no ${method} here`, data: { known: ["com.acme/echo"] } };
     this.answers.push(JSON.stringify(answer));
     this.wake();
   }
@@ -47,18 +57,18 @@ for (const revision of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
   test(`EXT-10: a method of a vendor reaches its server, ${revision}`, async () => {
     const client = await Client.connect(new Vendor(revision), { revision });
     const params = { deep: [1, { b: null, a: "\u00e9" }], text: "x" };
-    const { given } = await client.request("acme/echo", params);
+    const { given } = await client.request("com.acme/echo", params);
     assert.deepEqual(given, params);
     assert.deepEqual(Object.keys(given.deep[1]), ["b", "a"]);
-    await assert.rejects(client.request("acme/other"), { kind: "protocol", code: -32601, message: /no acme\/other here/, data: { known: ["acme/echo"] } });
-    assert.deepEqual((await client.request("acme/echo", {})).given, {}, "the connection goes on");
+    await assert.rejects(client.request("com.acme/other"), { kind: "protocol", code: -32601, message: /no acme\/other here/, data: { known: ["com.acme/echo"] } });
+    assert.deepEqual((await client.request("com.acme/echo", {})).given, {}, "the connection goes on");
     await client.close();
   });
 
   test(`EXT-03: a server refuses methods that it does not know, ${revision}`, async () => {
     const server = new Server({ name: "plain", version: "1" });
     const client = await Client.connect(server, { revision });
-    await assert.rejects(client.request("acme/echo", { a: 1 }), { kind: "protocol", code: -32601 });
+    await assert.rejects(client.request("com.acme/echo", { a: 1 }), { kind: "protocol", code: -32601 });
     await client.close();
     await server.close();
   });

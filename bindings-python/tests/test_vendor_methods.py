@@ -14,7 +14,13 @@ from trunkline import Client, ProtocolError, Server, SyncClient, TrunklineError
 REVISIONS = ["2025-06-18", "2025-11-25", "2026-07-28"]
 OPENED: dict[str, dict[str, Any]] = {
     "initialize": {"capabilities": {}, "serverInfo": {"name": "vendor", "version": "1"}},
-    "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {}, "ttlMs": 0, "cacheScope": "private"},
+    "server/discover": {
+        "resultType": "complete",
+        "supportedVersions": ["2026-07-28"],
+        "capabilities": {},
+        "ttlMs": 0,
+        "cacheScope": "private",
+    },
 }
 
 
@@ -34,13 +40,15 @@ class Vendor:
             return
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
         match request["method"]:
-            case "acme/echo":
+            case "com.acme/echo":
                 given = {name: value for name, value in request["params"].items() if name != "_meta"}
                 answer["result"] = {"resultType": "complete", "given": given}
-            case "initialize" | "server/discover" as opening:
-                answer["result"] = {"resultType": "complete", "protocolVersion": self.revision, **OPENED[opening]}
+            case "initialize":
+                answer["result"] = {"protocolVersion": self.revision, **OPENED["initialize"]}
+            case "server/discover":
+                answer["result"] = OPENED["server/discover"]
             case other:
-                answer["error"] = {"code": -32601, "message": f"no {other} here", "data": {"known": ["acme/echo"]}}
+                answer["error"] = {"code": -32601, "message": f"no {other} here", "data": {"known": ["com.acme/echo"]}}
         self.answers.put_nowait(json.dumps(answer))
 
     async def receive(self) -> str:
@@ -55,12 +63,12 @@ def test_ext_10_a_method_of_a_vendor_reaches_its_server(revision: str) -> None:
     async def check() -> None:
         async with Client(Vendor(revision), revision=revision) as client:
             params = {"deep": [1, {"b": None, "a": "\u00e9"}], "text": "x"}
-            answer = await client.request("acme/echo", params)
+            answer = await client.request("com.acme/echo", params)
             assert answer["given"] == params and [*answer["given"]["deep"][1]] == ["b", "a"]
-            with pytest.raises(ProtocolError, match="no acme/other here") as caught:
-                await client.request("acme/other")
-            assert (caught.value.code, caught.value.data) == (-32601, {"known": ["acme/echo"]})
-            assert (await client.request("acme/echo", {}))["given"] == {}, "the connection goes on"
+            with pytest.raises(ProtocolError, match="no com.acme/other here") as caught:
+                await client.request("com.acme/other")
+            assert (caught.value.code, caught.value.data) == (-32601, {"known": ["com.acme/echo"]})
+            assert (await client.request("com.acme/echo", {}))["given"] == {}, "the connection goes on"
 
     run(check())
 
@@ -72,13 +80,13 @@ def test_ext_03_a_server_refuses_methods_that_it_does_not_know(revision: str) ->
     async def check() -> None:
         async with Client(server, revision=revision) as client:
             with pytest.raises(ProtocolError) as caught:
-                await client.request("acme/echo", {"a": 1})
+                await client.request("com.acme/echo", {"a": 1})
             assert caught.value.code == -32601
 
     run(check())
     with SyncClient(server, revision=revision) as client:
         with pytest.raises(ProtocolError) as caught:
-            client.request("acme/echo")
+            client.request("com.acme/echo")
         assert caught.value.code == -32601
 
 

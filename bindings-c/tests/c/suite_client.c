@@ -102,7 +102,7 @@ static void refused_operations(trunkline_client *client) {
         trunkline_client_start_complete(client, PLAN, S("["), NOTHING, NULL, NULL, &freed, count_up, NULL, &error));
   CHECK(result == NULL && freed == 1);
   /* Methods of vendors go to the server, which answers; those of other revisions do not. */
-  CHECK(trunkline_client_request(client, S("acme/unknown"), S("{}"), NULL, &result, NULL) == TRUNKLINE_PROTOCOL);
+  CHECK(trunkline_client_request(client, S("com.acme/unknown"), S("{}"), NULL, &result, NULL) == TRUNKLINE_PROTOCOL);
   CHECK(trunkline_error_code(trunkline_last_error()) == -32601);
   CHECK(!strstr(trunkline_error_message(trunkline_last_error()), "has no such method"));
 }

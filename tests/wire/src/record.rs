@@ -80,7 +80,12 @@ impl Entry {
     /// When the line is not a record.
     pub fn parse(line: &[u8]) -> Result<Self, LineError> {
         let line: Line = serde_json::from_slice(line)?;
-        let record = if line.malformed { None } else { Some(line.record()?) };
+        let record = match (line.malformed, line.record()) {
+            (true, _) => None,
+            // Numbers and escapes that no value has: a peer sent them, and on purpose.
+            (false, Err(LineError::Unreadable(_))) if line.direction == Flow::Received => None,
+            (false, record) => Some(record?),
+        };
         Ok(Self { transport: line.transport, flow: line.direction, record })
     }
 }

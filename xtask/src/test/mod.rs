@@ -188,8 +188,11 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     };
     let of = |turn: Turn| steps.iter().copied().filter(|step| step.turn == turn).collect::<Vec<_>>();
     let all = |steps: &Vec<&Step>| steps.iter().copied().map(one).collect::<Result<Vec<_>>>();
+    // The worker that is done with cargo takes its part of the others.
+    let mut lanes = vec![of(Turn::Cargo)];
+    lanes.extend(of(Turn::Beside).into_iter().map(|step| vec![step]));
     let mut done = Vec::new();
-    workers::run(2, &[of(Turn::Cargo), of(Turn::Beside)], all, |_, results| done.push(results));
+    workers::run(2, &lanes, all, |_, results| done.push(results));
     done.push(all(&of(Turn::Last)));
     for lane in done {
         results.extend(lane?);

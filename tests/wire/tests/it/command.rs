@@ -141,6 +141,23 @@ fn fails_without_messages_and_with_wrong_arguments() {
 }
 
 #[test]
+fn escapes_and_numbers_without_a_value_are_the_fault_of_their_sender() {
+    let folder = Folder::new("without-value");
+    let line = |direction: &str, id: &str| {
+        format!(
+            "{{\"role\":\"server\",\"direction\":\"{direction}\",\"transport\":\"stdio\",\"revision\":\"2025-06-18\",\
+             \"method\":\"ping\",\"message\":{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}}}\n"
+        )
+    };
+    let file = folder.file("a.jsonl", &[]);
+    fs::write(&file, line("received", r#""\ud800""#) + &line("received", "1e999") + &line("sent", "1e999")).unwrap();
+    let (code, output) = wire_check(&[&file]);
+    assert_eq!(code, Some(1), "{output}");
+    assert!(output.contains("a.jsonl:3: (message): unreadable record"), "{output}");
+    assert!(output.contains(" 1 violations") && output.contains("2 refused"), "{output}");
+}
+
+#[test]
 fn unreadable_lines_are_violations_but_a_cut_off_end_is_not() {
     let folder = Folder::new("unreadable");
     let cut = folder.0.join("cut.jsonl");
