@@ -65,7 +65,7 @@ def test_ext_10_a_method_of_a_vendor_reaches_its_server(revision: str) -> None:
             params = {"deep": [1, {"b": None, "a": "\u00e9"}], "text": "x"}
             answer = await client.request("com.acme/echo", params)
             assert answer["given"] == params and [*answer["given"]["deep"][1]] == ["b", "a"]
-            with pytest.raises(ProtocolError, match="no com.acme/other here") as caught:
+            with pytest.raises(ProtocolError, match=r"no com\.acme/other here") as caught:
                 await client.request("com.acme/other")
             assert (caught.value.code, caught.value.data) == (-32601, {"known": ["com.acme/echo"]})
             assert (await client.request("com.acme/echo", {}))["given"] == {}, "the connection goes on"

@@ -154,8 +154,8 @@ impl Subscriber for Spans {
     }
 }
 
-/// With only one subscriber, `tracing` lets whichever thread comes first decide for its place in the
-/// code, such as that of another test.
+/// With only one subscriber, `tracing` lets whichever thread comes first decide for its place in
+/// the code, such as that of another test.
 fn another_subscriber() -> tracing::Dispatch {
     tracing::Dispatch::new(Spans::default())
 }
