@@ -54,15 +54,15 @@ class Vendor {
 }
 
 for (const revision of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
-  test(`EXT-10: a method of a vendor reaches its server, ${revision}`, async () => {
+  test(`EXT-10: a method of a vendor reaches its server, ${revision}`, async (t) => {
     const client = await Client.connect(new Vendor(revision), { revision });
+    t.after(() => client.close());
     const params = { deep: [1, { b: null, a: "\u00e9" }], text: "x" };
     const { given } = await client.request("com.acme/echo", params);
     assert.deepEqual(given, params);
     assert.deepEqual(Object.keys(given.deep[1]), ["b", "a"]);
-    await assert.rejects(client.request("com.acme/other"), { kind: "protocol", code: -32601, message: /no acme\/other here/, data: { known: ["com.acme/echo"] } });
+    await assert.rejects(client.request("com.acme/other"), { kind: "protocol", code: -32601, message: /no com\.acme\/other here/, data: { known: ["com.acme/echo"] } });
     assert.deepEqual((await client.request("com.acme/echo", {})).given, {}, "the connection goes on");
-    await client.close();
   });
 
   test(`EXT-03: a server refuses methods that it does not know, ${revision}`, async () => {
