@@ -126,8 +126,8 @@ impl ProxiedCall {
         Some(Arc::new(Self { id: unguessable()?, stop: Promise::default(), state: Mutex::default() }))
     }
 
-    /// Takes the outcome of the request to the server. Questions without an answer are left to other
-    /// calls: this one must have been removed from those that are active.
+    /// Takes the outcome of the request to the server. Questions without an answer are left to
+    /// other calls: this one must have been removed from those that are active.
     pub(super) fn finish(&self, outcome: Result<RawJson, ClientError>) {
         let left = self.change(|state| {
             state.outcome = Some(outcome);
