@@ -28,7 +28,7 @@ pub(in crate::server) struct LocalMount {
     outer: usize,
     number: u64,
     _relay: Arc<Relay>,
-    /// A thing of the one who mounts it, which ends with the mount.
+    /// A value of the outer server that is dropped with the mount, such as a proxied group.
     _kept: Option<Box<dyn Any + Send + Sync>>,
 }
 
