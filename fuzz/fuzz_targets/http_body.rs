@@ -1,5 +1,7 @@
 #![no_main]
 
+// Each target judges by one of them.
+#[allow(dead_code)]
 #[path = "../entry_points/mod.rs"]
 mod entry_points;
 
