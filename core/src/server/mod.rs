@@ -55,6 +55,6 @@ pub use handlers::Cause;
 pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};
 pub(crate) use session::{
-    Announce, Announcement, Announcer, Arriving, Connection, ConversationStart, Origin, Rehearsal, SessionChange,
-    SharedState,
+    Announce, Announcement, Announcer, Arriving, Connection, ConversationStart, Origin, PendingNotifications,
+    Rehearsal, SessionChange, SharedState,
 };

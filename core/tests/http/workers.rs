@@ -2,12 +2,12 @@
 
 use crate::support::*;
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{cell::Cell, sync::Arc, time::Duration};
 use tokio::time::sleep;
 use trunkline::{
     protocol::model::{ElicitParams, Field, FormSchema},
     runtime::BoxedTask,
-    server::{Context, Resource, ServerOptions, Tool, ToolError},
+    server::{Context, Resource, ServerOptions, TaskSupport, Tool, ToolError},
     store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError},
     transport::{HttpOptions, TokioRuntime},
 };
@@ -19,8 +19,12 @@ fn store() -> Arc<dyn Store> {
 }
 
 async fn worker(store: &Arc<dyn Store>) -> Fixture {
+    worker_with(store, HttpOptions::default()).await
+}
+
+async fn worker_with(store: &Arc<dyn Store>, http: HttpOptions) -> Fixture {
     let options = ServerOptions::default().with_store(StoreChoice::own(Arc::clone(store)));
-    let fixture = Fixture::with(HttpOptions::default(), options).await;
+    let fixture = Fixture::with(http, options).await;
     fixture.server.add_resource(Resource::new(MOOD, "mood", async || "fine")).unwrap();
     fixture
 }
@@ -144,10 +148,78 @@ async fn http_38_a_stream_goes_on_at_any_process_and_misses_nothing() {
     a.server.resource_updated(MOOD);
     let mut newer = newer;
     newer.until("resources/updated").await;
-    for unknown in ["0-9007199254740991", "0-99999999", "17-1", "x"] {
+    for unknown in [
+        "0-9007199254740991",
+        "17-1",
+        "x",
+        "9223372036854775808-9007199254740991",
+        "9223372036854775808-0",
+        "9232379236109516799-1",
+        "18446744073709551615-18446744073709551615",
+    ] {
         let ask = a.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &id);
         assert_eq!(ask.header("Last-Event-ID", unknown).send().await.status, 400, "{unknown}");
     }
+}
+
+#[tokio::test]
+async fn http_38_a_greedy_session_does_not_push_out_the_events_of_another() {
+    const REVISION: &str = "2025-11-25";
+    let (store, few) = (store(), || HttpOptions::default().with_replay_events(8));
+    let (a, b) = (worker_with(&store, few()).await, worker_with(&store, few()).await);
+    // The end of a task is told on the stream of its session.
+    let quick = Tool::new("quick", "Is done.", async || "done").task(TaskSupport::Optional);
+    a.server.add_tool(quick).unwrap();
+    let run = async |session: &str, times: usize| {
+        for _ in 0..times {
+            let params = json!({"name": "quick", "arguments": {}, "task": {}});
+            assert_eq!(a.ask_in(session, "tools/call", params).await.status, 200);
+        }
+    };
+    let (bystander, greedy) = (a.session(REVISION).await, a.session(REVISION).await);
+    assert_eq!(a.ask_in(&bystander, "resources/subscribe", json!({"uri": MOOD})).await.status, 200);
+    let mut last = Vec::new();
+    for session in [&bystander, &greedy] {
+        let mut stream = a.stream_of(session, None).await;
+        run(session, 1).await;
+        stream.until("notifications/tasks/status").await;
+        last.push(last_id(&stream));
+    }
+    // Nobody reads: the bystander misses one event of its own, and one change.
+    run(&bystander, 1).await;
+    a.server.resource_updated(MOOD);
+    run(&greedy, 20).await;
+    // A greedy tool: more changes than the log of all processes keeps.
+    let seen = Cell::new(0);
+    for number in 0..11_000 {
+        a.server.resource_updated(&format!("noise://{number}"));
+        if number % 1000 == 999 {
+            let latest = format!("noise://{number}\"");
+            eventually_async("the store does not have it", async || {
+                let entries = store.read("v1/workers", seen.get(), 20_000, Duration::ZERO).await.unwrap();
+                seen.set(entries.last().map_or(seen.get(), |entry| entry.position - 1));
+                entries.last().is_some_and(|entry| entry.text.contains(&latest))
+            })
+            .await;
+        }
+    }
+    let oldest = store.read("v1/workers", 0, 1, Duration::ZERO).await.unwrap();
+    assert!(oldest[0].text.contains("noise://"), "{oldest:?}");
+    let mut stream = b.stream_of(&bystander, Some(&last[0])).await;
+    stream.until("notifications/tasks/status").await;
+    assert_eq!(stream.text().matches("resources/updated").count(), 1, "{}", stream.text());
+    // Its own events are bounded, and it learns so.
+    let again = b.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &greedy);
+    assert_eq!(again.header("Last-Event-ID", &last[1]).send().await.status, 400);
+    // Live again: changes of others pass by, and its own comes.
+    a.server.resource_updated("noise://more");
+    stream.received.clear();
+    a.server.resource_updated(MOOD);
+    stream.until("resources/updated").await;
+    assert!(!stream.text().contains("noise"), "{}", stream.text());
+    run(&bystander, 1).await;
+    stream.until("notifications/tasks/status").await;
+    assert_eq!(stream.text().matches("resources/updated").count(), 1, "{}", stream.text());
 }
 
 #[tokio::test]

@@ -109,4 +109,16 @@ impl Connection {
         });
         of_lists.chain(of_resources).collect()
     }
+
+    /// Returns whether the client of this session asked for any of the changes.
+    pub(crate) fn is_told_of(&self, changes: &PendingNotifications) -> bool {
+        let mut wanted = PendingNotifications::default();
+        wanted.add_wanted(changes, self.declared(), self.notifications().resources.lock().set())
+    }
+
+    /// The notifications of everything that the client of this session asked for, as messages.
+    pub(crate) fn all_notifications(&self) -> Vec<Bytes> {
+        let resources = self.notifications().resources.lock().set().clone();
+        self.notifications_of(&PendingNotifications { lists: self.declared(), resources })
+    }
 }

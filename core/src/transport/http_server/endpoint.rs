@@ -11,7 +11,7 @@ use super::{
     session::{HttpSession, SessionTable},
     state::EndpointState,
     stream::{self, Stream, StreamKind, StreamReader},
-    workers::{SharedSession, Workers, event},
+    workers::{SharedSession, StreamPlace, Workers},
 };
 use crate::{
     engine::Mirror,
@@ -176,7 +176,7 @@ impl EndpointState {
     }
 
     fn shared_history(&self, workers: &Arc<Workers>, id: &str) -> Option<Arc<History>> {
-        let elsewhere: Box<dyn EventLog> = Box::new(workers.stream_log(id, self.replay?.0));
+        let elsewhere: Box<dyn EventLog> = Box::new(workers.stream_log(id));
         self.history(Some(elsewhere))
     }
 
@@ -375,18 +375,20 @@ impl EndpointState {
         let last = headers.get(headers::LAST_EVENT_ID);
         let last_event = last.and_then(|last| last.to_str().ok()).and_then(EventId::parse);
         if let Some(shared) = &session.shared
-            && last_event.is_none_or(|last| last.stream() == event(0).stream())
+            && last_event.is_none_or(StreamPlace::is_named_by)
         {
             let place = match last_event {
-                Some(last) => shared.place_of(last).await.map_err(unavailable)?,
-                None if last.is_some() => None,
-                None => Some(shared.place().await.map_err(unavailable)?),
+                Some(last) => StreamPlace::of(last).ok_or_else(classify::unknown_event)?,
+                None if last.is_some() => return Err(classify::unknown_event()),
+                None => shared.place().await.map_err(unavailable)?,
             };
-            let place = place.ok_or_else(classify::unknown_event)?;
+            if last.is_some() && !shared.has_place(place).await.map_err(unavailable)? {
+                return Err(classify::unknown_event());
+            }
             shared.take_stream();
             let reader = session.stream.attach();
             shared.follow(&session.stream, &session.connection, place, reader.number());
-            let position = Some(event(place)).filter(|_| primes(session.connection.revision()));
+            let position = Some(place.id()).filter(|_| primes(session.connection.revision()));
             return Ok(reply::stream(events(reader).primed(position)));
         }
         if last.is_none() {

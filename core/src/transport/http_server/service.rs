@@ -114,7 +114,8 @@ impl HttpService {
         };
         let sessions = Arc::new(SessionTable::new(of_sessions));
         let nowhere: Arc<dyn Outbound> = Arc::new(Nowhere);
-        let workers = (!options.stateless).then(|| Workers::of(&server, &runtime, &sessions, &nowhere)).flatten();
+        let workers =
+            (!options.stateless).then(|| Workers::of(&server, &runtime, &sessions, &nowhere, events.max(1))).flatten();
         let probed = options.health && !mounted;
         Self {
             shared: Arc::new(EndpointState {

@@ -65,9 +65,9 @@ struct StreamState {
     /// The connection is to be closed before the stream ends.
     hang_up: bool,
     /// Events that were read for this stream from a log, and not by the reader yet.
-    fed: VecDeque<(EventId, Bytes)>,
-    /// The place of the latest of them that the reader has.
-    read_up_to: u64,
+    fed: VecDeque<(Option<EventId>, Bytes)>,
+    /// The place of the latest of them that a reader has.
+    read_up_to: Option<EventId>,
 }
 
 impl StreamState {
@@ -160,7 +160,7 @@ impl Stream {
     }
 
     /// Gives a reader events of a log, unless another one reads meanwhile.
-    pub(super) fn feed(&self, reader: u64, events: Vec<(EventId, Bytes)>) {
+    pub(super) fn feed(&self, reader: u64, events: Vec<(Option<EventId>, Bytes)>) {
         let waker = {
             let mut state = self.state.lock();
             if state.reader != reader || events.is_empty() {
@@ -178,8 +178,14 @@ impl Stream {
     }
 
     /// The place of the latest event that a reader was given from a log.
-    pub(super) fn read_up_to(&self) -> u64 {
+    pub(super) fn read_up_to(&self) -> Option<EventId> {
         self.state.lock().read_up_to
+    }
+
+    /// Returns whether that reader was given everything that was read for it, and none came after it.
+    pub(super) fn has_read_all(&self, reader: u64) -> bool {
+        let state = self.state.lock();
+        state.reader == reader && state.fed.is_empty()
     }
 
     /// Returns whether that reader still reads.
@@ -393,8 +399,8 @@ impl StreamReader {
             return Poll::Ready(Some(StreamItem::Message(Some(id), OutgoingMessage::Notification(message))));
         }
         if let Some((id, message)) = state.fed.pop_front() {
-            state.read_up_to = id.event();
-            return Poll::Ready(Some(StreamItem::Message(Some(id), OutgoingMessage::Notification(message))));
+            state.read_up_to = id.or(state.read_up_to);
+            return Poll::Ready(Some(StreamItem::Message(id, OutgoingMessage::Notification(message))));
         }
         if let Some(outgoing) = state.queue.pop() {
             // Counted while the stream is locked: who attaches now has either missed it, or will

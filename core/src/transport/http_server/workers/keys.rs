@@ -1,6 +1,7 @@
 //! The keys of a store that the sessions of the legacy era use (docs/deployment.md).
 
-/// The log that every process reads.
+/// The log that every process reads: changes of the server, and those of sessions that decide who is
+/// told of them, in one order for all.
 pub(super) const NOTICES: &str = "v1/workers";
 
 /// The record of a session.
@@ -13,7 +14,13 @@ pub(super) fn read_up_to(id: &str) -> String {
     format!("v1/session/{id}/read")
 }
 
-/// The log of messages of clients that every process reads.
+/// The log of the events of a session that belong to no request.
+pub(super) fn events(session: &str) -> String {
+    format!("v1/session/{session}/events")
+}
+
+/// The log of everything else that every process reads: clients come and go, cancel, and have new
+/// events. Nobody comes back for its entries.
 pub(super) const MESSAGES: &str = "v1/workers/messages";
 
 /// The log of the events of a call.

@@ -1,9 +1,12 @@
 //! Messages that the processes of one server exchange.
 
-use crate::server::{Announcement, SessionChange};
+use crate::{
+    server::{Announcement, SessionChange},
+    store::LogEntry,
+};
 use serde::{Deserialize, Serialize};
 
-/// An entry of the log that every process reads.
+/// An entry of a log that processes read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Notice {
@@ -11,6 +14,22 @@ pub(super) struct Notice {
     pub(super) from: u64,
     /// The content.
     pub(super) tells: Tells,
+}
+
+impl Notice {
+    /// Reads an entry. `None`: it cannot be read, and the log says why.
+    pub(super) fn read(entry: &LogEntry) -> Option<Self> {
+        let read = serde_json::from_str(&entry.text);
+        read.inspect_err(
+            |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "a notice of another process cannot be read"),
+        )
+        .ok()
+    }
+
+    /// The same, for streams: they must pass by an entry that cannot be read, too.
+    pub(super) fn read_or_empty(entry: &LogEntry) -> Self {
+        Self::read(entry).unwrap_or(Self { from: 0, tells: Tells::Joined })
+    }
 }
 
 /// The content of a notice.
@@ -21,12 +40,10 @@ pub(super) enum Tells {
     Joined,
     /// A change of the server.
     Announced(Announcement),
-    /// A message for the client of a session, on its stream of messages without a request.
-    ToClient {
+    /// The log of a session has a new event, for its stream of messages without a request.
+    EventKept {
         /// The id of the session.
         session: String,
-        /// The JSON-RPC message.
-        message: String,
     },
     /// A message of a client, for whichever process serves the request that it is about.
     FromClient {
@@ -70,10 +87,7 @@ mod tests {
         let session = || "s".to_owned();
         for (tells, text) in [
             (Tells::Joined, r#""joined""#),
-            (
-                Tells::ToClient { session: session(), message: "{}".into() },
-                r#"{"toClient":{"session":"s","message":"{}"}}"#,
-            ),
+            (Tells::EventKept { session: session() }, r#"{"eventKept":{"session":"s"}}"#),
             (
                 Tells::SessionChanged { session: session(), changes: vec![SessionChange::Subscribed("a://b".into())] },
                 r#"{"sessionChanged":{"session":"s","changes":[{"subscribed":"a://b"}]}}"#,

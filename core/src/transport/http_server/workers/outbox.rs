@@ -1,12 +1,17 @@
 //! Entries on their way to logs of the store, in their order.
 
+use super::process::{KEEP_MESSAGES, MAX_MESSAGES};
 use crate::{
     engine::later,
     runtime::Runtime,
     store::{Store, StoreErrorKind, StoreGuard},
     sync::Mutex,
 };
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 /// Most entries that wait, and their most bytes.
 const MAX_WAITING: usize = 10_000;
@@ -14,8 +19,8 @@ const MAX_BYTES: usize = 32 << 20;
 /// Pause after a failure of the store.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The entries that wait. While the store is away they wait for it; beyond the bounds the oldest
-/// are lost.
+/// The entries that wait. While the store is away they wait for it; beyond the bounds the oldest of
+/// the session that has most of them are lost.
 pub(super) struct Outbox {
     store: StoreGuard,
     runtime: Arc<dyn Runtime>,
@@ -26,12 +31,16 @@ pub(super) struct Outbox {
 struct WaitingEntries {
     entries: VecDeque<Arc<OutboxEntry>>,
     bytes: usize,
+    /// The bytes of each session; those of none are the server's.
+    by_session: HashMap<Option<Arc<str>>, usize>,
     is_sending: bool,
     lost: u64,
 }
 
 /// An entry on its way.
 pub(super) struct OutboxEntry {
+    /// The session that it is of.
+    pub(super) of: Option<Arc<str>>,
     /// The key of the log.
     pub(super) log: String,
     /// The entry.
@@ -39,6 +48,8 @@ pub(super) struct OutboxEntry {
     /// The bounds of the log.
     pub(super) max_entries: usize,
     pub(super) keep_for: Duration,
+    /// The entry of the log of messages that says so, when it is kept.
+    pub(super) wake: Option<(&'static str, String)>,
 }
 
 impl Outbox {
@@ -56,10 +67,9 @@ impl Outbox {
     /// Enters an entry; `true`: nobody sends the entries yet.
     fn enter(&self, entry: OutboxEntry) -> bool {
         let mut waiting = self.waiting.lock();
-        waiting.bytes += entry.text.len();
-        waiting.entries.push_back(Arc::new(entry));
+        waiting.push(entry);
         while waiting.entries.len() > 1 && (waiting.entries.len() > MAX_WAITING || waiting.bytes > MAX_BYTES) {
-            waiting.pop();
+            waiting.give_way();
             if waiting.lost == 0 {
                 tracing::error!(target: "trunkline::store", "the store {} takes too long: messages for other processes are lost", self.store.name());
             }
@@ -85,19 +95,75 @@ impl Outbox {
                 Err(error) => tracing::error!(target: "trunkline::store", "{error}"),
                 Ok(_) => {}
             }
-            let mut waiting = self.waiting.lock();
-            // The bound may have taken it away meanwhile.
-            if waiting.entries.front().is_some_and(|front| Arc::ptr_eq(front, &entry)) {
-                waiting.pop();
+            let is_last = {
+                let mut waiting = self.waiting.lock();
+                // The bound may have taken it away meanwhile.
+                if waiting.entries.front().is_some_and(|front| Arc::ptr_eq(front, &entry)) {
+                    waiting.take(0);
+                }
+                waiting.entries.front().is_none_or(|next| next.log != entry.log)
+            };
+            // Of several that follow each other the last one wakes. Where this fails, the stream finds
+            // the events when it looks for them.
+            if let Some((log, text)) = entry.wake.as_ref().filter(|_| is_last) {
+                let _ = self.store.append(log, text, MAX_MESSAGES, KEEP_MESSAGES).await;
             }
         }
     }
 }
 
 impl WaitingEntries {
-    fn pop(&mut self) {
-        if let Some(entry) = self.entries.pop_front() {
-            self.bytes -= entry.text.len();
+    fn push(&mut self, entry: OutboxEntry) {
+        self.bytes += entry.text.len();
+        *self.by_session.entry(entry.of.clone()).or_default() += entry.text.len();
+        self.entries.push_back(Arc::new(entry));
+    }
+
+    /// Loses the oldest entry of the session that has most bytes, so that it takes no room of others.
+    fn give_way(&mut self) {
+        let most = self.by_session.iter().max_by_key(|(_, bytes)| **bytes).map(|(session, _)| session.clone());
+        let oldest = self.entries.iter().position(|entry| Some(&entry.of) == most.as_ref());
+        self.take(oldest.unwrap_or_default());
+    }
+
+    fn take(&mut self, index: usize) {
+        let Some(entry) = self.entries.remove(index) else { return };
+        self.bytes -= entry.text.len();
+        if let Some(bytes) = self.by_session.get_mut(&entry.of) {
+            *bytes -= entry.text.len();
+            if *bytes == 0 {
+                self.by_session.remove(&entry.of);
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(of: Option<&str>, text: &str) -> OutboxEntry {
+        let keep_for = Duration::from_secs(60);
+        let (log, text) = (of.unwrap_or("all").to_owned(), text.to_owned());
+        OutboxEntry { of: of.map(Into::into), log, text, max_entries: 9, keep_for, wake: None }
+    }
+
+    #[test]
+    fn entries_of_the_session_with_most_give_way() {
+        let mut waiting = WaitingEntries::default();
+        for (of, text) in [(Some("bystander"), "b1"), (None, "a1"), (Some("greedy"), "g1"), (Some("bystander"), "b2")] {
+            waiting.push(entry(of, text));
+        }
+        for number in 2..100 {
+            waiting.push(entry(Some("greedy"), &format!("g{number}")));
+        }
+        for _ in 0..98 {
+            waiting.give_way();
+        }
+        let left: Vec<_> = waiting.entries.iter().map(|entry| entry.text.as_str()).collect();
+        assert_eq!(left, ["b1", "a1", "b2", "g99"]);
+        assert_eq!((waiting.bytes, waiting.by_session.len()), (9, 3));
+        (0..4).for_each(|_| waiting.take(0));
+        assert!(waiting.bytes == 0 && waiting.by_session.is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! This process among those that serve the same server.
 
 use super::{
+    board::NoticeBoard,
     keys,
     notice::{Notice, Tells},
     outbox::{Outbox, OutboxEntry},
@@ -11,17 +12,15 @@ use crate::{
     runtime::Runtime,
     server::{Announce, Announcement, Announcer, Connection, Outbound, Server},
     store::{LogEntry, Store, StoreError, StoreGuard},
-    sync::Mutex,
 };
 use std::{
-    collections::VecDeque,
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::OnceCell;
 
 /// Longest time that a read of a log waits for an entry.
 const WAIT: Duration = Duration::from_secs(20);
@@ -30,15 +29,14 @@ pub(super) const PAUSE: Duration = Duration::from_millis(100);
 /// Bounds of a log of messages.
 pub(super) const MAX_MESSAGES: usize = 10_000;
 pub(super) const KEEP_MESSAGES: Duration = Duration::from_secs(600);
-/// Bounds of the log that every process reads: a client can come back for events within them.
+/// Bounds of the log that every process reads. A client that comes back after them is told that
+/// everything changed.
 const MAX_NOTICES: usize = 10_000;
 const KEEP_NOTICES: Duration = Duration::from_secs(3600);
 /// Most entries of one read.
 pub(super) const BATCH: usize = 256;
 /// Time after its last sign of life until a process counts as gone.
 const LEASE: Duration = Duration::from_secs(8);
-/// Notices that a process remembers, so that its streams need not ask the store.
-const MAX_LATEST: usize = 1024;
 
 /// The sessions that this process serves at present.
 pub(in crate::transport::http_server) trait ServedSessions:
@@ -58,7 +56,7 @@ pub(in crate::transport::http_server) trait ServedSessions:
 pub(in crate::transport::http_server) struct Workers {
     pub(super) store: StoreGuard,
     pub(super) runtime: Arc<dyn Runtime>,
-    /// The number of this process: 32 random bits.
+    /// The number of this process: 31 random bits.
     pub(super) number: u64,
     /// Rises with everything that needs a number of its own.
     next: AtomicU64,
@@ -70,27 +68,20 @@ pub(in crate::transport::http_server) struct Workers {
     nowhere: Arc<dyn Outbound>,
     announcer: OnceLock<Arc<Announcer>>,
     joined: OnceCell<()>,
-    pub(super) latest: Mutex<LatestNotices>,
-    /// The position of the latest notice.
-    pub(super) position: watch::Sender<u64>,
-}
-
-/// The notices that came last.
-#[derive(Default)]
-pub(super) struct LatestNotices {
-    /// All notices after this position are among them.
-    pub(super) after: u64,
-    notices: VecDeque<(u64, Arc<Notice>)>,
+    /// Most events that are kept of a stream.
+    pub(super) max_events: usize,
+    pub(super) board: NoticeBoard,
 }
 
 impl Workers {
     /// Tells other processes of this server's changes from now on, by its store. `None`: it has
-    /// none.
+    /// none. `max_events`: those that are kept of a stream.
     pub(in crate::transport::http_server) fn of(
         server: &Server,
         runtime: &Arc<dyn Runtime>,
         sessions: &Arc<impl ServedSessions>,
         nowhere: &Arc<dyn Outbound>,
+        max_events: usize,
     ) -> Option<Arc<Self>> {
         let options = server.options();
         let stay = |error: &dyn std::fmt::Display| {
@@ -105,15 +96,15 @@ impl Workers {
             outbox: Outbox::new(store.clone(), Arc::clone(runtime)),
             store,
             runtime: Arc::clone(runtime),
-            number: u32::from_be_bytes(random).max(1).into(),
+            number: (u32::from_be_bytes(random) >> 1).max(1).into(),
             sessions,
             idle: options.session_idle,
             limits: options.limits.clone(),
             nowhere: Arc::clone(nowhere),
             announcer: OnceLock::new(),
             joined: OnceCell::new(),
-            latest: Mutex::default(),
-            position: watch::Sender::new(0),
+            max_events,
+            board: NoticeBoard::default(),
         });
         let others: Weak<dyn Announce> = Arc::<Self>::downgrade(&workers);
         let _ = workers.announcer.set(server.announce_to(others, workers.number));
@@ -142,14 +133,12 @@ impl Workers {
     /// Those of the store.
     pub(in crate::transport::http_server) async fn join(self: &Arc<Self>) -> Result<(), StoreError> {
         let join = async || {
-            let position = self.tell_now(Tells::Joined).await?;
-            self.latest.lock().after = position;
-            self.position.send_replace(position);
-            let (log, joined) = (keys::MESSAGES, self.written(Tells::Joined));
-            let begin = self.store.append(log, &joined, MAX_MESSAGES, KEEP_MESSAGES).await?;
+            let position = self.tell_now(keys::NOTICES, Tells::Joined).await?;
+            self.board.begin(position);
+            let begin = self.tell_now(keys::MESSAGES, Tells::Joined).await?;
             self.store.put(&keys::worker(self.number), "1", LEASE).await?;
             self.follow(keys::NOTICES.to_owned(), position, Self::notice);
-            self.follow(log.to_owned(), begin, Self::message);
+            self.follow(keys::MESSAGES.to_owned(), begin, Self::message);
             self.follow(keys::messages(self.number), 0, Self::message);
             self.show_life();
             Ok(())
@@ -201,26 +190,17 @@ impl Workers {
 
     /// Takes a notice in.
     fn notice(&self, entry: &LogEntry) {
-        let Some(notice) = read_notice(entry) else { return };
+        let Some(notice) = Notice::read(entry) else { return };
         if notice.from != self.number {
             self.heed(notice.from, &notice.tells);
         }
-        {
-            let mut latest = self.latest.lock();
-            latest.notices.push_back((entry.position, Arc::new(notice)));
-            if latest.notices.len() > MAX_LATEST
-                && let Some((position, _)) = latest.notices.pop_front()
-            {
-                latest.after = position;
-            }
-        }
-        self.position.send_replace(entry.position);
+        self.board.post(entry.position, notice).iter().for_each(|stream| stream.notify_one());
     }
 
     /// Does what another process's notice asks for.
     fn heed(&self, from: u64, tells: &Tells) {
         match tells {
-            Tells::Joined | Tells::ToClient { .. } => {}
+            Tells::Joined | Tells::EventKept { .. } => {}
             Tells::Announced(announcement) => {
                 if let Some(announcer) = self.announcer.get() {
                     announcer.deliver(from, announcement);
@@ -252,8 +232,12 @@ impl Workers {
 
     /// Takes in a message that came to another process.
     fn message(&self, entry: &LogEntry) {
-        if let Some(notice) = read_notice(entry).filter(|notice| notice.from != self.number) {
-            self.heed(notice.from, &notice.tells);
+        let Some(notice) = Notice::read(entry) else { return };
+        match &notice.tells {
+            // Also an event of this process: it is there now.
+            Tells::EventKept { session } => self.board.wake(session),
+            tells if notice.from != self.number => self.heed(notice.from, tells),
+            _ => {}
         }
     }
 
@@ -270,34 +254,21 @@ impl Workers {
         }
     }
 
-    /// The notices after a position, and at most [`BATCH`] of them.
-    pub(super) async fn notices_after(&self, after: u64) -> Result<Vec<(u64, Arc<Notice>)>, StoreError> {
-        {
-            let latest = self.latest.lock();
-            if latest.after <= after {
-                let new = latest.notices.iter().skip_while(|(position, _)| *position <= after);
-                return Ok(new.take(BATCH).cloned().collect());
-            }
-        }
-        let entries = self.store.read(keys::NOTICES, after, BATCH, Duration::ZERO).await?;
-        let notices = entries.iter().map(|entry| (entry.position, read_notice(entry)));
-        // A stream must pass by an entry that cannot be read, too.
-        let unreadable = || Notice { from: 0, tells: Tells::Joined };
-        Ok(notices.map(|(position, notice)| (position, Arc::new(notice.unwrap_or_else(unreadable)))).collect())
+    /// Tells the other processes soon, by one of the two logs that all read.
+    pub(super) fn tell(&self, log: &str, tells: Tells) {
+        let (max_entries, keep_for) = bounds(log);
+        let text = self.written(tells);
+        self.append_soon(OutboxEntry { of: None, log: log.to_owned(), text, max_entries, keep_for, wake: None });
     }
 
-    /// Tells the other processes soon.
-    pub(super) fn tell(&self, tells: Tells) {
-        self.append_soon(keys::NOTICES.to_owned(), self.written(tells), MAX_NOTICES, KEEP_NOTICES);
+    pub(super) fn append_soon(&self, entry: OutboxEntry) {
+        self.outbox.push(entry);
     }
 
-    pub(super) fn append_soon(&self, log: String, text: String, max_entries: usize, keep_for: Duration) {
-        self.outbox.push(OutboxEntry { log, text, max_entries, keep_for });
-    }
-
-    /// Tells the other processes, and gives the position of the notice.
-    pub(super) async fn tell_now(&self, tells: Tells) -> Result<u64, StoreError> {
-        self.store.append(keys::NOTICES, &self.written(tells), MAX_NOTICES, KEEP_NOTICES).await
+    /// Tells the other processes, and gives the position of the entry.
+    pub(super) async fn tell_now(&self, log: &str, tells: Tells) -> Result<u64, StoreError> {
+        let (max_entries, keep_for) = bounds(log);
+        self.store.append(log, &self.written(tells), max_entries, keep_for).await
     }
 
     pub(super) fn written(&self, tells: Tells) -> String {
@@ -305,16 +276,18 @@ impl Workers {
     }
 }
 
-impl Announce for Workers {
-    fn announce(&self, announcement: Announcement) {
-        self.tell(Tells::Announced(announcement));
-    }
+/// The bounds of a log that all processes read.
+fn bounds(log: &str) -> (usize, Duration) {
+    if log == keys::NOTICES { (MAX_NOTICES, KEEP_NOTICES) } else { (MAX_MESSAGES, KEEP_MESSAGES) }
 }
 
-fn read_notice(entry: &LogEntry) -> Option<Notice> {
-    let read = serde_json::from_str(&entry.text);
-    read.inspect_err(
-        |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "a notice of another process cannot be read"),
-    )
-    .ok()
+impl Announce for Workers {
+    fn announce(&self, announcement: Announcement) {
+        let log = match &announcement {
+            Announcement::Changed(_) => keys::NOTICES,
+            // Nobody comes back for these.
+            Announcement::ElicitationComplete(_) | Announcement::TaskChanged { .. } => keys::MESSAGES,
+        };
+        self.tell(log, Tells::Announced(announcement));
+    }
 }

@@ -49,7 +49,7 @@ impl SharedSession {
             let tells = Tells::FromClient { session: self.id.to_string(), message };
             match concerned {
                 Concerned::Worker(number) => self.workers.send_to(number, tells).await?,
-                _ => self.workers.send_to_all(tells).await?,
+                _ => drop(self.workers.tell_now(keys::MESSAGES, tells).await?),
             }
         }
         Ok(())
@@ -57,11 +57,6 @@ impl SharedSession {
 }
 
 impl Workers {
-    /// Not among the notices: a client that cancels much must not push out the events of others.
-    async fn send_to_all(&self, tells: Tells) -> Result<(), StoreError> {
-        self.store.append(keys::MESSAGES, &self.written(tells), MAX_MESSAGES, KEEP_MESSAGES).await.map(drop)
-    }
-
     pub(super) async fn send_to(&self, worker: u64, tells: Tells) -> Result<(), StoreError> {
         let log = keys::messages(worker);
         self.store.append(&log, &self.written(tells), MAX_MESSAGES, KEEP_MESSAGES).await.map(drop)

@@ -33,7 +33,7 @@ struct SessionRecord {
 pub(in crate::transport::http_server) struct SharedSession {
     pub(super) workers: Arc<Workers>,
     pub(super) id: Arc<str>,
-    /// The position at which the stream of the session begins.
+    /// The position in the log of all processes at which the stream of the session begins.
     pub(super) opened: u64,
     /// The record, as this process has seen it last. Held while it is changed.
     record: tokio::sync::Mutex<String>,
@@ -65,7 +65,7 @@ impl Workers {
         connection: &Connection,
     ) -> Result<Option<Arc<SharedSession>>, StoreError> {
         let Some(state) = connection.shared_state() else { return Ok(None) };
-        let opened = *self.position.borrow();
+        let opened = self.board.position();
         let text = written(&SessionRecord { owner: owner.map(str::to_owned), opened, state });
         self.store.put(&keys::session(id), &text, UNUSED.min(self.idle)).await?;
         Ok(Some(self.shared(id, opened, text)))
@@ -138,7 +138,8 @@ impl Workers {
         }
         self.store.remove(&keys::session(id)).await?;
         self.store.remove(&keys::read_up_to(id)).await?;
-        self.tell_now(Tells::SessionEnded { session: id.to_owned() }).await?;
+        self.store.remove(&keys::events(id)).await?;
+        self.tell_now(keys::MESSAGES, Tells::SessionEnded { session: id.to_owned() }).await?;
         Ok(true)
     }
 }
@@ -160,7 +161,9 @@ impl SharedSession {
             connection.return_changes(changes);
             return Err(error);
         }
-        self.workers.tell_now(Tells::SessionChanged { session: self.id.to_string(), changes }).await.map(drop)
+        // In one order with the changes that it decides about.
+        let tells = Tells::SessionChanged { session: self.id.to_string(), changes };
+        self.workers.tell_now(keys::NOTICES, tells).await.map(drop)
     }
 
     /// Changes the record, whatever others do meanwhile.

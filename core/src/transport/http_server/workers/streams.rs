@@ -3,6 +3,7 @@
 use super::{
     keys,
     notice::Tells,
+    outbox::OutboxEntry,
     process::{BATCH, PAUSE, Workers},
     sessions::SharedSession,
 };
@@ -50,14 +51,21 @@ enum StreamEntry {
 pub(in crate::transport::http_server) struct StreamLog {
     workers: Weak<Workers>,
     session: Arc<str>,
-    max_events: usize,
 }
 
 impl StreamLog {
     fn append(&self, stream: u64, entry: &StreamEntry) {
         let Some(workers) = self.workers.upgrade() else { return };
         let text = serde_json::to_string(entry).unwrap_or_default();
-        workers.append_soon(keys::stream(&self.session, stream), text, self.max_events, KEEP);
+        workers.append_soon(OutboxEntry {
+            of: Some(Arc::clone(&self.session)),
+            log: keys::stream(&self.session, stream),
+            text,
+            // The beginning and the end are entries, too.
+            max_entries: workers.max_events.saturating_add(2),
+            keep_for: KEEP,
+            wake: None,
+        });
     }
 }
 
@@ -95,13 +103,8 @@ pub(in crate::transport::http_server) struct RememberedStream {
 
 impl Workers {
     /// The logs of the streams that this process serves in a session.
-    pub(in crate::transport::http_server) fn stream_log(
-        self: &Arc<Self>,
-        session: &str,
-        max_events: usize,
-    ) -> StreamLog {
-        // The beginning and the end are entries, too.
-        StreamLog { workers: Arc::downgrade(self), session: session.into(), max_events: max_events.saturating_add(2) }
+    pub(in crate::transport::http_server) fn stream_log(self: &Arc<Self>, session: &str) -> StreamLog {
+        StreamLog { workers: Arc::downgrade(self), session: session.into() }
     }
 
     /// The process that serves a stream.
@@ -204,7 +207,7 @@ impl RememberedStream {
                     // An entry may stand there twice, where the store did not confirm it in time.
                     if number > self.last {
                         self.last = number;
-                        events.push((EventId::new(self.number, number), Bytes::from(message)));
+                        events.push((Some(EventId::new(self.number, number)), Bytes::from(message)));
                     }
                 }
                 StreamEntry::Finished => is_finished = true,
@@ -223,7 +226,7 @@ impl RememberedStream {
         for id in &self.requests {
             self.last += 1;
             let message = envelope::encode_error(Some(id), &RpcError::interrupted());
-            events.push((EventId::new(self.number, self.last), message));
+            events.push((Some(EventId::new(self.number, self.last)), message));
         }
         stream.feed(reader, events);
     }

@@ -1,8 +1,11 @@
-//! The stream of a session's messages without a request, read from the log of all processes.
+//! The stream of a session's messages without a request, read from two logs: that of all processes
+//! and that of the session.
 
 use super::{
     keys,
-    notice::Tells,
+    notice::{Notice, Tells},
+    outbox::OutboxEntry,
+    place::StreamPlace,
     process::{BATCH, PAUSE, Workers},
     sessions::SharedSession,
 };
@@ -11,29 +14,27 @@ use crate::{
     http::replay::EventId,
     race,
     server::{Announcement, Connection, Outbound, OutgoingMessage},
-    store::{Store, StoreError},
+    store::{LogEntry, Store, StoreError},
     transport::http_server::stream::Stream,
 };
 use bytes::Bytes;
 use std::{
     collections::HashSet,
     sync::{Arc, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
+use tokio::sync::Notify;
 
 /// Time after which a stream looks whether it is still read, and keeps the place of its client.
 const LOOK: Duration = Duration::from_secs(1);
-/// Events that wait to be read; the log keeps the others.
+/// Time after which a stream looks for events of which it was not told.
+const SEARCH: Duration = Duration::from_secs(15);
+/// Events that wait to be read; the logs keep the others.
 const MAX_AHEAD: usize = BATCH;
-/// The number of this stream in its session.
-const UNRELATED: u64 = 0;
+/// Shortest time for which the events of a session are kept after the last one.
+const KEEP: Duration = Duration::from_secs(3600);
 
-/// The id of the event at a place of the log.
-pub(in crate::transport::http_server) fn event(position: u64) -> EventId {
-    EventId::new(UNRELATED, position)
-}
-
-/// The way of messages without a request to the client of a shared session: by the log, to the
+/// The way of messages without a request to the client of a shared session: by its log, to the
 /// process that has the stream.
 struct UnrelatedMessages {
     workers: Weak<Workers>,
@@ -43,8 +44,7 @@ struct UnrelatedMessages {
 impl Outbound for UnrelatedMessages {
     fn send(&self, outgoing: OutgoingMessage) {
         if let (Some(workers), Some(message)) = (self.workers.upgrade(), outgoing.message()) {
-            let message = String::from_utf8_lossy(message).into_owned();
-            workers.tell(Tells::ToClient { session: self.session.to_string(), message });
+            workers.keep_event(&self.session, String::from_utf8_lossy(message).into_owned());
         }
     }
 }
@@ -54,130 +54,215 @@ impl Workers {
     pub(in crate::transport::http_server) fn to_client(self: &Arc<Self>, session: &str) -> Arc<dyn Outbound> {
         Arc::new(UnrelatedMessages { workers: Arc::downgrade(self), session: session.into() })
     }
+
+    fn keep_event(&self, session: &Arc<str>, message: String) {
+        let wake = (keys::MESSAGES, self.written(Tells::EventKept { session: session.to_string() }));
+        self.append_soon(OutboxEntry {
+            of: Some(Arc::clone(session)),
+            log: keys::events(session),
+            text: message,
+            max_entries: self.max_events,
+            keep_for: self.idle.max(KEEP),
+            wake: Some(wake),
+        });
+    }
+
+    /// The notices after a position, and at most [`BATCH`] of them. `None`: some are gone.
+    async fn notices_after(&self, after: u64) -> Result<Option<Vec<(u64, Arc<Notice>)>>, StoreError> {
+        if let Some(latest) = self.board.after(after, BATCH) {
+            return Ok(Some(latest));
+        }
+        let entries = self.store.read(keys::NOTICES, after.saturating_sub(1), BATCH + 1, Duration::ZERO).await?;
+        let Some(([first], rest)) = entries.split_first_chunk() else { return Ok(None) };
+        let notices = rest.iter().map(|entry| (entry.position, Arc::new(Notice::read_or_empty(entry))));
+        Ok((first.position == after).then(|| notices.collect()))
+    }
 }
 
 impl SharedSession {
-    /// Reads the stream of the session from the log, from a place on, until its reader goes.
+    /// Reads the stream of the session from the logs, from a place on, until its reader goes.
     pub(in crate::transport::http_server) fn follow(
         self: &Arc<Self>,
         stream: &Arc<Stream>,
         connection: &Arc<Connection>,
-        after: u64,
+        after: StreamPlace,
         reader: u64,
     ) {
-        Feed::begin(Arc::clone(self), stream, connection, after, reader);
+        let (stream, workers) = (Arc::clone(stream), Arc::clone(&self.workers));
+        let for_board = Arc::clone(connection);
+        let wake = workers.board.enter(&self.id, Box::new(move |changes| for_board.is_told_of(changes)));
+        let (shared, connection) = (Arc::clone(self), Arc::clone(connection));
+        let runtime = Arc::clone(&workers.runtime);
+        let feed = Feed { shared, workers, stream, connection, reader, wake, has_events: true };
+        runtime.spawn(Box::pin(feed.run(after)));
     }
 
     /// The place from which a client reads that names none: it has read what is before.
-    pub(in crate::transport::http_server) async fn place(&self) -> Result<u64, StoreError> {
+    pub(in crate::transport::http_server) async fn place(&self) -> Result<StreamPlace, StoreError> {
         let kept = self.workers.store.get(&keys::read_up_to(&self.id)).await?;
-        Ok(kept.and_then(|place| place.parse().ok()).unwrap_or(self.opened).max(self.opened))
+        let kept = kept.and_then(|id| EventId::parse(&id)).and_then(StreamPlace::of);
+        Ok(kept.filter(|kept| kept.told >= self.opened).unwrap_or(StreamPlace { told: self.opened, own: 0 }))
     }
 
-    /// The place of an event of this stream. `None`: what followed it is not kept any more, or it
-    /// is of another stream.
-    pub(in crate::transport::http_server) async fn place_of(&self, last: EventId) -> Result<Option<u64>, StoreError> {
-        let place = last.event();
-        if last.stream() != UNRELATED || place < self.opened || place >= 1 << 53 {
-            return Ok(None);
+    /// Returns whether the stream can go on after a place that a client named: what followed it is
+    /// kept, or can be made up for.
+    pub(in crate::transport::http_server) async fn has_place(&self, place: StreamPlace) -> Result<bool, StoreError> {
+        let Workers { store, board, max_events, .. } = &*self.workers;
+        if place.told < self.opened {
+            return Ok(false);
         }
-        if place > *self.workers.position.borrow() {
+        if place.told > board.position() {
             // Not read here yet: it is new, or made up.
-            let found = self.workers.store.read(keys::NOTICES, place.saturating_sub(1), 1, Duration::ZERO).await?;
-            return Ok(found.first().filter(|entry| entry.position == place).map(|_| place));
+            let found = store.read(keys::NOTICES, place.told.saturating_sub(1), 1, Duration::ZERO).await?;
+            if found.first().is_none_or(|entry| entry.position != place.told) {
+                return Ok(false);
+            }
         }
-        if self.workers.latest.lock().after <= place {
-            return Ok(Some(place));
+        let log = keys::events(&self.id);
+        if place.own == 0 {
+            // As many as are kept may have been more.
+            return Ok(store.read(&log, 0, *max_events, Duration::ZERO).await?.len() < *max_events);
         }
-        let oldest = self.workers.store.read(keys::NOTICES, 0, 1, Duration::ZERO).await?;
-        Ok(oldest.first().is_some_and(|oldest| oldest.position <= place).then_some(place))
+        let found = store.read(&log, place.own - 1, 1, Duration::ZERO).await?;
+        Ok(found.first().is_some_and(|entry| entry.position == place.own))
     }
 
     /// Lets the streams of this session at other processes end: its client has come here.
     pub(in crate::transport::http_server) fn take_stream(&self) {
-        self.workers.tell(Tells::StreamTaken { session: self.id.to_string() });
+        self.workers.tell(keys::MESSAGES, Tells::StreamTaken { session: self.id.to_string() });
     }
 }
 
 /// Feeds the stream of a session until its reader goes.
 struct Feed {
     shared: Arc<SharedSession>,
+    workers: Arc<Workers>,
     stream: Arc<Stream>,
     connection: Arc<Connection>,
     reader: u64,
+    wake: Arc<Notify>,
+    /// The log of the session may have events that were not read.
+    has_events: bool,
 }
 
 impl Feed {
-    fn begin(shared: Arc<SharedSession>, stream: &Arc<Stream>, connection: &Arc<Connection>, after: u64, reader: u64) {
-        let (stream, connection) = (Arc::clone(stream), Arc::clone(connection));
-        let runtime = Arc::clone(&shared.workers.runtime);
-        let feed = Self { shared, stream, connection, reader };
-        runtime.spawn(Box::pin(feed.run(after)));
-    }
-
-    async fn run(self, mut after: u64) {
-        let workers = Arc::clone(&self.shared.workers);
-        let mut position = workers.position.subscribe();
-        let mut kept = after;
+    async fn run(mut self, mut place: StreamPlace) {
+        let runtime = Arc::clone(&self.workers.runtime);
+        let (mut kept, mut searched) = (place, runtime.now());
         loop {
-            position.borrow_and_update();
+            let is_replaced = self.take_news(&mut place, &mut searched);
             // LIFE-05: a session is sent nothing before it is initialized.
             let has_room = self.stream.ahead() < MAX_AHEAD && self.connection.is_initialized();
-            let fed = if has_room { self.feed(&workers, after).await } else { Ok(after) };
-            let is_more = matches!(fed, Ok(now) if now > after);
-            after = fed.unwrap_or(after);
-            let is_read = self.stream.is_read_by(self.reader);
+            let before = place;
+            // After a failure, the place is that up to which it was fed.
+            let fed = if has_room { self.feed(&mut place).await } else { Ok(()) };
+            let is_more = fed.is_ok() && place != before;
+            let is_read = !is_replaced && self.stream.is_read_by(self.reader);
             if !is_read || !is_more {
-                kept = self.keep_place(&workers, kept).await;
+                kept = self.keep_place(place, kept).await;
             }
             if !is_read || self.connection.is_closed() {
                 return;
             }
             self.shared.renew();
             if !is_more {
+                if has_room && fed.is_ok() {
+                    self.workers.board.rest(&self.shared.id, &self.wake, place.told);
+                }
                 let pause = if has_room { LOOK } else { PAUSE };
-                let at = later(workers.runtime.now(), pause);
-                race::until(&*workers.runtime, at, position.changed()).await;
+                race::until(&*runtime, later(runtime.now(), pause), self.wake.notified()).await;
             }
         }
     }
 
-    /// Feeds what follows a place: the place from which there is more.
-    async fn feed(&self, workers: &Workers, after: u64) -> Result<u64, StoreError> {
-        let notices = workers.notices_after(after).await?;
-        let mut messages: Vec<(EventId, Bytes)> = Vec::new();
-        let mut told = HashSet::new();
-        for (position, notice) in &notices {
-            let found = match &notice.tells {
-                Tells::Announced(Announcement::Changed(changes)) => {
-                    // That something changed is as true when it is said once.
-                    self.connection
-                        .notifications_of(changes)
-                        .into_iter()
-                        .filter(|new| told.insert(new.clone()))
-                        .collect()
-                }
-                Tells::ToClient { session, message } if **session == *self.shared.id => {
-                    vec![Bytes::copy_from_slice(message.as_bytes())]
-                }
-                _ => Vec::new(),
-            };
-            messages.extend(found.into_iter().map(|message| (event(*position), message)));
+    /// Takes in what happened meanwhile. `true`: a newer stream has taken over.
+    fn take_news(&mut self, place: &mut StreamPlace, searched: &mut Instant) -> bool {
+        let news = self.workers.board.news(&self.shared.id, &self.wake);
+        place.told = news.done.map_or(place.told, |done| place.told.max(done));
+        let now = self.workers.runtime.now();
+        let is_time = now.saturating_duration_since(*searched) >= SEARCH;
+        self.has_events |= news.has_events || is_time;
+        if self.has_events {
+            *searched = now;
         }
-        self.stream.feed(self.reader, messages);
-        Ok(notices.last().map_or(after, |(position, _)| *position))
+        news.is_replaced
+    }
+
+    /// Feeds what follows a place, which moves to the one from which there is more.
+    async fn feed(&mut self, place: &mut StreamPlace) -> Result<(), StoreError> {
+        let told = match self.workers.notices_after(place.told).await? {
+            Some(notices) => {
+                self.tell(&notices, *place);
+                notices.last().map_or(place.told, |(position, _)| *position)
+            }
+            None => self.tell_all(*place),
+        };
+        place.told = told;
+        if self.has_events {
+            let log = keys::events(&self.shared.id);
+            let entries = self.workers.store.read(&log, place.own, BATCH, Duration::ZERO).await?;
+            self.has_events = entries.len() == BATCH;
+            place.own = self.pass_on(entries, *place);
+        }
+        Ok(())
+    }
+
+    /// Feeds the changes among notices that the client asked for.
+    fn tell(&self, notices: &[(u64, Arc<Notice>)], place: StreamPlace) {
+        let (mut events, mut said) = (Vec::new(), HashSet::new());
+        for (position, notice) in notices {
+            if let Tells::Announced(Announcement::Changed(changes)) = &notice.tells {
+                // That something changed is as true when it is said once.
+                let mut new = self.connection.notifications_of(changes);
+                new.retain(|new| said.insert(new.clone()));
+                events.extend(events_at(StreamPlace { told: *position, ..place }, new));
+            }
+        }
+        self.stream.feed(self.reader, events);
+    }
+
+    /// Feeds a notification of everything that the client asked for, because nobody knows any more
+    /// which of it changed: the position of the latest notice.
+    fn tell_all(&self, place: StreamPlace) -> u64 {
+        let told = self.workers.board.position();
+        let all = self.connection.all_notifications();
+        self.stream.feed(self.reader, events_at(StreamPlace { told, ..place }, all));
+        told
+    }
+
+    /// Feeds events of the session: the position of the last one.
+    fn pass_on(&self, entries: Vec<LogEntry>, place: StreamPlace) -> u64 {
+        let last = entries.last().map_or(place.own, |entry| entry.position);
+        let events = entries
+            .into_iter()
+            .map(|LogEntry { position, text }| (Some(StreamPlace { own: position, ..place }.id()), Bytes::from(text)));
+        self.stream.feed(self.reader, events.collect());
+        last
     }
 
     /// Keeps the place up to which the client has read, for streams that do not name it.
-    async fn keep_place(&self, workers: &Workers, kept: u64) -> u64 {
-        let read = self.stream.read_up_to();
-        if read <= kept {
-            return kept;
-        }
+    async fn keep_place(&self, place: StreamPlace, kept: StreamPlace) -> StreamPlace {
+        // Up to here there was nothing more for it.
+        let is_at_end = !self.stream.is_read_by(self.reader) && self.stream.has_read_all(self.reader);
+        let read = if is_at_end { Some(place) } else { self.stream.read_up_to().and_then(StreamPlace::of) };
+        let Some(read) = read.filter(|read| *read != kept) else { return kept };
         let key = keys::read_up_to(&self.shared.id);
-        match workers.store.put(&key, &read.to_string(), workers.idle).await {
+        match self.workers.store.put(&key, &read.id().to_string(), self.workers.idle).await {
             Ok(()) => read,
             Err(_) => kept,
         }
     }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.workers.board.leave(&self.shared.id, &self.wake);
+    }
+}
+
+/// Messages of one place as events. An id is given once, and the last one has it: a client that got
+/// some of them gets all again.
+fn events_at(place: StreamPlace, messages: Vec<Bytes>) -> Vec<(Option<EventId>, Bytes)> {
+    let last = messages.len();
+    messages.into_iter().zip(1..).map(|(message, number)| ((number == last).then(|| place.id()), message)).collect()
 }

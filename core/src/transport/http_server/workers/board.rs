@@ -1,0 +1,242 @@
+//! The latest notices, and the streams of this process that they may concern.
+
+use super::notice::{Notice, Tells};
+use crate::{
+    server::{Announcement, PendingNotifications},
+    sync::Mutex,
+};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+use tokio::sync::Notify;
+
+/// Notices that a process remembers, so that its streams need not ask the store.
+const MAX_LATEST: usize = 1024;
+
+/// Returns whether a stream is told of changes.
+pub(super) type Wants = Box<dyn Fn(&PendingNotifications) -> bool + Send>;
+
+/// Keeps the notices that came last, and wakes the streams that are told of one, and no others.
+#[derive(Default)]
+pub(super) struct NoticeBoard(Mutex<BoardState>);
+
+#[derive(Default)]
+struct BoardState {
+    /// All notices after this position are among the latest.
+    after: u64,
+    latest: VecDeque<(u64, Arc<Notice>)>,
+    /// By session: the newest stream of each.
+    streams: HashMap<Arc<str>, WaitingStream>,
+}
+
+struct WaitingStream {
+    wants: Wants,
+    wake: Arc<Notify>,
+    /// All notices up to this position are done with. `None`: it reads notices at present.
+    done: Option<u64>,
+    /// One after that position is for it, so it stays.
+    is_due: bool,
+    /// The log of its session has new events.
+    has_events: bool,
+}
+
+/// The news for a stream since it asked last.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct News {
+    /// No notice up to this position is for it.
+    pub(super) done: Option<u64>,
+    /// The log of its session has new events.
+    pub(super) has_events: bool,
+    /// A newer stream of the session has its place.
+    pub(super) is_replaced: bool,
+}
+
+impl NoticeBoard {
+    /// Notices after this position will come.
+    pub(super) fn begin(&self, position: u64) {
+        self.0.lock().after = position;
+    }
+
+    /// The position of the latest notice.
+    pub(super) fn position(&self) -> u64 {
+        self.0.lock().position()
+    }
+
+    /// Adds the next notice: the streams to wake.
+    pub(super) fn post(&self, position: u64, notice: Notice) -> Vec<Arc<Notify>> {
+        let mut state = self.0.lock();
+        let mut due = Vec::new();
+        for stream in state.streams.values_mut() {
+            // One that reads notices at present finds this one.
+            let Some(done) = stream.done.as_mut().filter(|_| !stream.is_due) else { continue };
+            match &notice.tells {
+                Tells::Announced(Announcement::Changed(changes)) if (stream.wants)(changes) => {
+                    stream.is_due = true;
+                    due.push(Arc::clone(&stream.wake));
+                }
+                _ => *done = position,
+            }
+        }
+        state.latest.push_back((position, Arc::new(notice)));
+        if state.latest.len() > MAX_LATEST
+            && let Some((position, _)) = state.latest.pop_front()
+        {
+            state.after = position;
+        }
+        due
+    }
+
+    /// The notices after a position, and at most `limit` of them. `None`: they are not among the
+    /// latest.
+    pub(super) fn after(&self, position: u64, limit: usize) -> Option<Vec<(u64, Arc<Notice>)>> {
+        let state = self.0.lock();
+        (state.after <= position).then(|| {
+            let begin = state.latest.partition_point(|(other, _)| *other <= position);
+            state.latest.range(begin..).take(limit).cloned().collect()
+        })
+    }
+
+    /// Enters the stream of a session in the place of an older one, which ends.
+    pub(super) fn enter(&self, session: &Arc<str>, wants: Wants) -> Arc<Notify> {
+        let wake = Arc::new(Notify::new());
+        let stream = WaitingStream { wants, wake: Arc::clone(&wake), done: None, is_due: false, has_events: true };
+        if let Some(older) = self.0.lock().streams.insert(Arc::clone(session), stream) {
+            older.wake.notify_one();
+        }
+        wake
+    }
+
+    /// The news for a stream, which reads notices from now on.
+    pub(super) fn news(&self, session: &str, wake: &Arc<Notify>) -> News {
+        match self.0.lock().stream(session, wake) {
+            Some(stream) => {
+                stream.is_due = false;
+                let (done, has_events) = (stream.done.take(), std::mem::take(&mut stream.has_events));
+                News { done, has_events, is_replaced: false }
+            }
+            None => News { is_replaced: true, ..News::default() },
+        }
+    }
+
+    /// A stream has read all notices up to a position. It is woken for the next one that is for it,
+    /// unless there are newer ones already.
+    pub(super) fn rest(&self, session: &str, wake: &Arc<Notify>, done: u64) {
+        let mut state = self.0.lock();
+        let is_newest = state.position() <= done;
+        if let Some(stream) = state.stream(session, wake) {
+            if is_newest {
+                stream.done = Some(done);
+            } else {
+                wake.notify_one();
+            }
+        }
+    }
+
+    /// The log of a session has new events.
+    pub(super) fn wake(&self, session: &str) {
+        if let Some(stream) = self.0.lock().streams.get_mut(session) {
+            stream.has_events = true;
+            stream.wake.notify_one();
+        }
+    }
+
+    /// Takes a stream out.
+    pub(super) fn leave(&self, session: &str, wake: &Arc<Notify>) {
+        let mut state = self.0.lock();
+        if state.stream(session, wake).is_some() {
+            state.streams.remove(session);
+        }
+    }
+}
+
+impl BoardState {
+    fn position(&self) -> u64 {
+        self.latest.back().map_or(self.after, |(position, _)| *position)
+    }
+
+    fn stream(&mut self, session: &str, wake: &Arc<Notify>) -> Option<&mut WaitingStream> {
+        self.streams.get_mut(session).filter(|stream| Arc::ptr_eq(&stream.wake, wake))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed() -> Notice {
+        Notice { from: 1, tells: Tells::Announced(Announcement::Changed(PendingNotifications::default())) }
+    }
+
+    fn resting(board: &NoticeBoard, session: &str, wants: bool, done: u64) -> (Arc<str>, Arc<Notify>) {
+        let session = Arc::from(session);
+        let wake = board.enter(&session, Box::new(move |_| wants));
+        assert!(board.news(&session, &wake).has_events, "it begins with the log");
+        board.rest(&session, &wake, done);
+        (session, wake)
+    }
+
+    #[test]
+    fn a_notice_wakes_the_streams_that_are_told_of_it_and_no_others() {
+        for uninterested in [0, 1, 1000] {
+            let board = NoticeBoard::default();
+            board.begin(7);
+            let others: Vec<_> =
+                (0..uninterested).map(|number| resting(&board, &format!("s{number}"), false, 7)).collect();
+            let (session, wake) = resting(&board, "interested", true, 7);
+            let woken: usize = (8..108).map(|position| board.post(position, changed()).len()).sum();
+            assert_eq!(woken, 1, "beside {uninterested}: once, until it has read");
+            assert_eq!(board.news(&session, &wake).done, Some(7), "its place is before the notice");
+            // The others have passed by without being woken.
+            for (session, wake) in others {
+                assert_eq!(board.news(&session, &wake).done, Some(107));
+            }
+        }
+    }
+
+    #[test]
+    fn no_notice_is_missed_between_reading_and_resting() {
+        let board = NoticeBoard::default();
+        board.begin(7);
+        let (session, wake) = resting(&board, "s", true, 7);
+        board.news(&session, &wake);
+        assert!(board.post(8, changed()).is_empty(), "it reads");
+        assert_eq!(board.after(7, 9).unwrap().len(), 1);
+        board.post(9, changed());
+        board.rest(&session, &wake, 8);
+        assert_eq!(board.news(&session, &wake).done, None, "it reads on");
+        board.rest(&session, &wake, 9);
+        assert_eq!(board.post(10, changed()).len(), 1);
+    }
+
+    #[test]
+    fn events_of_a_session_wake_its_stream_alone_and_a_newer_one_takes_its_place() {
+        let board = NoticeBoard::default();
+        let (session, older) = resting(&board, "s", true, 0);
+        let (other, of_other) = resting(&board, "t", true, 0);
+        board.wake("s");
+        board.wake("unknown");
+        assert!(board.news(&session, &older).has_events && !board.news(&other, &of_other).has_events);
+        let newer = board.enter(&session, Box::new(|_| true));
+        assert!(board.news(&session, &older).is_replaced);
+        board.leave(&session, &older);
+        board.wake("s");
+        assert!(!board.news(&session, &newer).is_replaced);
+        board.leave(&session, &newer);
+        assert!(board.news(&session, &newer).is_replaced);
+    }
+
+    #[test]
+    fn the_latest_notices_are_remembered() {
+        let board = NoticeBoard::default();
+        board.begin(1);
+        for position in 2..2 + MAX_LATEST as u64 {
+            board.post(position, changed());
+        }
+        assert_eq!(board.after(1, 2).unwrap().first().unwrap().0, 2);
+        board.post(5000, changed());
+        assert!(board.after(1, 2).is_none());
+        assert_eq!(board.after(2, 2).unwrap().len(), 2);
+        assert_eq!(board.position(), 5000);
+    }
+}

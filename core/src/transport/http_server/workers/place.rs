@@ -1,0 +1,55 @@
+//! Places in the stream of a session's messages without a request.
+
+use crate::http::replay::EventId;
+
+/// The mark of this stream among the numbers of streams: those of calls begin with the number of
+/// their process, which has 31 bits.
+const UNRELATED: u64 = 1 << 63;
+/// Positions are less than this.
+const END: u64 = 1 << 53;
+
+/// The place of an event: the stream is read from two logs, so it has a position in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::transport::http_server) struct StreamPlace {
+    /// The position in the log of all processes: what they announced up to it was told.
+    pub(super) told: u64,
+    /// The position in the log of the session; 0 is its beginning.
+    pub(super) own: u64,
+}
+
+impl StreamPlace {
+    /// The place that an id names. `None`: it is of another stream.
+    pub(in crate::transport::http_server) fn of(id: EventId) -> Option<Self> {
+        let place = Self { told: id.event(), own: id.stream() ^ UNRELATED };
+        (place.told < END && place.own < END).then_some(place)
+    }
+
+    /// Returns whether an id is of this stream.
+    pub(in crate::transport::http_server) fn is_named_by(id: EventId) -> bool {
+        id.stream() & UNRELATED != 0
+    }
+
+    /// The id of the event at this place.
+    pub(in crate::transport::http_server) fn id(self) -> EventId {
+        EventId::new(UNRELATED | self.own, self.told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_comes_back_from_its_id() {
+        for place in [StreamPlace { told: 1, own: 0 }, StreamPlace { told: END - 1, own: END - 1 }] {
+            let id = EventId::parse(&place.id().to_string()).unwrap();
+            assert_eq!(StreamPlace::of(id), Some(place));
+            assert!(StreamPlace::is_named_by(id));
+        }
+        for other in
+            ["0-1", "1-1", "9223372036854775807-1", "9232379236109516800-1", "9223372036854775808-9007199254740992"]
+        {
+            assert_eq!(StreamPlace::of(EventId::parse(other).unwrap()), None, "{other}");
+        }
+    }
+}
