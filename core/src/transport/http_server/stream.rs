@@ -182,7 +182,7 @@ impl Stream {
         self.state.lock().read_up_to
     }
 
-    /// Returns whether that reader was given everything that was read for it, and none came after it.
+    /// Returns whether that reader is the newest, and was given everything that was read for it.
     pub(super) fn has_read_all(&self, reader: u64) -> bool {
         let state = self.state.lock();
         state.reader == reader && state.fed.is_empty()

@@ -1,7 +1,17 @@
-//! The keys of a store that the sessions of the legacy era use (docs/deployment.md).
+//! The keys of a store that the sessions of the legacy era use (docs/deployment.md), and the bounds
+//! of the logs that processes read.
 
-/// The log that every process reads: changes of the server, and those of sessions that decide who is
-/// told of them, in one order for all.
+use std::time::Duration;
+
+/// Bounds of the logs of messages.
+const MAX_MESSAGES: usize = 10_000;
+const KEEP_MESSAGES: Duration = Duration::from_secs(600);
+/// Bounds of [`NOTICES`]. A client that comes back after them is told that everything changed.
+const MAX_NOTICES: usize = 10_000;
+const KEEP_NOTICES: Duration = Duration::from_secs(3600);
+
+/// The log that every process reads: changes of the server, and those of sessions that decide who
+/// is told of them, in one order for all.
 pub(super) const NOTICES: &str = "v1/workers";
 
 /// The record of a session.
@@ -36,4 +46,9 @@ pub(super) fn worker(number: u64) -> String {
 /// The log of messages for one process.
 pub(super) fn messages(number: u64) -> String {
     format!("v1/worker/{number}/messages")
+}
+
+/// The most entries of a log of all processes, and the time for which they are kept.
+pub(super) fn bounds(log: &str) -> (usize, Duration) {
+    if log == NOTICES { (MAX_NOTICES, KEEP_NOTICES) } else { (MAX_MESSAGES, KEEP_MESSAGES) }
 }

@@ -1,6 +1,6 @@
 //! Entries on their way to logs of the store, in their order.
 
-use super::process::{KEEP_MESSAGES, MAX_MESSAGES};
+use super::keys;
 use crate::{
     engine::later,
     runtime::Runtime,
@@ -103,10 +103,11 @@ impl Outbox {
                 }
                 waiting.entries.front().is_none_or(|next| next.log != entry.log)
             };
-            // Of several that follow each other the last one wakes. Where this fails, the stream finds
-            // the events when it looks for them.
+            // Of several that follow each other the last one wakes. Where this fails, the stream
+            // finds the events when it looks for them.
             if let Some((log, text)) = entry.wake.as_ref().filter(|_| is_last) {
-                let _ = self.store.append(log, text, MAX_MESSAGES, KEEP_MESSAGES).await;
+                let (max_entries, keep_for) = keys::bounds(log);
+                let _ = self.store.append(log, text, max_entries, keep_for).await;
             }
         }
     }
@@ -119,7 +120,8 @@ impl WaitingEntries {
         self.entries.push_back(Arc::new(entry));
     }
 
-    /// Loses the oldest entry of the session that has most bytes, so that it takes no room of others.
+    /// Loses the oldest entry of the session that has most bytes, so that it takes no room of
+    /// others.
     fn give_way(&mut self) {
         let most = self.by_session.iter().max_by_key(|(_, bytes)| **bytes).map(|(session, _)| session.clone());
         let oldest = self.entries.iter().position(|entry| Some(&entry.of) == most.as_ref());

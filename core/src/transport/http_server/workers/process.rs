@@ -26,13 +26,6 @@ use tokio::sync::OnceCell;
 const WAIT: Duration = Duration::from_secs(20);
 /// Pause after a failure of the store.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
-/// Bounds of a log of messages.
-pub(super) const MAX_MESSAGES: usize = 10_000;
-pub(super) const KEEP_MESSAGES: Duration = Duration::from_secs(600);
-/// Bounds of the log that every process reads. A client that comes back after them is told that
-/// everything changed.
-const MAX_NOTICES: usize = 10_000;
-const KEEP_NOTICES: Duration = Duration::from_secs(3600);
 /// Most entries of one read.
 pub(super) const BATCH: usize = 256;
 /// Time after its last sign of life until a process counts as gone.
@@ -256,7 +249,7 @@ impl Workers {
 
     /// Tells the other processes soon, by one of the two logs that all read.
     pub(super) fn tell(&self, log: &str, tells: Tells) {
-        let (max_entries, keep_for) = bounds(log);
+        let (max_entries, keep_for) = keys::bounds(log);
         let text = self.written(tells);
         self.append_soon(OutboxEntry { of: None, log: log.to_owned(), text, max_entries, keep_for, wake: None });
     }
@@ -267,18 +260,13 @@ impl Workers {
 
     /// Tells the other processes, and gives the position of the entry.
     pub(super) async fn tell_now(&self, log: &str, tells: Tells) -> Result<u64, StoreError> {
-        let (max_entries, keep_for) = bounds(log);
+        let (max_entries, keep_for) = keys::bounds(log);
         self.store.append(log, &self.written(tells), max_entries, keep_for).await
     }
 
     pub(super) fn written(&self, tells: Tells) -> String {
         serde_json::to_string(&Notice { from: self.number, tells }).unwrap_or_default()
     }
-}
-
-/// The bounds of a log that all processes read.
-fn bounds(log: &str) -> (usize, Duration) {
-    if log == keys::NOTICES { (MAX_NOTICES, KEEP_NOTICES) } else { (MAX_MESSAGES, KEEP_MESSAGES) }
 }
 
 impl Announce for Workers {

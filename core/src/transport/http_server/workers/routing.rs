@@ -1,11 +1,6 @@
 //! Messages of clients for the process that serves the request that they are about.
 
-use super::{
-    keys,
-    notice::Tells,
-    process::{KEEP_MESSAGES, MAX_MESSAGES, Workers},
-    sessions::SharedSession,
-};
+use super::{keys, notice::Tells, process::Workers, sessions::SharedSession};
 use crate::{
     protocol::{
         RequestId,
@@ -58,8 +53,7 @@ impl SharedSession {
 
 impl Workers {
     pub(super) async fn send_to(&self, worker: u64, tells: Tells) -> Result<(), StoreError> {
-        let log = keys::messages(worker);
-        self.store.append(&log, &self.written(tells), MAX_MESSAGES, KEEP_MESSAGES).await.map(drop)
+        self.tell_now(&keys::messages(worker), tells).await.map(drop)
     }
 }
 
