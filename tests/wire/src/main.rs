@@ -67,10 +67,8 @@ impl Arguments {
 
 fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     let checker = Checker::new()?;
-    let mut tally = Tally::tolerating(arguments.tolerate.as_deref().map(known).transpose()?.unwrap_or_default());
-    for input in &arguments.inputs {
-        tally.read(&checker, input)?;
-    }
+    let tolerated = arguments.tolerate.as_deref().map(known).transpose()?.unwrap_or_default();
+    let tally = Tally::of(&arguments.inputs, &checker, tolerated)?;
     println!("{tally}");
     if tally.checked == 0 {
         println!("No message was checked: nothing is proved.");

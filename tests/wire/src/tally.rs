@@ -1,10 +1,15 @@
 //! Checking whole files of records, and telling what came out.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -89,32 +94,56 @@ pub struct Origin {
 }
 
 impl Tally {
-    /// A tally that only counts what is known to be wrong in messages that were received.
-    pub fn tolerating(tolerated: Vec<Tolerance>) -> Self {
-        Self { tolerated, ..Self::default() }
-    }
-
-    /// Checks a file of records, or every `.jsonl` file in a folder and below.
+    /// Checks files of records, and every `.jsonl` file in folders and below, on all processors. What
+    /// is known to be wrong in messages that were received is only counted.
     ///
     /// # Errors
     /// When something cannot be read.
-    pub fn read(&mut self, checker: &Checker, path: &Path) -> io::Result<()> {
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        if !path.is_dir() {
-            return self.read_file(checker, path).map_err(named);
-        }
-        let mut entries: Vec<_> = path.read_dir().map_err(named)?.collect::<Result<_, _>>().map_err(named)?;
-        entries.sort_by_key(std::fs::DirEntry::file_name);
-        for entry in entries {
-            let inner = entry.path();
-            if entry.file_type().map_err(named)?.is_dir() || inner.extension().is_some_and(|kind| kind == "jsonl") {
-                self.read(checker, &inner)?;
+    pub fn of(paths: &[PathBuf], checker: &Checker, tolerated: Vec<Tolerance>) -> io::Result<Self> {
+        let mut files = Vec::new();
+        paths.iter().try_for_each(|path| collect(path, &mut files).map_err(|error| named(path, error)))?;
+        // The long ones first, so that none is alone at the end.
+        files.sort_by_key(|(size, _)| Reverse(*size));
+        let next = AtomicUsize::new(0);
+        let worker = || {
+            let mut tally = Self { tolerated: tolerated.clone(), ..Self::default() };
+            while let Some((_, path)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                tally.read(checker, path).map_err(|error| named(path, error))?;
             }
-        }
-        Ok(())
+            Ok(tally)
+        };
+        let workers = available_parallelism().map_or(1, NonZero::get);
+        let tallies: Vec<io::Result<Self>> = std::thread::scope(|scope| {
+            let running: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+            running.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        });
+        let mut sum = Self { tolerated, ..Self::default() };
+        tallies.into_iter().try_for_each(|tally| tally.map(|tally| sum.add(tally)))?;
+        sum.violations.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
+        sum.violations.truncate(KEPT_VIOLATIONS);
+        Ok(sum)
     }
 
-    fn read_file(&mut self, checker: &Checker, path: &Path) -> io::Result<()> {
+    fn add(&mut self, other: Self) {
+        self.files += other.files;
+        self.checked += other.checked;
+        self.malformed += other.malformed;
+        self.truncated += other.truncated;
+        for (revision, transports) in other.messages {
+            let row = self.messages.entry(revision).or_default();
+            for (transport, count) in transports {
+                let sum = row.entry(transport).or_default();
+                sum.sent += count.sent;
+                sum.received += count.received;
+            }
+        }
+        self.violation_count += other.violation_count;
+        self.by_peers += other.by_peers;
+        self.violations.extend(other.violations);
+        self.tolerated.iter_mut().zip(&other.tolerated).for_each(|(sum, one)| sum.add(one));
+    }
+
+    fn read(&mut self, checker: &Checker, path: &Path) -> io::Result<()> {
         self.files += 1;
         let mut reader = BufReader::new(File::open(path)?);
         let mut line = Vec::new();
@@ -192,6 +221,26 @@ impl Tally {
     pub fn passed(&self) -> bool {
         self.checked > 0 && self.violation_count == 0
     }
+}
+
+/// Appends a file with its size in bytes, or every `.jsonl` file in a folder and below.
+fn collect(path: &Path, files: &mut Vec<(u64, PathBuf)>) -> io::Result<()> {
+    if !path.is_dir() {
+        files.push((path.metadata()?.len(), path.to_owned()));
+        return Ok(());
+    }
+    for entry in path.read_dir()? {
+        let entry = entry?;
+        let inner = entry.path();
+        if entry.file_type()?.is_dir() || inner.extension().is_some_and(|kind| kind == "jsonl") {
+            collect(&inner, files)?;
+        }
+    }
+    Ok(())
+}
+
+fn named(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// The key of a message: all of it but its id, of which only the type counts. Tests repeat messages

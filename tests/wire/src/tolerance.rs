@@ -35,6 +35,11 @@ impl Tolerance {
         self.count += usize::from(takes);
         takes
     }
+
+    /// Adds what another reader of records counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.count += other.count;
+    }
 }
 
 impl std::fmt::Display for Tolerance {

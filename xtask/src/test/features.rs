@@ -10,10 +10,15 @@ use anyhow::{Context, Result};
 use crate::test::{Count, Selection, lint};
 use crate::workspace::Workspace;
 
-/// Each layer and each transport alone. The rest of the command builds with the feature `full`.
-const SMALL: [&str; 6] = ["server", "client", "auth", "server,stdio", "http-server", "http-client"];
-/// Those of the long form, which CI runs beside the test command: all together take minutes.
-const LARGER: [&str; 13] = [
+/// Each layer and each transport alone, and what servers and clients take together. Other commands
+/// build with the feature `full`.
+const COMBINATIONS: [&str; 19] = [
+    "server",
+    "client",
+    "auth",
+    "server,stdio",
+    "http-server",
+    "http-client",
     "server,client,tokio",
     "server,stdio,request-state,schema-validation",
     "http-server,auth",
@@ -33,7 +38,7 @@ const MANIFEST: &str = "core/Cargo.toml";
 /// Features that stand for others, or for what the crate needs beside itself.
 const COLLECTIONS: [&str; 2] = ["default", "full"];
 
-pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let manifest = workspace.path(MANIFEST);
     let text = std::fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
     let forgotten = forgotten(&text);
@@ -44,8 +49,7 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
         count.failed += 1;
         count.said.push_str(&lost);
     }
-    let larger = if selection.long { &LARGER[..] } else { &[] };
-    for features in SMALL.iter().chain(larger) {
+    for features in COMBINATIONS {
         let mut cargo = workspace.cargo();
         cargo.args(["check", "--quiet", "--package", "trunkline", "--no-default-features", "--features", features]);
         count = count.and(lint::silent(cargo)?);
@@ -73,7 +77,7 @@ fn forgotten(manifest: &str) -> Vec<&str> {
     let table = manifest.split("\n[features]\n").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default();
     let names = table.lines().filter_map(|line| line.split_once(" = [").map(|(name, _)| name));
     let is_tried =
-        |name: &&str| SMALL.iter().chain(&LARGER).any(|features| features.split(',').any(|feature| feature == *name));
+        |name: &&str| COMBINATIONS.iter().any(|features| features.split(',').any(|feature| feature == *name));
     names.filter(|name| !COLLECTIONS.contains(name) && !is_tried(name)).collect()
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn rust_and_c(workspace: &Workspace, selection: &Selection) -> Result
         members.args(["--test", "c"]);
         return Ok(counts::of_cargo(&run(members, DEADLINE)?));
     }
-    let mut own = workspace.cargo();
+    let mut own = rust::cargo(workspace);
     own.args(["test", "--package", "xtask"]);
     Ok(counts::of_cargo(&run(members, DEADLINE)?).and(counts::of_cargo(&run(own, DEADLINE)?)))
 }
