@@ -77,6 +77,7 @@ export class Port {
       this.#telemetry = this.#calls.telemetry = this.requests.telemetry = new Telemetry(this.#port);
       this.#port.notify(0, JSON.stringify({ telemetry: true }));
     }
+    this.#telemetry.measureLoad();
     return true;
   }
 

@@ -17,9 +17,19 @@ interface Api {
   };
   context: { active(): object; with<T>(context: object, run: () => T): T };
   propagation: { extract(context: object, carrier: object): object; inject(context: object, carrier: object): void };
-  metrics: { getMeter(name: string): { createHistogram(name: string, options: object): { record(value: number, attributes: object, context?: object): void } } };
+  metrics: { getMeter(name: string): Meter };
   SpanKind: { SERVER: number; CLIENT: number };
   SpanStatusCode: { ERROR: number };
+}
+
+interface Meter {
+  createHistogram(name: string, options: object): { record(value: number, attributes: object, context?: object): void };
+  createObservableCounter(name: string, options: object): ObservableInstrument;
+  createObservableUpDownCounter(name: string, options: object): ObservableInstrument;
+}
+
+interface ObservableInstrument {
+  addCallback(callback: (result: { observe(value: number): void }) => void): void;
 }
 
 interface SpanContext {
@@ -44,6 +54,31 @@ interface TelemetryRecord {
   endUs: number;
   error?: string;
   metric: { name: string; description: string; value: number; attributes: object; boundaries: number[] };
+}
+
+/** `TelemetryMeasurements` of the core. */
+interface TelemetryMeasurements {
+  measurements: { name: string; description: string; unit: string; monotonic: boolean; value: number }[];
+}
+
+/** The ports whose servers are measured: the instruments are those of the process, one for all. */
+const measured = new Set<NativePort>();
+let measures = false;
+
+/** A measurement of all servers. Ports that were closed are left out. */
+function load(name: string): number {
+  let total = 0;
+  for (const port of measured) {
+    const of = measurementsOf(port);
+    if (!of.length) measured.delete(port);
+    total += of.find((one) => one.name === name)?.value ?? 0;
+  }
+  return total;
+}
+
+function measurementsOf(port: NativePort): TelemetryMeasurements["measurements"] {
+  const json = port.telemetry(0);
+  return json === "" ? [] : (JSON.parse(json) as TelemetryMeasurements).measurements;
 }
 
 /** The keys of a trace context that may stand in `_meta`. */
@@ -86,6 +121,22 @@ export class Telemetry {
     if (!api) throw invalid("telemetry: the package @opentelemetry/api is not installed");
     this.#port = port;
     this.#api = api;
+  }
+
+  /** Measures the load of the servers of the port when the program collects measurements. */
+  measureLoad(): void {
+    const measurements = measurementsOf(this.#port);
+    if (!measurements.length) return;
+    measured.add(this.#port);
+    if (measures) return;
+    measures = true;
+    const meter = this.#api.metrics.getMeter("trunkline");
+    for (const { name, description, unit, monotonic } of measurements) {
+      const instrument = monotonic ? meter.createObservableCounter(name, { description, unit }) : meter.createObservableUpDownCounter(name, { description, unit });
+      instrument.addCallback((result) => {
+        result.observe(load(name));
+      });
+    }
   }
 
   /** Runs the function of a call within the span of the request that it belongs to. */

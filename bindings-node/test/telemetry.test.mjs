@@ -181,6 +181,48 @@ test("durations_are_measured_in_the_buckets_of_the_conventions", async () => {
   }
 });
 
+/** The load of the servers of this process, by the ends of the names. */
+async function load() {
+  measured.reset();
+  await meters.forceFlush();
+  const all = measured.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
+  const ours = all.filter(({ descriptor }) => descriptor.name.startsWith("trunkline.server."));
+  return Object.fromEntries(ours.map(({ descriptor, dataPoints }) => [descriptor.name.split(".").at(-1), dataPoints[0].value]));
+}
+
+/** Resolves with the load once it is as expected; rejects after ten seconds. */
+async function loadWhen(expected) {
+  for (let look = 0; look < 1000; look++) {
+    const now = await load();
+    if (expected(now)) return now;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail(`the load is ${JSON.stringify(await load())}`);
+}
+
+test("the_load_of_all_servers_is_measured", async () => {
+  const loaded = new Server({ name: "loaded", version: "1" }, { maxRunning: 2 });
+  let open;
+  const gate = new Promise((resolve) => (open = resolve));
+  loaded.registerTool("hold", {}, async () => {
+    await gate;
+    return "done";
+  });
+  const client = await Client.connect(loaded, { revision: "2025-11-25" });
+  const beside = await Client.connect(server, { revision: "2025-11-25" });
+  const before = await load();
+  assert.deepEqual(Object.keys(before).sort(), ["running_calls", "sessions", "store_errors", "waiting_calls"]);
+  assert.ok(before.sessions >= 2);
+  const calls = [1, 2, 3].map(() => client.callTool("hold"));
+  await loadWhen((now) => now.running_calls - before.running_calls === 2 && now.waiting_calls - before.waiting_calls === 1);
+  open();
+  await Promise.all(calls);
+  await client.close();
+  await beside.close();
+  await loaded.close();
+  await loadWhen((now) => now.sessions === before.sessions - 2 && now.running_calls === before.running_calls);
+});
+
 test("without_telemetry_nothing_crosses_and_nothing_is_loaded", async () => {
   const off = new Server({ name: "off", version: "1" }, { telemetry: false });
   off.registerTool("seen", {}, (_, ctx) => String(ctx.meta.traceparent));

@@ -315,6 +315,59 @@ def test_durations_are_measured_in_the_buckets_of_the_conventions() -> None:
         assert any(point.attributes["mcp.protocol.version"] == "2025-11-25" for point in sessions)
 
 
+def _load() -> dict[str, int]:
+    """The load of the servers of this process, by the ends of the names."""
+    data = _READER.get_metrics_data()
+    assert data is not None
+    metrics = (
+        metric
+        for resource in data.resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+        if metric.name.startswith("trunkline.server.")
+    )
+    return {metric.name.rpartition(".")[2]: metric.data.data_points[0].value for metric in metrics}
+
+
+def test_the_load_of_all_servers_is_measured() -> None:
+    running, go = asyncio.Event(), asyncio.Event()
+    server = Server("loaded", version="1", max_running=2)
+
+    @server.tool
+    async def hold() -> str:
+        """Holds its place."""
+        running.set()
+        await go.wait()
+        return "done"
+
+    async def run() -> None:
+        async with (
+            Client(server, revision="2025-11-25") as one,
+            Client(_server("beside"), revision="2025-11-25"),
+            Client(server, revision="2026-07-28"),
+        ):
+            before = _load()
+            assert before["sessions"] >= 2
+            assert before.keys() == {"sessions", "running_calls", "waiting_calls", "store_errors"}
+            calls = [asyncio.create_task(one.call_tool("hold")) for _ in range(3)]
+            await running.wait()
+            deadline = time.monotonic() + 10
+            while (now := _load())["waiting_calls"] - before["waiting_calls"] != 1 and time.monotonic() < deadline:
+                await asyncio.sleep(0.01)
+            assert now["waiting_calls"] - before["waiting_calls"] == 1
+            assert now["running_calls"] - before["running_calls"] == 2
+            go.set()
+            await asyncio.gather(*calls)
+            after = _load()
+            assert (after["running_calls"], after["waiting_calls"]) == (before["running_calls"], before["waiting_calls"])
+        deadline = time.monotonic() + 10
+        while (sessions := _load()["sessions"]) > before["sessions"] - 2 and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        assert sessions <= before["sessions"] - 2
+
+    asyncio.run(run())
+
+
 def test_without_telemetry_nothing_crosses() -> None:
     server = Server("off", version="1", telemetry=False)
 

@@ -34,6 +34,26 @@ pub unsafe extern "C" fn trunkline_port_on_telemetry(
     })
 }
 
+/// The load of the servers of the port that report (`trunkline_port_on_telemetry`), for the callbacks
+/// of observable instruments, which run when the program collects measurements: sessions, calls that
+/// run and that wait, and failures of the store. `json` is an object whose member `measurements` is an
+/// array of `name`, `description`, `unit`, `monotonic` (`true` of a counter, `false` of an up-down
+/// counter) and `value`, an integer. It is yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if no
+/// server reports.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_measurements(
+    port: *mut trunkline_port,
+    json: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (port, json) = (&handle!(port).port, out!(json));
+        let measured = port.core.telemetry(0, &[])?;
+        let measured = measured.ok_or_else(|| Failure::not_found("no server of the port reports"))?;
+        json.finish(Text::new(measured).give())
+    })
+}
+
 /// Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or
 /// "baggage", others are left out. For `trunkline_span_begin_callback`.
 #[unsafe(no_mangle)]

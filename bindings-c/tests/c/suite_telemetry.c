@@ -77,6 +77,32 @@ static void fails_traced(trunkline_call *call, trunkline_str arguments, void *us
   CHECK(trunkline_call_fail_tool(call, S("no")) == TRUNKLINE_OK);
 }
 
+/* The load of a server: sessions, running calls. */
+static void check_load(trunkline_server *server, int64_t sessions, int64_t running) {
+  trunkline_text *json = NULL;
+  int64_t open = -1, runs = -1, waits = -1, errors = -1;
+  OK(trunkline_port_measurements(trunkline_server_port(server), &json, &error));
+  check_text(json, "/measurements/0/name", "trunkline.server.sessions");
+  check_text(json, "/measurements/1/name", "trunkline.server.running_calls");
+  check_text(json, "/measurements/1/unit", "{call}");
+  CHECK(trunkline_json_get_int64(trunkline_text_str(json), S("/measurements/0/value"), &open) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_int64(trunkline_text_str(json), S("/measurements/1/value"), &runs) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_int64(trunkline_text_str(json), S("/measurements/2/value"), &waits) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_int64(trunkline_text_str(json), S("/measurements/3/value"), &errors) == TRUNKLINE_OK);
+  CHECK(open == sessions && runs == running && waits == 0 && errors == 0);
+  trunkline_text_free(json);
+}
+
+/* Looks at the load while it runs. */
+static void measures(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *revision = NULL;
+  (void)arguments;
+  CHECK(trunkline_call_fact(call, S("/revision"), &revision) == TRUNKLINE_OK);
+  check_load((trunkline_server *)user_data, same(trunkline_text_str(revision), "\"2025-11-25\""), 1);
+  trunkline_text_free(revision);
+  CHECK(trunkline_call_return_text(call, S("measured")) == TRUNKLINE_OK);
+}
+
 static test_span *span_named(const char *name, const char *kind) {
   int index;
   for (index = 0; index < span_count; ++index)
@@ -99,8 +125,11 @@ static void telemetry(void) {
     test_span *sent, *served;
     char traceparent[60], quoted[64];
     int freed = 0;
+    trunkline_text *none = NULL;
     span_count = 0;
     memset(test_spans, 0, sizeof test_spans);
+    CHECK(trunkline_port_measurements(trunkline_server_port(server), &none, NULL) == TRUNKLINE_NOT_FOUND);
+    OK(trunkline_server_add_tool(server, S(TRUNKLINE_JSON({"name": "measures"})), measures, server, NULL, &error));
     OK(trunkline_server_add_tool(server, S(TRUNKLINE_JSON({"name": "traced"})), traced, NULL, NULL, &error));
     OK(trunkline_server_add_tool(server, S(TRUNKLINE_JSON({"name": "failing"})), fails_traced, NULL, NULL, &error));
     CHECK(trunkline_port_on_telemetry(trunkline_server_port(server), NULL, scope_span, end_span, &freed, count_up) == TRUNKLINE_NULL);
@@ -127,6 +156,11 @@ static void telemetry(void) {
     CHECK(strcmp(span_named("tools/call failing", "client")->error, "tool_error") == 0);
     CHECK(strcmp(span_named("tools/call failing", "server")->error, "tool_error") == 0);
     trunkline_text_free(result), result = NULL;
+
+    OK(trunkline_client_call_tool(client, S("measures"), NOTHING, NULL, &result, &error));
+    check_text(result, "/content/0/text", "measured");
+    trunkline_text_free(result), result = NULL;
+    check_load(server, index == 0, 0);
     trunkline_client_free(client);
 
     /* A server on the same port that wants none. */

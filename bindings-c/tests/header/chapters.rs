@@ -207,6 +207,7 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_port_wake", SIGNAL_SAFE, &["NULL"]),
             row("trunkline_port_on_log", PROMPT, OPTION),
             row("trunkline_port_on_telemetry", PROMPT, OPTION),
+            row("trunkline_port_measurements", PROMPT, READS),
             row("trunkline_trace_context_set", ONE_THREAD, OPTION),
             row("trunkline_port_free", FREES, NOTHING),
         ],

@@ -405,7 +405,8 @@ impl Port {
 
     /// Telemetry of a request, as a `TelemetryRecord`: with a request, its begin, before it is sent
     /// to the target; without one, the begin of what the call `target` belongs to, or the end of
-    /// the request `target`, once. `None`: it is not observed, or is over.
+    /// the request `target`, once. `None`: it is not observed, or is over. Of 0 without a request,
+    /// the load of all servers that report, as `TelemetryMeasurements`; `None`: there are none.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a request.

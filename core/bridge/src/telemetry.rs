@@ -21,8 +21,8 @@ use trunkline::{
     protocol::{RawJson, SentTrace, TraceContext, model::JsonObject},
     server::{ClientRequestError, Server, ServerOptions},
     telemetry::{
-        Attribute, DURATION_BOUNDARIES, DurationMetric, ObservedSession, OpenOperation, OperationEnd, OperationKind,
-        OperationStart, Telemetry,
+        Attribute, DURATION_BOUNDARIES, DurationMetric, LoadMeasurement, ObservedSession, OpenOperation, OperationEnd,
+        OperationKind, OperationStart, ServerLoad, ServerLoads, Telemetry,
     },
 };
 
@@ -53,6 +53,17 @@ described! {
         /// The measurement: `name` and `description` of the histogram, `value` in seconds,
         /// `attributes`, and the `boundaries` of its buckets.
         optional metric: Option<Value> = "metric" as JsonObject,
+    }
+}
+
+described! {
+    /// The load of the servers of a port at a moment, for instruments that are read when
+    /// measurements are collected.
+    #[derive(Serialize)]
+    pub struct TelemetryMeasurements {
+        /// For each instrument its `name`, `description` and `unit`, whether it is `monotonic` (a
+        /// counter) or not (an up-down counter), and the `value`, an integer.
+        required measurements: Vec<Value> = "measurements" as Vec<JsonObject>,
     }
 }
 
@@ -129,6 +140,7 @@ pub(super) struct HostTelemetry {
     served: Mutex<IndexMap<u64, Arc<OperationStart>>>,
     /// The operations that the host has sent, by their tickets.
     sent: Mutex<IndexMap<u64, SentOperation>>,
+    loads: ServerLoads,
 }
 
 struct SentOperation {
@@ -141,7 +153,8 @@ struct SentOperation {
 impl HostTelemetry {
     pub(super) fn new(queue: &Arc<EventQueue>) -> Arc<Self> {
         let (next, queue) = (AtomicU64::new(1), Arc::downgrade(queue));
-        Arc::new(Self { queue, is_on: AtomicBool::new(false), next, served: Mutex::default(), sent: Mutex::default() })
+        let (is_on, served, sent) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
+        Arc::new(Self { queue, is_on, next, served, sent, loads: ServerLoads::default() })
     }
 
     /// The options of a server: it reports to the host if they say so.
@@ -224,6 +237,21 @@ impl HostTelemetry {
         Some(TelemetryRecord::ended(0, &start, &end.unwrap_or_else(cancelled)))
     }
 
+    /// The load of the servers that report. `None`: none ever did.
+    pub(super) fn measurements(&self) -> Option<TelemetryMeasurements> {
+        let measured = |measurement: LoadMeasurement| {
+            json!({
+                "name": measurement.name,
+                "description": measurement.description,
+                "unit": measurement.unit,
+                "monotonic": measurement.is_monotonic,
+                "value": measurement.value,
+            })
+        };
+        let measurements = || self.loads.measurements().map(measured).into();
+        (!self.loads.is_empty()).then(|| TelemetryMeasurements { measurements: measurements() })
+    }
+
     pub(super) fn served(&self, number: u64) -> Option<TelemetryRecord> {
         self.served.lock().get(&number).map(|start| TelemetryRecord::begun(number, start))
     }
@@ -245,6 +273,10 @@ impl Telemetry for Receiver {
         let start = Arc::new(start);
         self.0.served.lock().insert(number, Arc::clone(&start));
         Some(Arc::new(Served { number, start, telemetry: Arc::clone(&self.0) }))
+    }
+
+    fn server_began(&self, load: Arc<ServerLoad>) {
+        self.0.loads.add(load);
     }
 
     fn session_ended(&self, session: ObservedSession) {

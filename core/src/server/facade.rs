@@ -25,7 +25,7 @@ use crate::{
     runtime::Runtime,
     server::handlers::Cancellation,
     store::{StoreError, StoreGuard},
-    telemetry::{RunningOperation, Telemetry},
+    telemetry::{RunningOperation, ServerLoad, Telemetry},
     wire_log::Transport,
 };
 use serde_json::Value;
@@ -319,6 +319,12 @@ impl Server {
     /// Returns whether a client wants to know of changes of a resource.
     pub(crate) fn is_watched(&self, uri: &str) -> bool {
         self.state().listeners().want(uri)
+    }
+
+    /// The load at each moment: sessions, calls that run and wait, and failures of the store. It is
+    /// counted with and without telemetry.
+    pub fn load(&self) -> Arc<ServerLoad> {
+        Arc::clone(self.state().load())
     }
 
     /// Sets the receiver of spans and measurements from now on, unless there is one.

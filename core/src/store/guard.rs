@@ -9,7 +9,10 @@ use crate::{
 };
 use std::{
     future::{Future, ready},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -30,6 +33,7 @@ pub struct StoreGuard {
     runtime: Arc<dyn Runtime>,
     deadline: Duration,
     health: Arc<Mutex<Health>>,
+    errors: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
@@ -48,7 +52,19 @@ impl StoreGuard {
     /// Guards a store. `name`: its URL without a password. `deadline`: the longest time of a call,
     /// which waiting for an entry of a log adds to.
     pub fn new(store: Arc<dyn Store>, name: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
-        Self { store, name: name.into(), runtime, deadline, health: Arc::default() }
+        Self { store, name: name.into(), runtime, deadline, health: Arc::default(), errors: Arc::default() }
+    }
+
+    /// The same, with the count of its errors elsewhere.
+    #[cfg(feature = "server")]
+    pub(crate) fn counting(self, errors: Arc<AtomicU64>) -> Self {
+        Self { errors, ..self }
+    }
+
+    /// The calls that have failed so far, also those that failed at once.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.errors.load(Ordering::Relaxed)
     }
 
     /// The URL of the store, without its password.
@@ -71,11 +87,17 @@ impl StoreGuard {
     ) -> BoxedTask<Result<T, StoreError>> {
         let is_trial = match self.admit(key) {
             Ok(is_trial) => is_trial,
-            Err(error) => return Box::pin(ready(Err(error))),
+            Err(error) => {
+                self.errors.fetch_add(1, Ordering::Relaxed);
+                return Box::pin(ready(Err(error)));
+            }
         };
         let (guard, done) = (self.clone(), call(&*self.store));
         Box::pin(async move {
             let outcome = guard.within_deadline(wait, done).await;
+            if outcome.is_err() {
+                guard.errors.fetch_add(1, Ordering::Relaxed);
+            }
             guard.note(outcome.as_ref().err(), is_trial);
             outcome
         })
@@ -188,7 +210,7 @@ mod tests {
     };
     use std::{
         future::pending,
-        sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+        sync::atomic::{AtomicBool, AtomicUsize},
     };
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -277,6 +299,7 @@ mod tests {
         }
         assert!(begin.elapsed() < PAUSES.0, "at once");
         assert_eq!(sleeper.calls.load(Ordering::Relaxed), calls, "the store has peace");
+        assert_eq!(guard.errors(), 1001);
         assert_eq!(guard.failure(), Some(error));
         sleeper.asleep.store(false, Ordering::Relaxed);
         tokio::time::sleep(PAUSES.0).await;

@@ -10,6 +10,7 @@
 mod ambient;
 mod attributes;
 mod choice;
+mod load;
 mod names;
 #[cfg(feature = "opentelemetry")]
 mod opentelemetry;
@@ -19,6 +20,7 @@ mod receiver;
 mod running;
 
 pub use attributes::{Attribute, AttributeValue};
+pub use load::{LoadMeasurement, ServerLoad, ServerLoads};
 pub use names::{DURATION_BOUNDARIES, SCOPE};
 #[cfg(feature = "opentelemetry")]
 pub use opentelemetry::OpenTelemetry;
@@ -30,4 +32,6 @@ pub use running::RunningOperation;
 
 pub(crate) use ambient::Ambient;
 pub(crate) use choice::or_of_program;
+#[cfg(feature = "server")]
+pub(crate) use load::Counted;
 pub(crate) use operation::NetworkFacts;

@@ -1,8 +1,8 @@
 //! Operations as spans and measurements of OpenTelemetry.
 
 use super::{
-    Attribute, AttributeValue, DURATION_BOUNDARIES, DurationMetric, ObservedSession, OpenOperation, OperationEnd,
-    OperationKind, OperationStart, SCOPE, Telemetry,
+    Attribute, AttributeValue, DURATION_BOUNDARIES, DurationMetric, LoadMeasurement, ObservedSession, OpenOperation,
+    OperationEnd, OperationKind, OperationStart, SCOPE, ServerLoad, ServerLoads, Telemetry,
 };
 use crate::protocol::TraceContext;
 use opentelemetry::{
@@ -13,9 +13,13 @@ use opentelemetry::{
     trace::{Link, SpanKind, Status, TraceContextExt, Tracer},
 };
 use std::{
-    sync::Arc,
+    sync::{Arc, LazyLock, Once},
     time::{Duration, SystemTime},
 };
+
+/// The servers that report to the global providers, added up in one place, because each of them has
+/// an [`OpenTelemetry`] of its own with instruments of the same names.
+static OF_PROGRAM: LazyLock<Arc<ServerLoads>> = LazyLock::new(Arc::default);
 
 /// Makes spans and measurements with the API of OpenTelemetry (cargo feature `opentelemetry`). The
 /// trace context is read and written by the global propagator of the program, as far as it is that
@@ -33,6 +37,10 @@ pub struct OpenTelemetry {
     tracer: BoxedTracer,
     operations: [Arc<Histogram<f64>>; 2],
     sessions: [Histogram<f64>; 2],
+    meter: Meter,
+    loads: Arc<ServerLoads>,
+    /// The instruments of the loads are made with the first server.
+    measures_loads: Once,
 }
 
 impl OpenTelemetry {
@@ -40,10 +48,11 @@ impl OpenTelemetry {
     /// nothing else do so when they are made: the program sets its providers before.
     pub fn global() -> Self {
         let scope = InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build();
-        Self::new(global::tracer_with_scope(scope.clone()), &global::meter_with_scope(scope))
+        let made = Self::new(global::tracer_with_scope(scope.clone()), &global::meter_with_scope(scope));
+        Self { loads: Arc::clone(&OF_PROGRAM), ..made }
     }
 
-    /// With a tracer and a meter.
+    /// With a tracer and a meter. Servers that report to the same meter share one.
     pub fn new(tracer: BoxedTracer, meter: &Meter) -> Self {
         let histogram = |metric: DurationMetric| {
             let histogram = meter.f64_histogram(metric.name).with_description(metric.description).with_unit("s");
@@ -53,6 +62,27 @@ impl OpenTelemetry {
             tracer,
             operations: KINDS.map(|kind| Arc::new(histogram(kind.operation_duration()))),
             sessions: KINDS.map(|kind| histogram(kind.session_duration())),
+            meter: meter.clone(),
+            loads: Arc::default(),
+            measures_loads: Once::new(),
+        }
+    }
+
+    /// Makes the instruments of the loads, which are read when the program collects measurements.
+    fn measure_loads(&self) {
+        for (index, measurement) in self.loads.measurements().into_iter().enumerate() {
+            let loads = Arc::clone(&self.loads);
+            let value = move || loads.measurements()[index].value;
+            let LoadMeasurement { name, description, unit, is_monotonic, .. } = measurement;
+            if is_monotonic {
+                let instrument = self.meter.u64_observable_counter(name).with_description(description).with_unit(unit);
+                instrument.with_callback(move |observer| observer.observe(value(), &[])).build();
+            } else {
+                let instrument =
+                    self.meter.i64_observable_up_down_counter(name).with_description(description).with_unit(unit);
+                let value = move || i64::try_from(value()).unwrap_or(i64::MAX);
+                instrument.with_callback(move |observer| observer.observe(value(), &[])).build();
+            }
         }
     }
 }
@@ -93,6 +123,11 @@ impl Telemetry for OpenTelemetry {
             duration: Arc::clone(&self.operations[kind as usize]),
             began,
         }))
+    }
+
+    fn server_began(&self, load: Arc<ServerLoad>) {
+        self.loads.add(load);
+        self.measures_loads.call_once(|| self.measure_loads());
     }
 
     fn session_ended(&self, session: ObservedSession) {

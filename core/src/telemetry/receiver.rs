@@ -1,6 +1,6 @@
 //! The receiver of operations.
 
-use super::{ObservedSession, OperationEnd, OperationStart};
+use super::{ObservedSession, OperationEnd, OperationStart, ServerLoad};
 use crate::protocol::TraceContext;
 use std::{fmt, sync::Arc};
 
@@ -35,6 +35,12 @@ use std::{fmt, sync::Arc};
 pub trait Telemetry: Send + Sync + 'static {
     /// A request begins. `None`: it is not observed.
     fn begin(&self, operation: OperationStart) -> Option<Arc<dyn OpenOperation>>;
+
+    /// A server reports here from now on. `load` has its load whenever it is asked; when nobody
+    /// else holds it, the server is gone. [`ServerLoads`](super::ServerLoads) adds them up.
+    fn server_began(&self, load: Arc<ServerLoad>) {
+        drop(load);
+    }
 
     /// A session has ended.
     fn session_ended(&self, session: ObservedSession) {

@@ -439,6 +439,9 @@ async fn while_the_store_is_away_clients_learn_it_at_once_and_nothing_is_lost() 
         "{answer:?}"
     );
     assert_eq!(b.post(&[], &initialize("2025-06-18")).await.status, 503);
+    let sessions = || [&a, &b].map(|worker| worker.server.load().sessions());
+    assert!(b.server.load().store_errors() > 0);
+    assert_eq!(sessions(), [1, 0]);
     // The session goes on where it is, and modern requests need no store.
     assert_eq!(a.ask_in(&id, "ping", json!({})).await.status, 200);
     assert_eq!(b.modern("tools/list", json!({})).send().await.status, 200);
@@ -447,4 +450,7 @@ async fn while_the_store_is_away_clients_learn_it_at_once_and_nothing_is_lost() 
     away.store(false, std::sync::atomic::Ordering::SeqCst);
     stream.until("tools/list_changed").await;
     eventually_async("b is not in service again", async || b.ask_in(&id, "ping", json!({})).await.status == 200).await;
+    assert_eq!(sessions(), [1, 1], "both serve it");
+    assert_eq!(b.delete(&id).await, 204);
+    eventually("it is still counted", || sessions() == [0, 0]).await;
 }

@@ -9,15 +9,16 @@ use opentelemetry::{
 use opentelemetry_sdk::{
     metrics::{
         InMemoryMetricExporter, SdkMeterProvider,
-        data::{AggregatedMetrics, MetricData},
+        data::{AggregatedMetrics, Metric, MetricData},
     },
     propagation::TraceContextPropagator,
     trace::{InMemorySpanExporter, SdkTracerProvider, SpanData},
 };
 use serde_json::json;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
 use trunkline::{
-    Client, ClientOptions, Context, ProxyDefinition, Revision, RevisionChoice, Server, ServerOptions,
+    Client, ClientOptions, Context, Limits, ProxyDefinition, Revision, RevisionChoice, Server, ServerOptions,
     client::{ElicitRequest, HandlerError},
     protocol::{
         TraceContext,
@@ -257,6 +258,81 @@ async fn a_gateway_continues_the_trace_and_middleware_is_within_it() {
         ];
         assert_eq!(path, expected, "{revision}");
     }
+}
+
+#[tokio::test]
+async fn the_load_of_all_servers_is_measured_when_measurements_are_collected() {
+    let recorded = Recorded::new();
+    let telemetry = recorded.telemetry();
+    let (gate, held) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let server = |name: &str| {
+        let (gate, held) = (Arc::clone(&gate), Arc::clone(&held));
+        let options = ServerOptions::default().with_telemetry_receiver(Arc::clone(&telemetry));
+        let options = options.with_limits(Limits::default().with_max_running(2));
+        let hold = move || {
+            let (gate, held) = (Arc::clone(&gate), Arc::clone(&held));
+            async move {
+                held.add_permits(1);
+                gate.acquire().await.unwrap().forget();
+                "done"
+            }
+        };
+        Server::builder(name, "1").options(options).tool("hold", "Holds its place.", hold).build()
+    };
+    let (one, other) = (server("one"), server("other"));
+    let legacy = recorded.client(&one, Revision::V2025_11_25).await;
+    let second = recorded.client(&other, Revision::V2025_11_25).await;
+    let modern = recorded.client(&other, Revision::V2026_07_28).await;
+    let loads = || {
+        recorded.meters.force_flush().unwrap();
+        let collected = recorded.metrics.get_finished_metrics().unwrap();
+        let all = collected.last().unwrap().scope_metrics().flat_map(|scope| scope.metrics());
+        let mut values: Vec<_> = all.filter_map(load_of).collect();
+        values.sort_unstable();
+        values
+    };
+    let expected = |running, sessions, waiting| {
+        let all = [("running_calls", running), ("sessions", sessions), ("store_errors", 0), ("waiting_calls", waiting)];
+        all.map(|(name, value)| (format!("trunkline.server.{name}"), value)).to_vec()
+    };
+    assert_eq!(loads(), expected(0, 2, 0));
+    let call = |client: &Client| {
+        let client = client.clone();
+        tokio::spawn(async move { client.call_tool("hold", json!({})).await.unwrap() })
+    };
+    let calls = [call(&legacy), call(&legacy), call(&legacy), call(&modern)];
+    held.acquire_many(3).await.unwrap().forget();
+    let waiting = async {
+        while one.load().waiting_calls() != 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("no call waits");
+    assert_eq!(loads(), expected(3, 2, 1));
+    gate.add_permits(4);
+    for call in calls {
+        call.await.unwrap();
+    }
+    second.close().await;
+    assert_eq!((one.load().running_calls(), other.load().running_calls()), (0, 0));
+    drop((other, second, modern));
+    let alone = async {
+        while loads() != expected(0, 1, 0) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), alone).await.expect("a session is left");
+}
+
+/// The name and value of an instrument of the load of servers.
+fn load_of(metric: &Metric) -> Option<(String, u64)> {
+    let name = metric.name().to_owned();
+    let value = match metric.data() {
+        AggregatedMetrics::U64(MetricData::Sum(sum)) => sum.data_points().next()?.value(),
+        AggregatedMetrics::I64(MetricData::Sum(sum)) => u64::try_from(sum.data_points().next()?.value()).unwrap(),
+        _ => return None,
+    };
+    name.starts_with("trunkline.server.").then_some((name, value))
 }
 
 #[tokio::test]

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import threading
 from contextvars import Context as ContextVars
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
 from .schema.jsonable import jsonable
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Histogram
+    from collections.abc import Iterator
+
+    from opentelemetry.metrics import CallbackOptions, Histogram, Observation
     from opentelemetry.trace import Span
     from typing_extensions import Self
+
+
+# The ports whose servers are measured, and the instruments: those of the process, one for all.
+_measured: Final[list[_native.Port]] = []
+_instruments: Final[list[object]] = []
+_lock: Final = threading.Lock()
 
 
 class Telemetry:
@@ -32,6 +41,20 @@ class Telemetry:
         # Of requests that are served and have reached a function of the program, by their numbers.
         self._spans: dict[int, Span] = {}
         self._lock = threading.Lock()
+
+    def measure_load(self, native: _native.Port) -> None:
+        """Measures the load of the servers of a port when the program collects measurements."""
+        measured = native.telemetry(0)
+        if measured is None:
+            return
+        with _lock:
+            _measured.append(native)
+            if _instruments:
+                return
+            for one in measured["measurements"]:
+                up_down, rising = self._meter.create_observable_up_down_counter, self._meter.create_observable_counter
+                make: Any = rising if one["monotonic"] else up_down
+                _instruments.append(make(one["name"], [partial(_load, one["name"])], one["unit"], one["description"]))
 
     def around_call(self, native: _native.Port, ticket: int, context: ContextVars) -> ContextVars:
         """The context variables of a call, within the span of the request that it belongs to."""
@@ -120,6 +143,29 @@ class Telemetry:
         from opentelemetry.context import attach
 
         attach(context)  # the context variables are a copy of this call alone: nothing has to be detached
+
+
+def _load(name: str, _: CallbackOptions) -> Iterator[Observation]:
+    """A measurement of all servers. Ports that were closed are left out, and so are those of the
+    process that this one was forked from.
+    """
+    from opentelemetry.metrics import Observation
+
+    total = 0
+    with _lock:
+        ports = list(_measured)
+    for native in ports:
+        try:
+            measured = native.telemetry(0)
+        except _native.NativeError:
+            measured = None
+        if measured is not None:
+            total += next(one["value"] for one in measured["measurements"] if one["name"] == name)
+            continue
+        with _lock:
+            if native in _measured:
+                _measured.remove(native)
+    yield Observation(total)
 
 
 class SentSpan:

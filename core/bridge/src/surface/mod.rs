@@ -15,7 +15,7 @@ use crate::{
     host_function::HostFunctionRow,
     message::{self, Request},
     skills,
-    telemetry::TelemetryRecord,
+    telemetry::{TelemetryMeasurements, TelemetryRecord},
     verifications::AccessToken,
 };
 use serde_json::{Map, Value, json};
@@ -81,6 +81,7 @@ pub fn surface() -> Value {
         ServerFeatures::OBJECT,
         PortDescription::OBJECT,
         TelemetryRecord::OBJECT,
+        TelemetryMeasurements::OBJECT,
     ];
     messages.extend(replies.map(|reply| models.message(reply, "reply")));
     messages.extend(event::TO_HOST.iter().map(|(kind, event)| {

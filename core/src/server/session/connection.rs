@@ -26,7 +26,7 @@ use crate::{
         registry::ListSet,
     },
     sync::Mutex,
-    telemetry::{OperationEnd, RunningOperation},
+    telemetry::{Counted, OperationEnd, RunningOperation},
     wire_log::{Direction, MessageInfo, Side, Transport},
 };
 use std::{
@@ -93,7 +93,7 @@ pub(crate) struct Connection {
     stateless: bool,
     origin: Origin,
     unrelated: Arc<dyn Outbound>,
-    conversation: Mutex<ServerConversation<Reply, ResponseCallback>>,
+    conversation: Mutex<ServerConversation<WaitingReply, ResponseCallback>>,
     /// Held while a client request, or the notification that cancels it, is sent: the one leaves
     /// before the other, and both before the call that they belong to is over.
     pub(in crate::server) client_requests: Mutex<()>,
@@ -115,11 +115,19 @@ pub(crate) struct Connection {
     closed: AtomicBool,
     /// When its session was opened, for telemetry.
     session_began: OnceLock<Instant>,
+    /// Counts the session while it is open.
+    counted: Mutex<Option<Counted>>,
     /// The test that it belongs to.
     rehearsal: OnceLock<Arc<Rehearsal>>,
 }
 
 type Reply = Arc<dyn Outbound>;
+
+/// The way back of a message that has not begun to be served. Counts as a call that waits.
+pub(in crate::server) struct WaitingReply {
+    reply: Reply,
+    _counted: Counted,
+}
 
 /// A call that was started: how to tell that it is not wanted any more.
 struct Started {
@@ -127,6 +135,8 @@ struct Started {
     reply: Reply,
     /// The telemetry of the call; it ends with the call.
     operation: Option<Arc<RunningOperation>>,
+    /// Counts it while it runs; not streams of changes, which last.
+    _counted: Option<Counted>,
 }
 
 impl Started {
@@ -178,6 +188,7 @@ impl Connection {
             own_changes: OnceLock::new(),
             closed: AtomicBool::new(false),
             session_began: OnceLock::new(),
+            counted: Mutex::default(),
             rehearsal: OnceLock::new(),
         })
     }
@@ -266,7 +277,7 @@ impl Connection {
         self.declared.get().copied().unwrap_or_default()
     }
 
-    pub(in crate::server) fn conversation(&self) -> MutexGuard<'_, ServerConversation<Reply, ResponseCallback>> {
+    pub(in crate::server) fn conversation(&self) -> MutexGuard<'_, ServerConversation<WaitingReply, ResponseCallback>> {
         self.conversation.lock()
     }
 
@@ -363,7 +374,10 @@ impl Connection {
                 let error = RpcError::busy("too many answers wait to be read");
                 Received::Refuse(RefusedRequest { id: Some(request.id.clone()), error })
             }
-            _ => self.conversation.lock().receive(self.runtime.now(), message, mirror, Arc::clone(reply)),
+            _ => {
+                let waiting = WaitingReply { reply: Arc::clone(reply), _counted: self.server.load().waiting_call() };
+                self.conversation.lock().receive(self.runtime.now(), message, mirror, waiting)
+            }
         };
         if let Some((log, message)) = log {
             let revision = match &received {
@@ -388,6 +402,7 @@ impl Connection {
                 let _ = self.declared.set(snapshot.offered());
                 let result = RawJson::from_value(&self.server.initialize_result(&snapshot, revision, !self.stateless));
                 self.listen();
+                self.count_session();
                 let result = result.map_err(|_| RpcError::internal());
                 if let Some(observed) = observed {
                     let _ = self.session_began.set(observed.began);
@@ -403,7 +418,7 @@ impl Connection {
                 }
                 self.respond(reply, &id, result, revision.into(), method::PING);
             }
-            Received::Call(call, reply) => self.start(call, &reply),
+            Received::Call(call, waiting) => self.start(call, waiting),
             Received::Refuse(RefusedRequest { id, error }) => {
                 let outgoing = OutgoingMessage::error(id.as_ref(), &error, true);
                 if let Some(observed) = observed {
@@ -417,8 +432,8 @@ impl Connection {
                 // CAN-09
                 tracing::debug!(target: "trunkline::server::session", ?reason, "the client cancelled a request");
                 self.cancel(key, reason);
-                if let Some(reply) = waiting {
-                    reply.send(OutgoingMessage::Abandoned);
+                if let Some(waiting) = waiting {
+                    waiting.reply.send(OutgoingMessage::Abandoned);
                 }
                 self.start_next(next);
             }
@@ -435,13 +450,21 @@ impl Connection {
         }
     }
 
-    fn start(self: &Arc<Self>, mut call: IncomingCall, reply: &Reply) {
+    fn start(self: &Arc<Self>, mut call: IncomingCall, waiting: WaitingReply) {
+        let WaitingReply { reply, _counted: waits } = waiting;
+        let reply = &reply;
         call.info.auth = reply.auth().cloned();
         let cancellation = Cancellation::default();
         let operation = self.server.telemetry().and_then(|telemetry| operation_of(telemetry, self, &call, reply));
-        let started =
-            Started { cancellation: cancellation.clone(), reply: Arc::clone(reply), operation: operation.clone() };
+        let runs = (call.method.name != method::SUBSCRIPTIONS_LISTEN).then(|| self.server.load().running_call());
+        let started = Started {
+            cancellation: cancellation.clone(),
+            reply: Arc::clone(reply),
+            operation: operation.clone(),
+            _counted: runs,
+        };
         self.calls.lock().insert(call.key, started);
+        drop(waits);
         // A call that had waited may have been cancelled on its way here, before anyone could tell
         // it.
         if self.closed.load(Ordering::Acquire) || !self.conversation.lock().is_open(call.key) {
@@ -455,6 +478,13 @@ impl Connection {
             self.subscribe(call, reply);
         } else {
             self.dispatch.begin(self, call, reply, cancellation, operation);
+        }
+    }
+
+    /// Counts its session, where there is one.
+    pub(super) fn count_session(&self) {
+        if !self.stateless && !self.is_closed() {
+            *self.counted.lock() = Some(self.server.load().session());
         }
     }
 
@@ -520,12 +550,12 @@ impl Connection {
         answered
     }
 
-    fn start_next(self: &Arc<Self>, next: Option<(IncomingCall, Reply)>) {
-        if let Some((call, reply)) = next {
+    fn start_next(self: &Arc<Self>, next: Option<(IncomingCall, WaitingReply)>) {
+        if let Some((call, waiting)) = next {
             // A handler that answers at once would otherwise start its successor on the same stack,
             // and so on.
             let connection = Arc::clone(self);
-            self.runtime.spawn(Box::pin(async move { connection.start(call, &reply) }));
+            self.runtime.spawn(Box::pin(async move { connection.start(call, waiting) }));
         }
     }
 
@@ -583,6 +613,7 @@ impl Connection {
             return;
         }
         self.server.listeners().remove(self.number);
+        drop(self.counted.lock().take());
         if let (Some(began), Some(telemetry)) = (self.session_began.get(), self.server.telemetry()) {
             telemetry.session_ended(session_end(self, *began));
         }

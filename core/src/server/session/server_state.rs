@@ -12,7 +12,7 @@ use crate::{
     },
     store::{StoreError, StoreGuard},
     sync::Mutex,
-    telemetry::Telemetry,
+    telemetry::{ServerLoad, Telemetry},
 };
 use arc_swap::ArcSwap;
 use serde_json::{Value, json};
@@ -32,6 +32,7 @@ pub(in crate::server) struct ServerState {
     listeners: Listeners,
     next_number: AtomicU64,
     telemetry: OnceLock<Arc<dyn Telemetry>>,
+    load: Arc<ServerLoad>,
     /// Since something was to be kept in it.
     store: OnceLock<Result<StoreGuard, StoreError>>,
     /// `true` if the author was warned of user interfaces that are not registered.
@@ -46,11 +47,16 @@ impl ServerState {
         hooks: ServerHooks,
     ) -> Self {
         let options = options.bounded();
+        let load = Arc::new(ServerLoad::default());
+        if let Some(receiver) = &options.telemetry_receiver {
+            receiver.server_began(Arc::clone(&load));
+        }
         Self {
             instructions,
             results: ResultWriter::new(info, options.cache, options.debug),
             telemetry: options.telemetry_receiver.clone().map_or_else(OnceLock::new, OnceLock::from),
             options,
+            load,
             registry: ArcSwap::from_pointee(Snapshot::new(hooks)),
             edit: Mutex::new(()),
             listeners: Listeners::default(),
@@ -68,7 +74,8 @@ impl ServerState {
     /// connections, and learn together that it is away.
     pub(in crate::server) fn store(&self, runtime: &Arc<dyn Runtime>) -> Result<Option<&StoreGuard>, StoreError> {
         let Some(choice) = &self.options.store else { return Ok(None) };
-        let opened = self.store.get_or_init(|| choice.open(runtime, self.options.store_deadline));
+        let open = || choice.open(runtime, self.options.store_deadline);
+        let opened = self.store.get_or_init(|| open().map(|store| store.counting(self.load.errors_of_store())));
         opened.as_ref().map(Some).map_err(Clone::clone)
     }
 
@@ -79,7 +86,14 @@ impl ServerState {
 
     /// Sets the receiver of spans and measurements, unless there is one.
     pub(in crate::server) fn set_telemetry(&self, receiver: Arc<dyn Telemetry>) {
-        let _ = self.telemetry.set(receiver);
+        if self.telemetry.set(Arc::clone(&receiver)).is_ok() {
+            receiver.server_began(Arc::clone(&self.load));
+        }
+    }
+
+    /// The load at each moment.
+    pub(in crate::server) fn load(&self) -> &Arc<ServerLoad> {
+        &self.load
     }
 
     pub(in crate::server) fn results(&self) -> &ResultWriter {

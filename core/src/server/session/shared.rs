@@ -44,6 +44,7 @@ impl Connection {
         self.conversation().restore(state.terms.clone());
         self.declare(state.declared);
         self.listen();
+        self.count_session();
         if state.initialized {
             self.apply(&SessionChange::Initialized);
         }

@@ -283,6 +283,7 @@ class Registry:
         port.telemetry = telemetry_of(self._json.get("options", {}).get("telemetry"))
         if port.telemetry is not None:
             port.native.notify(0, {"telemetry": True})
+            port.telemetry.measure_load(port.native)
 
     async def _ready(self, port: Port) -> None:
         """Returns when the lifespan has begun; whoever has acquired the port waits for it before

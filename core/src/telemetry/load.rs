@@ -1,0 +1,211 @@
+//! The load of servers: what is open, runs and waits at a moment.
+
+use crate::sync::Mutex;
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// The load of a server at each moment.
+#[derive(Debug, Default)]
+pub struct ServerLoad {
+    sessions: AtomicU64,
+    running_calls: AtomicU64,
+    waiting_calls: AtomicU64,
+    store_errors: Arc<AtomicU64>,
+}
+
+impl ServerLoad {
+    /// The sessions that `initialize` opened and that this process serves, up to the revision
+    /// 2025-11-25.
+    pub fn sessions(&self) -> u64 {
+        self.sessions.load(Ordering::Relaxed)
+    }
+
+    /// The calls that run, without streams of changes.
+    pub fn running_calls(&self) -> u64 {
+        self.running_calls.load(Ordering::Relaxed)
+    }
+
+    /// The calls that wait until fewer run.
+    pub fn waiting_calls(&self) -> u64 {
+        self.waiting_calls.load(Ordering::Relaxed)
+    }
+
+    /// The calls of its store that have failed so far, also those that fail at once while it is
+    /// away.
+    pub fn store_errors(&self) -> u64 {
+        self.store_errors.load(Ordering::Relaxed)
+    }
+
+    /// Counts a session.
+    #[cfg(feature = "server")]
+    pub(crate) fn session(self: &Arc<Self>) -> Counted {
+        Counted::new(self, |load| &load.sessions)
+    }
+
+    /// Counts a call that runs.
+    #[cfg(feature = "server")]
+    pub(crate) fn running_call(self: &Arc<Self>) -> Counted {
+        Counted::new(self, |load| &load.running_calls)
+    }
+
+    /// Counts a call that waits.
+    #[cfg(feature = "server")]
+    pub(crate) fn waiting_call(self: &Arc<Self>) -> Counted {
+        Counted::new(self, |load| &load.waiting_calls)
+    }
+
+    /// The count of errors, for the store.
+    #[cfg(feature = "server")]
+    pub(crate) fn errors_of_store(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.store_errors)
+    }
+}
+
+/// One thing that counts for as long as this lives.
+#[cfg(feature = "server")]
+pub(crate) struct Counted {
+    load: Arc<ServerLoad>,
+    of: fn(&ServerLoad) -> &AtomicU64,
+}
+
+#[cfg(feature = "server")]
+impl Counted {
+    fn new(load: &Arc<ServerLoad>, of: fn(&ServerLoad) -> &AtomicU64) -> Self {
+        of(load).fetch_add(1, Ordering::Relaxed);
+        Self { load: Arc::clone(load), of }
+    }
+}
+
+#[cfg(feature = "server")]
+impl Drop for Counted {
+    fn drop(&mut self) {
+        (self.of)(&self.load).fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The loads of the servers that report to one receiver, added up.
+#[derive(Default)]
+pub struct ServerLoads(Mutex<Loads>);
+
+#[derive(Default)]
+struct Loads {
+    servers: Vec<Arc<ServerLoad>>,
+    /// The errors of servers that are gone: what only rises must not fall.
+    past_errors: u64,
+}
+
+impl ServerLoads {
+    /// Adds a server, which is left out again when it is gone.
+    pub fn add(&self, load: Arc<ServerLoad>) {
+        let mut loads = self.0.lock();
+        loads.forget_gone();
+        loads.servers.push(load);
+    }
+
+    /// Returns whether no server was ever added.
+    pub fn is_empty(&self) -> bool {
+        let loads = self.0.lock();
+        loads.servers.is_empty() && loads.past_errors == 0
+    }
+
+    /// The measurements of all servers at this moment.
+    pub fn measurements(&self) -> [LoadMeasurement; 4] {
+        let mut loads = self.0.lock();
+        loads.forget_gone();
+        let sum = |of: fn(&ServerLoad) -> u64| loads.servers.iter().map(|load| of(load)).sum::<u64>();
+        [
+            LoadMeasurement {
+                name: "trunkline.server.sessions",
+                description: "The sessions that are open, up to the revision 2025-11-25.",
+                unit: "{session}",
+                is_monotonic: false,
+                value: sum(ServerLoad::sessions),
+            },
+            LoadMeasurement {
+                name: "trunkline.server.running_calls",
+                description: "The calls that run.",
+                unit: "{call}",
+                is_monotonic: false,
+                value: sum(ServerLoad::running_calls),
+            },
+            LoadMeasurement {
+                name: "trunkline.server.waiting_calls",
+                description: "The calls that wait until fewer run.",
+                unit: "{call}",
+                is_monotonic: false,
+                value: sum(ServerLoad::waiting_calls),
+            },
+            LoadMeasurement {
+                name: "trunkline.server.store_errors",
+                description: "The calls of the store that have failed.",
+                unit: "{error}",
+                is_monotonic: true,
+                value: loads.past_errors + sum(ServerLoad::store_errors),
+            },
+        ]
+    }
+}
+
+impl Loads {
+    fn forget_gone(&mut self) {
+        let past_errors = &mut self.past_errors;
+        self.servers.retain(|load| {
+            let is_gone = Arc::strong_count(load) == 1;
+            if is_gone {
+                *past_errors += load.store_errors();
+            }
+            !is_gone
+        });
+    }
+}
+
+impl fmt::Debug for ServerLoads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServerLoads")
+    }
+}
+
+/// A measurement of the servers that report to one receiver. The semantic conventions have none of
+/// these, so the names are the library's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadMeasurement {
+    /// The name of the instrument.
+    pub name: &'static str,
+    /// Its description.
+    pub description: &'static str,
+    /// Its unit, as UCUM has it.
+    pub unit: &'static str,
+    /// `true` of a counter, which only rises; `false` of an up-down counter.
+    pub is_monotonic: bool,
+    /// The value.
+    pub value: u64,
+}
+
+#[cfg(all(test, feature = "server"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_added_up_and_errors_outlive_their_server() {
+        let loads = ServerLoads::default();
+        let values = || loads.measurements().map(|measurement| measurement.value);
+        assert!(loads.is_empty());
+        let [one, other] = [(); 2].map(|()| Arc::new(ServerLoad::default()));
+        loads.add(Arc::clone(&one));
+        loads.add(Arc::clone(&other));
+        let counted = [one.session(), one.running_call(), other.running_call(), other.waiting_call()];
+        other.errors_of_store().fetch_add(3, Ordering::Relaxed);
+        assert_eq!(values(), [1, 2, 1, 3]);
+        drop(counted);
+        assert_eq!(values(), [0, 0, 0, 3]);
+        drop(other);
+        assert_eq!(values(), [0, 0, 0, 3]);
+        assert!(!loads.is_empty());
+    }
+}
