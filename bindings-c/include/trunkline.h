@@ -2502,6 +2502,21 @@ enum trunkline_result trunkline_port_on_telemetry(struct trunkline_port *port,
                                                   trunkline_destructor destructor);
 
 /**
+ * The load of the servers of the port that report (`trunkline_port_on_telemetry`): sessions, calls
+ * that run and that wait, and failures of the store. For the callbacks of observable instruments,
+ * which run when the program collects measurements. `json` is an object whose member
+ * `measurements` is an array of `name`, `description`, `unit`, `monotonic` (`true` of a counter,
+ * `false` of an up-down counter) and `value`, an integer. It is yours: `trunkline_text_free`.
+ * `TRUNKLINE_NOT_FOUND` if no server reports.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
+ */
+enum trunkline_result trunkline_port_measurements(struct trunkline_port *port,
+                                                  struct trunkline_text **json,
+                                                  struct trunkline_error **error);
+
+/**
  * Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or
  * "baggage", others are left out. For `trunkline_span_begin_callback`.
  *

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from opentelemetry import context, metrics, trace
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader, NumberDataPoint
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -326,7 +327,21 @@ def _load() -> dict[str, int]:
         for metric in scope.metrics
         if metric.name.startswith("trunkline.server.")
     )
-    return {metric.name.rpartition(".")[2]: metric.data.data_points[0].value for metric in metrics}
+    found: dict[str, int] = {}
+    for metric in metrics:
+        point = metric.data.data_points[0]
+        assert isinstance(point, NumberDataPoint)
+        found[metric.name.rpartition(".")[2]] = int(point.value)
+    return found
+
+
+async def _load_when(expected: Callable[[dict[str, int]], bool]) -> dict[str, int]:
+    """The load, once it is as expected."""
+    for _ in range(1000):
+        if expected(now := _load()):
+            return now
+        await asyncio.sleep(0.01)
+    raise AssertionError(_load())
 
 
 def test_the_load_of_all_servers_is_measured() -> None:
@@ -351,19 +366,16 @@ def test_the_load_of_all_servers_is_measured() -> None:
             assert before.keys() == {"sessions", "running_calls", "waiting_calls", "store_errors"}
             calls = [asyncio.create_task(one.call_tool("hold")) for _ in range(3)]
             await running.wait()
-            deadline = time.monotonic() + 10
-            while (now := _load())["waiting_calls"] - before["waiting_calls"] != 1 and time.monotonic() < deadline:
-                await asyncio.sleep(0.01)
-            assert now["waiting_calls"] - before["waiting_calls"] == 1
+            now = await _load_when(lambda now: now["waiting_calls"] - before["waiting_calls"] == 1)
             assert now["running_calls"] - before["running_calls"] == 2
             go.set()
             await asyncio.gather(*calls)
             after = _load()
-            assert (after["running_calls"], after["waiting_calls"]) == (before["running_calls"], before["waiting_calls"])
-        deadline = time.monotonic() + 10
-        while (sessions := _load()["sessions"]) > before["sessions"] - 2 and time.monotonic() < deadline:
-            await asyncio.sleep(0.01)
-        assert sessions <= before["sessions"] - 2
+            assert (after["running_calls"], after["waiting_calls"]) == (
+                before["running_calls"],
+                before["waiting_calls"],
+            )
+        await _load_when(lambda now: now["sessions"] <= before["sessions"] - 2)
 
     asyncio.run(run())
 

@@ -34,12 +34,12 @@ pub unsafe extern "C" fn trunkline_port_on_telemetry(
     })
 }
 
-/// The load of the servers of the port that report (`trunkline_port_on_telemetry`), for the callbacks
-/// of observable instruments, which run when the program collects measurements: sessions, calls that
-/// run and that wait, and failures of the store. `json` is an object whose member `measurements` is an
-/// array of `name`, `description`, `unit`, `monotonic` (`true` of a counter, `false` of an up-down
-/// counter) and `value`, an integer. It is yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if no
-/// server reports.
+/// The load of the servers of the port that report (`trunkline_port_on_telemetry`): sessions, calls
+/// that run and that wait, and failures of the store. For the callbacks of observable instruments,
+/// which run when the program collects measurements. `json` is an object whose member
+/// `measurements` is an array of `name`, `description`, `unit`, `monotonic` (`true` of a counter,
+/// `false` of an up-down counter) and `value`, an integer. It is yours: `trunkline_text_free`.
+/// `TRUNKLINE_NOT_FOUND` if no server reports.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_measurements(
     port: *mut trunkline_port,

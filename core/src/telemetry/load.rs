@@ -43,20 +43,20 @@ impl ServerLoad {
 
     /// Counts a session.
     #[cfg(feature = "server")]
-    pub(crate) fn session(self: &Arc<Self>) -> Counted {
-        Counted::new(self, |load| &load.sessions)
+    pub(crate) fn session(self: &Arc<Self>) -> LoadShare {
+        LoadShare::new(self, |load| &load.sessions)
     }
 
     /// Counts a call that runs.
     #[cfg(feature = "server")]
-    pub(crate) fn running_call(self: &Arc<Self>) -> Counted {
-        Counted::new(self, |load| &load.running_calls)
+    pub(crate) fn running_call(self: &Arc<Self>) -> LoadShare {
+        LoadShare::new(self, |load| &load.running_calls)
     }
 
     /// Counts a call that waits.
     #[cfg(feature = "server")]
-    pub(crate) fn waiting_call(self: &Arc<Self>) -> Counted {
-        Counted::new(self, |load| &load.waiting_calls)
+    pub(crate) fn waiting_call(self: &Arc<Self>) -> LoadShare {
+        LoadShare::new(self, |load| &load.waiting_calls)
     }
 
     /// The count of errors, for the store.
@@ -66,15 +66,15 @@ impl ServerLoad {
     }
 }
 
-/// One thing that counts for as long as this lives.
+/// A part of a load: it counts for as long as this lives.
 #[cfg(feature = "server")]
-pub(crate) struct Counted {
+pub(crate) struct LoadShare {
     load: Arc<ServerLoad>,
     of: fn(&ServerLoad) -> &AtomicU64,
 }
 
 #[cfg(feature = "server")]
-impl Counted {
+impl LoadShare {
     fn new(load: &Arc<ServerLoad>, of: fn(&ServerLoad) -> &AtomicU64) -> Self {
         of(load).fetch_add(1, Ordering::Relaxed);
         Self { load: Arc::clone(load), of }
@@ -82,7 +82,7 @@ impl Counted {
 }
 
 #[cfg(feature = "server")]
-impl Drop for Counted {
+impl Drop for LoadShare {
     fn drop(&mut self) {
         (self.of)(&self.load).fetch_sub(1, Ordering::Relaxed);
     }

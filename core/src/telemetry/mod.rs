@@ -33,5 +33,5 @@ pub use running::RunningOperation;
 pub(crate) use ambient::Ambient;
 pub(crate) use choice::or_of_program;
 #[cfg(feature = "server")]
-pub(crate) use load::Counted;
+pub(crate) use load::LoadShare;
 pub(crate) use operation::NetworkFacts;

@@ -26,7 +26,7 @@ use crate::{
         registry::ListSet,
     },
     sync::Mutex,
-    telemetry::{Counted, OperationEnd, RunningOperation},
+    telemetry::{LoadShare, OperationEnd, RunningOperation},
     wire_log::{Direction, MessageInfo, Side, Transport},
 };
 use std::{
@@ -116,7 +116,7 @@ pub(crate) struct Connection {
     /// When its session was opened, for telemetry.
     session_began: OnceLock<Instant>,
     /// Counts the session while it is open.
-    counted: Mutex<Option<Counted>>,
+    counted: Mutex<Option<LoadShare>>,
     /// The test that it belongs to.
     rehearsal: OnceLock<Arc<Rehearsal>>,
 }
@@ -126,7 +126,7 @@ type Reply = Arc<dyn Outbound>;
 /// The way back of a message that has not begun to be served. Counts as a call that waits.
 pub(in crate::server) struct WaitingReply {
     reply: Reply,
-    _counted: Counted,
+    _counted: LoadShare,
 }
 
 /// A call that was started: how to tell that it is not wanted any more.
@@ -136,7 +136,7 @@ struct Started {
     /// The telemetry of the call; it ends with the call.
     operation: Option<Arc<RunningOperation>>,
     /// Counts it while it runs; not streams of changes, which last.
-    _counted: Option<Counted>,
+    _counted: Option<LoadShare>,
 }
 
 impl Started {

@@ -7,7 +7,7 @@ use crate::{
         envelope::{self, Frame, Message, NoResult, Response},
         method,
     },
-    store::{Store, StoreError},
+    store::StoreError,
 };
 use bytes::Bytes;
 use serde::Deserialize;
