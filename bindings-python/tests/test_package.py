@@ -6,11 +6,13 @@ import inspect
 import pickle
 import types
 import typing
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import trunkline
+from trunkline._internal.options import Unpack
 
 PUBLIC: list[str] = vars(trunkline)["__all__"]
 
@@ -44,6 +46,25 @@ def test_annotations_of_public_functions_can_be_read() -> None:
     assert trunkline.sample in functions and trunkline.elicit in functions
     for function in functions:
         assert "return" in typing.get_type_hints(function), function
+
+
+def functions_of(cls: type) -> Iterator[Any]:
+    """The functions that programs call on a class or its objects, inherited ones too."""
+    for base in cls.__mro__:
+        if base.__module__.partition(".")[0] != "trunkline":
+            continue
+        for name, value in vars(base).items():
+            function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            if inspect.isfunction(function) and (name == "__init__" or not name.startswith("_")):
+                yield function
+
+
+def test_annotations_of_public_methods_can_be_read() -> None:
+    classes = [value for name in PUBLIC if isinstance(value := getattr(trunkline, name), type)]
+    read = {function: typing.get_type_hints(function) for cls in classes for function in functions_of(cls)}
+    assert len(read) > 300
+    assert read[trunkline.Server.add_tool]["options"] == Unpack[trunkline.ToolOptions]
+    assert read[trunkline.Client.__init__]["target"] is not None
 
 
 @pytest.mark.parametrize("ttl", [-1, float("nan"), "5"])

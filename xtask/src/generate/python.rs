@@ -850,8 +850,8 @@ fn class(object: &ObjectModel, plain: &[&str]) -> String {
 
 /// Imports of a blocking client, which have another order.
 const SORTED: (&str, &str) = (
-    "from .sync_stream import SyncStream\nfrom ..tool_results import expect, read_tool_result\n",
-    "from ..tool_results import expect, read_tool_result\nfrom .sync_stream import SyncStream\n",
+    "from .sync_stream import SyncStream, SyncStreamClient\nfrom ..tool_results import expect, read_tool_result\n",
+    "from ..tool_results import expect, read_tool_result\nfrom .sync_stream import SyncStream, SyncStreamClient\n",
 );
 
 /// The options of requests whose input the caller gives: their parameters and meanings.

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import trunkline
 
 from ._generated.facts import VerificationDescription
-from ._generated.models import AccessToken
+from ._generated.models import AccessToken, Identity
 from ._generated.option_names import AUTH_OPTIONS
 from ._native import NativeError
 from .errors import reraise
-from .options import encoded
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ._generated.models import Identity
-    from ._generated.options import AuthOptions
-
-Verify: TypeAlias = "Callable[[PresentedToken], Awaitable[Identity | None] | Identity | None]"
+from .options import Unpack, encoded
 
 
 class PresentedToken(AccessToken, VerificationDescription):
@@ -49,6 +43,9 @@ class PresentedToken(AccessToken, VerificationDescription):
         return self._request.get(name)
 
 
+Verify: TypeAlias = Callable[[PresentedToken], Awaitable[Identity | None] | Identity | None]
+
+
 class Auth:
     """The `auth` of `Server.serve` and `Server.asgi`. The verified identity of the caller is `auth`
     in the context.
@@ -65,7 +62,9 @@ class Auth:
 
     __slots__ = ("_json", "verifier")
 
-    def __init__(self, resource: str, *, verifier: Verify | None = None, **options: Unpack[AuthOptions]) -> None:
+    def __init__(
+        self, resource: str, *, verifier: Verify | None = None, **options: Unpack[trunkline.AuthOptions]
+    ) -> None:
         self.verifier: Verify | None = verifier
         self._json: dict[str, Any] = {"resource": resource, **encoded(AUTH_OPTIONS, options)}
 

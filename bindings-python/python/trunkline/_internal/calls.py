@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from . import _native
 from ._generated.facts import CallDescription
 from .errors import CancelledError, from_object, reraise
+from .port.port import Port
+from .port.scope import CallScope
 from .requests import request_json
 from .schema.jsonable import jsonable
 
 if TYPE_CHECKING:
     from ._generated.models import LoggingLevel
     from .client_requests.input_request import InputRequest
-    from .port.port import Port
-    from .port.scope import CallScope
 
 # Every request has a timeout in the core: this is only how long one look lasts.
 _WAIT_MS: Final = 60_000

@@ -13,6 +13,7 @@ from . import _native
 from ._generated.waist import HTTP_CHUNK, HTTP_HEAD
 from .errors import ClosedError, reraise
 from .failures import detail
+from .features.registry import Registry
 from .port.events import start_task
 from .port.lifecycle import close_deadline
 from .port.signals import announce_signals
@@ -20,7 +21,6 @@ from .port.signals import announce_signals
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
 
-    from .features.registry import Registry
     from .port.port import Port
 
 Message: TypeAlias = MutableMapping[str, Any]

@@ -8,6 +8,7 @@ from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from .errors import ClosedError, InvalidArgumentError
+from .features.registry import Registry
 from .port.lifecycle import close_deadline, current_loop
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .features.registry import Registry
     from .port.port import Port
 
 

@@ -255,16 +255,15 @@ fn functions(rows: &[Request]) -> String {
 }
 
 fn methods(rows: &[Request]) -> String {
-    let mut text = String::from(
-        "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any, TypeVar, overload\n\n",
-    );
+    let mut text = String::from("from collections.abc import Mapping\nfrom typing import Any, TypeVar, overload\n\n");
     text += &models("..._generated.models", rows, |request| match request.only_list() {
         Some((_, item)) => vec![item],
         None => request.row.result.as_deref().filter(|result| *result != ANSWER).into_iter().collect(),
     });
-    text += "from ...calls import AsyncCall\nfrom ...client_requests._generated import requests\nfrom ...client_requests.input_request import ElicitResult, InputRequest, Messages\nfrom ...requests import read_answer\n";
-    let options: Vec<_> = rows.iter().filter(|row| row.has_options()).map(Request::name).collect();
-    text += &type_checking(&options);
+    for name in rows.iter().filter(|row| row.has_options()).map(Request::name) {
+        let _ = writeln!(text, "from ..._generated.{name}_options import {}Options", pascal(name));
+    }
+    text += "from ...calls import AsyncCall\nfrom ...client_requests._generated import requests\nfrom ...client_requests.input_request import ElicitResult, InputRequest, Messages\nfrom ...options import Unpack\nfrom ...requests import read_answer\n\nT = TypeVar(\"T\")\n";
     text += "\n\nclass AsyncClientRequests(AsyncCall):\n    \"\"\"The requests of a handler to its client, one method each.\"\"\"\n\n    __slots__ = ()\n";
     let more = ["key: str | None = None", "timeout: float | None = None"];
     for row in rows {
@@ -288,13 +287,4 @@ fn models<'a>(module: &str, rows: &'a [Request], of: impl Fn(&'a Request<'a>) ->
     names.sort_unstable();
     names.dedup();
     format!("from {module} import {}\n", names.join(", "))
-}
-
-fn type_checking(options: &[&str]) -> String {
-    let names: Vec<_> = options.iter().map(|name| format!("{}Options", pascal(name))).collect();
-    format!(
-        "\nif TYPE_CHECKING:\n    from typing_extensions import Unpack\n\n    from ..._generated.options import {}\n\nT = \
-         TypeVar(\"T\")\n",
-        names.join(", ")
-    )
 }

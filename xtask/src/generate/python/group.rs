@@ -16,9 +16,9 @@ pub(super) fn servers(surface: &Surface) -> String {
         "import os\nfrom collections.abc import Callable, Mapping, Sequence\nfrom typing import Any, NamedTuple, Protocol, TypeAlias, cast\n\nfrom \
          ..._generated.models import GroupServerState, Implementation\nfrom ...errors import TrunklineError, from_object\nfrom \
          ...schema.jsonable import jsonable\n\n\nclass ShareableClient(Protocol):\n    \"\"\"A connected client of any kind.\"\"\"\n\n    def _shared(self) -> dict[str, int]: ...\n\n\n# A URL, the command of a server to start, an entry of \
-         `mcpServers`, or a connected client,\n# which the group shares.\nServerTarget: TypeAlias = \"str | Sequence[str | \
-         os.PathLike[str]] | Mapping[str, Any] | ShareableClient\"\n# A configuration with \
-         `mcpServers`, its file, or targets by name.\nGroupTarget: TypeAlias = \"str | os.PathLike[str] | Mapping[str, Any]\"\n\
+         `mcpServers`, or a connected client,\n# which the group shares.\nServerTarget: TypeAlias = str | Sequence[str | \
+         os.PathLike[str]] | Mapping[str, Any] | ShareableClient\n# A configuration with \
+         `mcpServers`, its file, or targets by name.\nGroupTarget: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]\n\
          \n\nclass ServersOf:\n    \"\"\"The servers that a group is opened with.\"\"\"\n\n    def __init__(self, servers: \
          GroupTarget) -> None:\n        self._servers: Any = servers if isinstance(servers, Mapping) else jsonable(servers)\n\n    def json(self) -> Any:\n        \"\"\"The \
          servers as the core takes them: clients by their connections.\"\"\"\n        servers = self._servers\n        if \
@@ -61,17 +61,21 @@ fn member(field: &Field) -> (String, String) {
 }
 
 const HEAD: &str = r#"
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...client._generated.group_servers import GroupServer, ServersOf, place, server_from_json
+import trunkline
+
+from ...client._generated.group_servers import (
+    GroupServer,
+    GroupTarget,
+    ServersOf,
+    ServerTarget,
+    place,
+    server_from_json,
+)
 from ...client.client import Client
+from ...options import Unpack
 from ...requests import read_answer, request_json
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ...client._generated.group_servers import GroupTarget, ServerTarget
-    from ...client.connect_options import ConnectOptions
 
 
 class ClientGroup(Client):
@@ -93,7 +97,7 @@ class ClientGroup(Client):
         options: See `ConnectOptions`. They are those of each connection.
     """
 
-    def __init__(self, servers: GroupTarget, **options: Unpack[ConnectOptions]) -> None:
+    def __init__(self, servers: GroupTarget, **options: Unpack[trunkline.ConnectOptions]) -> None:
         target: Any = ServersOf(servers)
         super().__init__(target, **options)
 

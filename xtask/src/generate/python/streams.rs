@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from ..._generated.models import CallToolResult, Change, SubscriptionFilter, Task
 from ...requests import OnProgress, read_answer, request_json
 from ...schema.jsonable import jsonable
-from ..stream import AsyncStream
+from ..stream import AsyncStream, AsyncStreamClient
 from ..tool_results import expect, read_tool_result
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from ..stream import AsyncStreamClient
 
 T = TypeVar("T")
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+import trunkline
+
 from ..errors import ClosedError, InvalidArgumentError, ProtocolError
+from ..options import Unpack
 from ..port.lifecycle import close_deadline, current_loop
 from ..port.port import Port
 from ..requests import OnProgress
@@ -16,9 +19,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
     from types import TracebackType
 
-    from typing_extensions import Self, Unpack
-
-    from .connect_options import ConnectOptions
+    from typing_extensions import Self
 
 
 class Client(AsyncOperations, Connected):
@@ -35,7 +36,7 @@ class Client(AsyncOperations, Connected):
         options: See `ConnectOptions`.
     """
 
-    def __init__(self, target: Target, **options: Unpack[ConnectOptions]) -> None:
+    def __init__(self, target: Target, **options: Unpack[trunkline.ConnectOptions]) -> None:
         self._connection = Connection(target, options, blocking=False)
         self._port: Port | None = None
         self._loop: AbstractEventLoop

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, Union
+
+import trunkline
 
 from .. import _native
 from .._generated import methods
 from .._generated.facts import ConnectionDescription
+from .._generated.models import Root
 from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS, OAUTH
 from ..errors import ClosedError, InvalidArgumentError
 from ..failures import is_told
@@ -23,9 +26,7 @@ from ._generated.transport import FUNCTIONS, Transport, transport_handlers
 from .server_requests import ServerRequestHandler
 
 if TYPE_CHECKING:
-    from .._generated.models import Root
     from ..port.scope import NoSpan
-    from ..server.server import Server
     from ..telemetry import SentSpan, Telemetry
     from ._generated.server_requests import Read
     from .connect_options import ConnectOptions, OnNotification
@@ -34,7 +35,9 @@ T = TypeVar("T")
 
 # An endpoint's URL, the command of a child process, a server in this process, an entry of
 # `mcpServers`, or a configuration or its file.
-Target: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | Server | Transport"
+Target: TypeAlias = Union[
+    str, os.PathLike[str], Sequence[str | os.PathLike[str]], Mapping[str, Any], "trunkline.Server", Transport
+]
 
 _LISTS_CHANGED: Final = (methods.TOOLS_CHANGED, methods.RESOURCES_CHANGED, methods.PROMPTS_CHANGED)
 
@@ -66,7 +69,7 @@ class Connection:
         endpoint = {name: given.pop(name) for name in ENDPOINT_OPTIONS if name in given}
         child = {name: given.pop(name) for name in CHILD_OPTIONS if name in given}
         self.target = target
-        self.server: Server | None = None
+        self.server: trunkline.Server | None = None
         self.blocking = blocking
         self.handlers: dict[str, ServerRequestHandler] = {}
         self.transport = self._describe(target, encoded(ENDPOINT_OPTIONS, endpoint), encoded(CHILD_OPTIONS, child))

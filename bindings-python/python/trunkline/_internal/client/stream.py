@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    class AsyncStreamClient(Protocol):
-        """The client of a stream."""
-
-        async def _ask(
-            self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
-        ) -> tuple[int, Any]: ...
-
-        def _cancel(self, ticket: int) -> None: ...
-
-
 T = TypeVar("T")
+
+
+class AsyncStreamClient(Protocol):
+    """The client of a stream."""
+
+    async def _ask(
+        self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[int, Any]: ...
+
+    def _cancel(self, ticket: int) -> None: ...
 
 
 class AsyncStream(Generic[T]):

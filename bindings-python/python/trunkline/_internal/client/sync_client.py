@@ -8,9 +8,12 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import trunkline
+
 from .. import _native
 from .._generated.waist import CALL, LOG, NOTIFICATION, TELEMETRY
 from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolError, from_object, reraise
+from ..options import Unpack
 from ..port.lifecycle import close_deadline, end_port, remember_native
 from ..port.log import write_logs
 from ..port.port import send_request
@@ -23,13 +26,12 @@ from .server_requests import Here
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Self
 
     from ..port.port import Port
     from ..port.scope import NoSpan
     from ..server.server import Server
     from ..telemetry import SentSpan
-    from .connect_options import ConnectOptions
 
 # Interval at which a waiting call looks for log records of the core (every request has a timeout
 # there) ...
@@ -52,7 +54,7 @@ class SyncClient(SyncOperations, Connected):
     are ordinary functions.
     """
 
-    def __init__(self, target: Target, **options: Unpack[ConnectOptions]) -> None:
+    def __init__(self, target: Target, **options: Unpack[trunkline.ConnectOptions]) -> None:
         self._connection = Connection(target, options, blocking=True)
         # Held while the connection is opened and taken away, which one thread does.
         self._state = threading.Lock()

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, TypeVar, overload
+
+import trunkline
 
 from .._generated.option_names import PROMPT_OPTIONS
 from ..errors import InvalidArgumentError
-from ..options import camel_case, encoded
+from ..options import Unpack, camel_case, encoded
 from ..returns import Answer, render_messages
 from ..signature.string_arguments import TextSignature
 from .function import TextHandler
 from .registry import Registration, Registry, described, taken
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from .._generated.options import PromptOptions
 
 
 class PromptHandler(TextHandler):
@@ -40,9 +37,9 @@ class Prompts(Registry):
     def prompt(self, function: F, /) -> F: ...
 
     @overload
-    def prompt(self, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
+    def prompt(self, **options: Unpack[trunkline.PromptOptions]) -> Callable[[F], F]: ...
 
-    def prompt(self, function: Any = None, **options: Unpack[PromptOptions]) -> Any:
+    def prompt(self, function: Any = None, **options: Unpack[trunkline.PromptOptions]) -> Any:
         """Registers the decorated function as a prompt, and leaves it as it is. Options: see
         `PromptOptions`.
         """
@@ -55,7 +52,7 @@ class Prompts(Registry):
             raise InvalidArgumentError(f"the name of a prompt goes by keyword: @server.prompt(name={function!r})")
         return decorate if function is None else decorate(function)
 
-    def add_prompt(self, function: Callable[..., Any], **options: Unpack[PromptOptions]) -> Registration:
+    def add_prompt(self, function: Callable[..., Any], **options: Unpack[trunkline.PromptOptions]) -> Registration:
         """Adds a prompt, and notifies the clients that are connected.
 
         The parameters are the prompt's arguments. Clients fill them with texts; annotations say

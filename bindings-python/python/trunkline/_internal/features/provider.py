@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
 
+from .._generated.models import Prompt, Resource, ResourceTemplate, Tool
 from .._generated.waist import VALUE
 from ..context._generated.sync_context import SyncContext
 from ..context.context import Context
@@ -17,7 +18,6 @@ from .handler import Handler
 from .registry import Registry
 
 if TYPE_CHECKING:
-    from .._generated.models import Prompt, Resource, ResourceTemplate, Tool
     from ..port.port import Port
     from ..port.scope import CallScope
 
@@ -28,7 +28,7 @@ Category: TypeAlias = Literal["tools", "resources", "resourceTemplates", "prompt
 D_co = TypeVar("D_co", covariant=True)
 
 # Descriptors, and the cursor of the next page if there is one.
-ProviderPage: TypeAlias = "Sequence[D_co | Mapping[str, Any]] | tuple[Sequence[D_co | Mapping[str, Any]], str | None]"
+ProviderPage: TypeAlias = Sequence[D_co | Mapping[str, Any]] | tuple[Sequence[D_co | Mapping[str, Any]], str | None]
 
 
 class AsyncProvider(Protocol[D_co]):
@@ -65,7 +65,7 @@ class SyncProvider(Protocol[D_co]):
         ...
 
 
-Provider: TypeAlias = "AsyncProvider[D_co] | SyncProvider[D_co]"
+Provider: TypeAlias = AsyncProvider[D_co] | SyncProvider[D_co]
 
 
 class ProviderHandler(Handler):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -18,7 +18,6 @@ from ..signature.parameters import describe, name_of, plan
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from contextlib import AbstractAsyncContextManager
 
     from ..auth import Auth
     from ..context._generated.sync_context import SyncContext
@@ -29,14 +28,14 @@ if TYPE_CHECKING:
 
     # Gets an exception of a handler, and the context of its call.
     ErrorHook = Callable[[BaseException, Context | SyncContext], object]
-    # Kind and key of a registered feature.
-    Key = tuple[str, Hashable]
     # Makes the handler of a function with options, and its words for an error.
     Make = Callable[[Callable[..., Any], Mapping[str, Any]], tuple[FunctionHandler, str]]
 
 E = TypeVar("E", bound="ErrorHook")
 # Makes what a server opens before its first call.
-EnterLifespan: TypeAlias = "Callable[[Any], AbstractAsyncContextManager[Any]]"
+EnterLifespan: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
+# Kind and key of a registered feature.
+Key: TypeAlias = tuple[str, Hashable]
 
 
 class Registry:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
+
+import trunkline
 
 from .._generated.option_names import RESOURCE_OPTIONS
 from ..errors import InvalidArgumentError
-from ..options import encoded
+from ..options import Unpack, encoded
 from ..returns import Answer, render_contents
 from ..signature.string_arguments import TextSignature
 from .function import TextHandler
 from .registry import Registration, Registry, described, taken
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from .._generated.options import ResourceOptions
 
 
 class ResourceHandler(TextHandler):
@@ -53,7 +50,7 @@ _EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 class Resources(Registry):
     """The resource methods of a server."""
 
-    def resource(self, uri: str, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
+    def resource(self, uri: str, **options: Unpack[trunkline.ResourceOptions]) -> Callable[[F], F]:
         """Registers the decorated function as a resource, or as a template if the URI holds
         `{...}`, and leaves it as it is. Options: see `ResourceOptions`.
         """
@@ -66,7 +63,9 @@ class Resources(Registry):
 
         return decorate
 
-    def add_resource(self, uri: str, function: Callable[..., Any], **options: Unpack[ResourceOptions]) -> Registration:
+    def add_resource(
+        self, uri: str, function: Callable[..., Any], **options: Unpack[trunkline.ResourceOptions]
+    ) -> Registration:
         """Adds a resource, or a template if the URI holds `{...}`, and notifies the clients that
         are connected.
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .._generated.models import CacheScope
 from ..errors import InvalidArgumentError
 from ..model.base import encode_base64
 from ..options import camel_case, in_ms
 from .handler import Handler
 from .registry import Registry
-
-if TYPE_CHECKING:
-    from .._generated.models import CacheScope
 
 
 class SkillHandler(Handler):

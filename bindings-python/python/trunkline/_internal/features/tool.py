@@ -6,10 +6,12 @@ from collections.abc import Callable, Hashable, Mapping
 from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+import trunkline
+
 from .._generated.option_names import TOOL_OPTIONS
 from .._generated.waist import VALUE
 from ..errors import InvalidArgumentError
-from ..options import camel_case, encoded
+from ..options import Unpack, camel_case, encoded
 from ..returns import Answer
 from ..signature.tool_signature import Signature
 from .function import FunctionHandler
@@ -17,9 +19,6 @@ from .handler import Handler
 from .registry import Registration, Registry, described, taken
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from .._generated.options import ToolOptions
     from ..context._generated.sync_context import SyncContext
     from ..context.context import Context
     from ..port.port import Port
@@ -98,9 +97,9 @@ class Tools(Registry):
     def tool(self, function: F, /) -> F: ...
 
     @overload
-    def tool(self, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
+    def tool(self, **options: Unpack[trunkline.ToolOptions]) -> Callable[[F], F]: ...
 
-    def tool(self, function: Any = None, **options: Unpack[ToolOptions]) -> Any:
+    def tool(self, function: Any = None, **options: Unpack[trunkline.ToolOptions]) -> Any:
         """Registers the decorated function as a tool, and leaves it as it is. Options: see
         `ToolOptions`.
         """
@@ -113,7 +112,7 @@ class Tools(Registry):
             raise InvalidArgumentError(f"the name of a tool goes by keyword: @server.tool(name={function!r})")
         return decorate if function is None else decorate(function)
 
-    def add_tool(self, function: Callable[..., Any], **options: Unpack[ToolOptions]) -> Registration:
+    def add_tool(self, function: Callable[..., Any], **options: Unpack[trunkline.ToolOptions]) -> Registration:
         """Adds a tool, and notifies the clients that are connected.
 
         Args:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import trunkline
+
 from .._generated.option_names import HTTP_OPTIONS, MOUNT_OPTIONS
+from ..auth import Auth
 from ..errors import BlockingError, InvalidArgumentError
 from ..features.registry import Registry, running_loop
 from ..listener import Listener
-from ..options import camel_case, encoded
+from ..options import Unpack, camel_case, encoded
 
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike
-    from typing_extensions import Unpack
-
-    from .._generated.options import HttpOptions, MountOptions
-    from ..auth import Auth
-    from ..http_mount import ASGIApp
+else:
+    FileDescriptorLike: TypeAlias = Any  # of stubs alone
 
 Transport: TypeAlias = Literal["stdio", "http"]
 
@@ -31,7 +31,7 @@ class Serving(Registry):
         *,
         on_ready: Callable[[Listener], object] | None = None,
         auth: Auth | None = None,
-        **options: Unpack[HttpOptions],
+        **options: Unpack[trunkline.HttpOptions],
     ) -> None:
         """Serves until the end: of stdin over stdio, by Ctrl-C or SIGTERM on both transports. Then
         calls in flight get until the drain deadline, and `run` returns.
@@ -60,7 +60,7 @@ class Serving(Registry):
         *,
         on_ready: Callable[[Listener], object] | None = None,
         auth: Auth | None = None,
-        **options: Unpack[HttpOptions],
+        **options: Unpack[trunkline.HttpOptions],
     ) -> None:
         """As `run`, on the running event loop. On the main thread Ctrl-C and SIGTERM end it in good
         order; a second signal acts as if nobody handled it. Arguments: those of `run`.
@@ -71,7 +71,7 @@ class Serving(Registry):
         await run_until_signal(listener, on_ready)
 
     def serve(
-        self, transport: Transport = "stdio", *, auth: Auth | None = None, **options: Unpack[HttpOptions]
+        self, transport: Transport = "stdio", *, auth: Auth | None = None, **options: Unpack[trunkline.HttpOptions]
     ) -> Listener:
         """Serves on the running event loop.
 
@@ -109,7 +109,7 @@ class Serving(Registry):
             raise InvalidArgumentError(f"stdio has no {', '.join(chosen)}")
         return Listener(self, {"type": transport, **chosen}, foreground=foreground)
 
-    def asgi(self, *, auth: Auth | None = None, **options: Unpack[MountOptions]) -> ASGIApp:
+    def asgi(self, *, auth: Auth | None = None, **options: Unpack[trunkline.MountOptions]) -> trunkline.ASGIApp:
         """The server as an ASGI application, to be mounted in a web framework or run by an ASGI
         server as it is.
 

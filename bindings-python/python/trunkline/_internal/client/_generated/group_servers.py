@@ -20,9 +20,9 @@ class ShareableClient(Protocol):
 
 # A URL, the command of a server to start, an entry of `mcpServers`, or a connected client,
 # which the group shares.
-ServerTarget: TypeAlias = "str | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | ShareableClient"
+ServerTarget: TypeAlias = str | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | ShareableClient
 # A configuration with `mcpServers`, its file, or targets by name.
-GroupTarget: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
+GroupTarget: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
 
 
 class ServersOf:

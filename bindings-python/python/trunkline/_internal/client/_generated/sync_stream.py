@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    class SyncStreamClient(Protocol):
-        """The client of a stream."""
-
-        def _ask(
-            self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
-        ) -> tuple[int, Any]: ...
-
-        def _cancel(self, ticket: int) -> None: ...
-
-
 T = TypeVar("T")
+
+
+class SyncStreamClient(Protocol):
+    """The client of a stream."""
+
+    def _ask(
+        self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[int, Any]: ...
+
+    def _cancel(self, ticket: int) -> None: ...
 
 
 class SyncStream(Generic[T]):

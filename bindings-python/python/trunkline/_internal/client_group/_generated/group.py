@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...client._generated.group_servers import GroupServer, ServersOf, place, server_from_json
+import trunkline
+
+from ...client._generated.group_servers import (
+    GroupServer,
+    GroupTarget,
+    ServersOf,
+    ServerTarget,
+    place,
+    server_from_json,
+)
 from ...client.client import Client
+from ...options import Unpack
 from ...requests import read_answer, request_json
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ...client._generated.group_servers import GroupTarget, ServerTarget
-    from ...client.connect_options import ConnectOptions
 
 
 class ClientGroup(Client):
@@ -35,7 +39,7 @@ class ClientGroup(Client):
         options: See `ConnectOptions`. They are those of each connection.
     """
 
-    def __init__(self, servers: GroupTarget, **options: Unpack[ConnectOptions]) -> None:
+    def __init__(self, servers: GroupTarget, **options: Unpack[trunkline.ConnectOptions]) -> None:
         target: Any = ServersOf(servers)
         super().__init__(target, **options)
 

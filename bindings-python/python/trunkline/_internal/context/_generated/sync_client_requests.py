@@ -4,18 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from ..._generated.models import CreateMessageResult, Root
+from ..._generated.sample_options import SampleOptions
 from ...calls import SyncCall
 from ...client_requests._generated import requests
 from ...client_requests.input_request import ElicitResult, InputRequest, Messages
+from ...options import Unpack
 from ...requests import read_answer
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ..._generated.options import SampleOptions
 
 T = TypeVar("T")
 
