@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client, ClientGroup, InvalidArgumentError, Server } from "trunkline";
+import { CancelledError, Client, ClientGroup, InvalidArgumentError, Server } from "trunkline";
 
 const form = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
 
@@ -69,6 +69,41 @@ for (const [old, revision] of [["2025-06-18", "2026-07-28"], ["2026-07-28", "202
       await gateway.close();
       await remote.close();
     }
+  });
+}
+
+for (const [old, revision] of [["2025-11-25", "2026-07-28"], ["2026-07-28", "2025-11-25"]]) {
+  test(`TSK-06: a call through a proxy is a task of the proxy, ${old} behind ${revision}`, async (t) => {
+    const remote = new Server({ name: "remote", version: "1.0.0" }, { taskPollInterval: 20 });
+    t.after(() => remote.close());
+    let goOn, stop;
+    const [gate, stopped] = [new Promise((resolve) => (goOn = resolve)), new Promise((resolve) => (stop = resolve))];
+    remote.registerTool("report", { task: "optional" }, () => gate.then(() => "the report"));
+    remote.registerTool("greet", { task: "optional" }, async (_, ctx) => (await ctx.elicit("Your name?", form)).content.name);
+    remote.registerTool("endless", { task: "required" }, (_, ctx) => {
+      ctx.signal.addEventListener("abort", stop);
+      return new Promise(() => {});
+    });
+    const far = await Client.connect(remote, { revision: old });
+    t.after(() => far.close());
+    const gateway = new Server({ name: "gateway", version: "1.0.0" }, { taskPollInterval: 20 });
+    t.after(() => gateway.close());
+    gateway.proxy(far, { prefix: "far" });
+    const client = await Client.connect(gateway, { revision, onElicit: () => ({ action: "accept", content: { name: "Ann" } }) });
+    t.after(() => client.close());
+    const task = await client.startTask("far__report");
+    assert.equal(task.state.status, "working");
+    goOn();
+    const states = [];
+    for await (const state of task) states.push(state.status);
+    assert.equal(states.at(-1), "completed");
+    assert.equal(await first(task.result()), "the report");
+    assert.equal(await first(client.callTool("far__report")), "the report");
+    assert.equal(await first((await client.startTask("far__greet")).result()), "Ann");
+    const endless = await client.startTask("far__endless");
+    await endless.cancel();
+    await assert.rejects(endless.result(), CancelledError);
+    await stopped;
   });
 }
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from support import run
+from support import run, until
 from trunkline import (
+    CancelledError,
     Client,
     ClientGroup,
     ClosedError,
@@ -167,6 +168,57 @@ def test_a_proxy_of_a_group_shows_all_of_its_servers() -> None:
                     gateway.proxy(blocking, prefix="all")
                     async with Client(gateway) as other:
                         assert (await other.call_tool("all__far__whoami")).text == "far"
+
+    run(check())
+
+
+@pytest.mark.parametrize(("old", "revision"), [("2025-11-25", "2026-07-28"), ("2026-07-28", "2025-11-25")])
+def test_tsk_06_a_call_through_a_proxy_is_a_task_of_the_proxy(old: str, revision: str) -> None:
+    remote = Server("remote", version="1", task_poll_interval=0.02)
+    stopped: list[str] = []
+
+    async def check() -> None:
+        go_on = asyncio.Event()
+
+        @remote.tool(task="optional")
+        async def report() -> str:
+            await go_on.wait()
+            return "the report"
+
+        @remote.tool(task="optional")
+        async def greet(ctx: Context) -> str:
+            return str(((await ctx.elicit("Your name?", NAME)).content or {})["name"])
+
+        @remote.tool(task="required")
+        async def endless() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.append("endless")
+
+        gateway = Server("gateway", version="1", task_poll_interval=0.02)
+        client = Client(gateway, revision=revision)
+
+        @client.on_elicit
+        async def answer(request: ElicitRequest) -> ElicitResult[Any]:
+            return ElicitResult("accept", {"name": "Ann"})
+
+        async with Client(remote, revision=old) as far:
+            gateway.proxy(far, prefix="far")
+            async with client:
+                task = await client.start_task("far__report")
+                assert task.id is not None and task.state is not None and task.state.status == "working"
+                go_on.set()
+                assert [state.status async for state in task][-1] == "completed"
+                assert (await task.result()).text == "the report"
+                assert (await client.call_tool("far__report")).text == "the report"
+                assert (await (await client.start_task("far__greet")).result()).text == "Ann"
+                unwanted = await client.start_task("far__endless")
+                await unwanted.cancel()
+                with pytest.raises(CancelledError):
+                    await unwanted.result()
+                await until(lambda: stopped, "the end of the handler at the remote server")
+        assert callable(answer)
 
     run(check())
 
