@@ -1183,6 +1183,25 @@ enum trunkline_result trunkline_server_add_middleware(struct trunkline_server *s
                                                       struct trunkline_error **error);
 
 /**
+ * Adds a request handler, as `trunkline_server_add` does.
+ *
+ * - `method`: The method: a prefix that is not the protocol's, best the domain of the vendor in
+ *   reverse, a slash, and a name, such as `com.acme/sum`.
+ * - `params_schema`: The JSON Schema of the params without their `_meta`; others are refused
+ *   with -32602. JSON, or empty for none.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_add_request_handler(struct trunkline_server *server,
+                                                           struct trunkline_str method,
+                                                           struct trunkline_str params_schema,
+                                                           trunkline_call_callback callback,
+                                                           void *user_data,
+                                                           trunkline_destructor destructor,
+                                                           struct trunkline_error **error);
+
+/**
  * Removes what `trunkline_server_add` added. Connected clients are notified; calls that run are
  * not disturbed. `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
  *

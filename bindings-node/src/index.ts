@@ -9,6 +9,7 @@ export { type DirectoryOptions, type SkillFiles, type SkillOptions } from "./fea
 export { type CompletionHandler } from "./features/completion.js";
 export { type Page, type Provider } from "./features/provider.js";
 export { type Middleware, type MiddlewareRequest, type Next } from "./features/middleware.js";
+export { type RequestHandler, type RequestHandlerOptions, type RequestParams } from "./features/request-handler.js";
 export { type ProxiedClient, type ProxyOptions } from "./features/mount.js";
 export { type FetchHandler } from "./http-mount/fetch-handler.js";
 export { type NodeHandler } from "./http-mount/node-handler.js";

@@ -7,6 +7,7 @@ import { middlewareFeature, type Middleware } from "./features/middleware.js";
 import { mountFeature, proxyFeature, type ProxiedClient, type ProxyOptions } from "./features/mount.js";
 import { promptFeature, type PromptOptions, type PromptHandler } from "./features/prompt.js";
 import { providerFeature, type Provider } from "./features/provider.js";
+import { requestHandlerFeature, type RequestHandler, type RequestHandlerOptions } from "./features/request-handler.js";
 import { resourceFeature, type ResourceOptions, type ResourceHandler } from "./features/resource.js";
 import { directoryFeature, skillFeature, type DirectoryOptions, type SkillFiles, type SkillOptions } from "./features/skill.js";
 import { toolFeature, type Handler, type ToolOptions } from "./features/tool.js";
@@ -144,6 +145,16 @@ export class Server {
   use(...given: [Middleware] | [string | readonly string[], Middleware]): Registration {
     const [methods, middleware] = given.length === 1 ? [undefined, given[0]] : given;
     return this.#register(middlewareFeature(methods, middleware));
+  }
+
+  /**
+   * Adds the handler of a request that the protocol does not have. Clients send it with
+   * `client.request(method, params)`. The method is a prefix that is not the protocol's, best the
+   * domain of the vendor in reverse, a slash, and a name, such as `com.acme/sum`. A method of the
+   * protocol, or with one of its prefixes, is an {@link InvalidArgumentError}.
+   */
+  registerRequestHandler<P extends Schema | undefined = undefined>(method: string, config: RequestHandlerOptions<P>, handler: RequestHandler<P>): Registration {
+    return this.#register(requestHandlerFeature(method, config, handler));
   }
 
   /**

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client, Server } from "trunkline";
+import { Client, Server, ToolError } from "trunkline";
+import { z } from "zod";
 
 const opened = {
   initialize: (protocolVersion) => ({
@@ -65,6 +66,41 @@ for (const revision of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
     assert.deepEqual((await client.request("com.acme/echo", {})).given, {}, "the connection goes on");
   });
 
+  test(`EXT-10: a request beyond the protocol has a handler, ${revision}`, async (t) => {
+    const server = new Server({ name: "sums", version: "1" });
+    t.after(() => server.close());
+    const paramsSchema = z.object({ terms: z.array(z.number()) });
+    server.registerRequestHandler("com.acme/sum", { paramsSchema }, async ({ terms }, ctx) => {
+      await ctx.progress(1, 2);
+      return { sum: terms.reduce((sum, term) => sum + term, 0), revision: ctx.revision };
+    });
+    const echo = server.registerRequestHandler("com.acme/echo", {}, (params) => params);
+    server.registerRequestHandler("com.acme/nothing", { timeout: 60_000, scopes: ["none.are.verified"] }, () => undefined);
+    server.registerRequestHandler("com.acme/number", {}, () => 7);
+    server.registerRequestHandler("com.acme/told", {}, () => {
+      throw new ToolError("out of paper");
+    });
+    server.use("com.acme/sum", async (request, next) => {
+      const result = await next();
+      return { ...result, twice: 2 * result.sum };
+    });
+    const client = await Client.connect(server, { revision });
+    const told = [];
+    const result = await client.request("com.acme/sum", { terms: [1, 20] }, { onProgress: (progress) => told.push(progress) });
+    assert.deepEqual([result.sum, result.twice, result.revision, told.length], [21, 42, revision, 1]);
+    for (const wrong of [{ terms: ["x"] }, {}]) {
+      await assert.rejects(client.request("com.acme/sum", wrong), { kind: "protocol", code: -32602, message: /com\.acme\/sum.*terms/s });
+    }
+    assert.deepEqual((await client.request("com.acme/echo", { a: { b: null } })).a, { b: null });
+    const nothing = Object.keys(await client.request("com.acme/nothing"));
+    assert.deepEqual(nothing.filter((name) => !["_meta", "resultType"].includes(name)), []);
+    await assert.rejects(client.request("com.acme/number"), { code: -32603 });
+    await assert.rejects(client.request("com.acme/told"), { code: -32603, message: /out of paper/ });
+    echo.remove();
+    await assert.rejects(client.request("com.acme/echo"), { code: -32601 });
+    await client.close();
+  });
+
   test(`EXT-03: a server refuses methods that it does not know, ${revision}`, async () => {
     const server = new Server({ name: "plain", version: "1" });
     const client = await Client.connect(server, { revision });
@@ -80,4 +116,19 @@ test("a method of another revision is not sent", async () => {
   await assert.rejects(client.request("server/discover"), { message: /server\/discover/ });
   await client.close();
   await server.close();
+});
+
+test("names of the protocol have no request handler", async (t) => {
+  const server = new Server({ name: "sums", version: "1" });
+  t.after(() => server.close());
+  for (const [method, message] of [
+    ["tools/call", /is a method of the protocol/],
+    ["tools/sum", /the prefix "tools" is the protocol's/],
+    ["sum", /needs a prefix/],
+  ]) {
+    assert.throws(() => server.registerRequestHandler(method, {}, () => undefined), { kind: "invalidArgument", message });
+  }
+  server.registerRequestHandler("com.acme/sum", {}, () => undefined);
+  assert.throws(() => server.registerRequestHandler("com.acme/sum", {}, () => undefined), { message: /already registered/ });
+  assert.throws(() => server.registerRequestHandler("com.acme/other", {}, "no function"), { message: /must be a function/ });
 });

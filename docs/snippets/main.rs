@@ -40,6 +40,7 @@ snippets!(
     logs,
     middleware,
     over_http,
+    own_methods,
     progress,
     prompts,
     providers,

@@ -202,6 +202,34 @@ pub unsafe extern "C" fn trunkline_server_add_middleware(
     })
 }
 
+/// Adds a request handler, as `trunkline_server_add` does.
+///
+/// - `method`: The method: a prefix that is not the protocol's, best the domain of the vendor in
+///   reverse, a slash, and a name, such as `com.acme/sum`.
+/// - `params_schema`: The JSON Schema of the params without their `_meta`; others are refused
+///   with -32602. JSON, or empty for none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_add_request_handler(
+    server: *mut trunkline_server,
+    method: trunkline_str,
+    params_schema: trunkline_str,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    guard(error, || {
+        let callback = CallCallback::new(callback, user_data);
+        let mut entry = SetMembers::default();
+        entry.put("method", text!(method));
+        if let Some(params_schema) = parsed_or_none("params_schema", text!(params_schema))? {
+            entry.put("paramsSchema", params_schema);
+        }
+        handle!(server).add("requestHandler", entry, callback, |_| ())
+    })
+}
+
 /// Notifies the clients of the server.
 ///
 /// - `category`: A list of a provider that has changed: `tools`, `resources`, `resourceTemplates`

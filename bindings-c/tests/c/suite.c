@@ -1624,6 +1624,7 @@ static const struct {
     {"removed_and_told", removed_and_told},
     {"provider", provider},
     {"middleware", middleware},
+    {"request_handlers", request_handlers},
     {"freed_while_requesting", freed_while_requesting},
     {"skill", skill},
     {"access_tokens", access_tokens},

@@ -372,6 +372,57 @@ static void middleware(void) {
   trunkline_server_free(server);
 }
 
+static void returns_params(trunkline_call *call, trunkline_str params, void *user_data) {
+  (void)user_data;
+  OK(trunkline_call_progress(call, 1, 2, NOTHING));
+  OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, params, &error));
+}
+
+static void returns_number(trunkline_call *call, trunkline_str params, void *user_data) {
+  (void)params, (void)user_data;
+  OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S("7"), &error));
+}
+
+/* EXT-10: requests beyond the protocol have handlers, in both eras; its own names have none. */
+static void request_handlers(void) {
+  trunkline_server *server = new_server();
+  uint64_t registration = 0;
+  int modern, freed = 0;
+  trunkline_str schema = S(TRUNKLINE_JSON({"type": "object", "required": ["a"]}));
+  OK(trunkline_server_add_request_handler(server, S("com.acme/echo"), schema, returns_params, &freed, count_up, &error));
+  OK(trunkline_server_add_request_handler(server, S("com.acme/number"), NOTHING, returns_number, &freed, count_up, &error));
+  OK(trunkline_server_add(server, S("requestHandler"),
+                          S(TRUNKLINE_JSON({"method": "com.acme/gone", "scopes": ["none.are.verified"], "timeoutMs": 60000})),
+                          returns_params, &freed, count_up, &registration, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "is a method of the protocol",
+        trunkline_server_add_request_handler(server, S("tools/call"), NOTHING, echo, &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "the prefix \"tools\" is the protocol's",
+        trunkline_server_add_request_handler(server, S("tools/sum"), NOTHING, echo, &freed, count_up, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "already registered",
+        trunkline_server_add_request_handler(server, S("com.acme/echo"), NOTHING, echo, &freed, count_up, &error));
+  CHECK(freed == 3);
+  for (modern = 0; modern < 2; ++modern) {
+    trunkline_client *client = in_memory_speaking(server, modern ? "2026-07-28" : "2025-11-25");
+    trunkline_text *result = NULL;
+    gives(client, S("com.acme/echo"), S(TRUNKLINE_JSON({"a": {"b": "c"}})), "/a/b", "c");
+    CHECK(trunkline_client_request(client, S("com.acme/echo"), S("{}"), NULL, &result, NULL) == TRUNKLINE_PROTOCOL);
+    CHECK(trunkline_error_code(trunkline_last_error()) == -32602);
+    CHECK(trunkline_client_request(client, S("com.acme/number"), NOTHING, NULL, &result, NULL) == TRUNKLINE_PROTOCOL);
+    CHECK(trunkline_error_code(trunkline_last_error()) == -32603);
+    if (!modern) {
+      OK(trunkline_client_request(client, S("com.acme/gone"), NOTHING, NULL, &result, &error));
+      trunkline_text_free(result);
+      OK(trunkline_server_remove(server, registration, &error));
+      CHECK(freed == 4);
+    }
+    CHECK(trunkline_client_request(client, S("com.acme/gone"), NOTHING, NULL, &result, NULL) == TRUNKLINE_PROTOCOL);
+    CHECK(trunkline_error_code(trunkline_last_error()) == -32601);
+    trunkline_client_free(client);
+  }
+  trunkline_server_free(server);
+  CHECK(freed == 6);
+}
+
 static void no_answer(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
                       void *user_data) {
   (void)call, (void)json, (void)error, (void)user_data;

@@ -46,13 +46,14 @@ pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration
         "completion" => Registration::Completion(given.read(kind)?),
         "provider" => Registration::Provider(given.read(kind)?),
         "middleware" => Registration::Middleware(given.read(kind)?),
+        "requestHandler" => Registration::RequestHandler(given.read(kind)?),
         "mount" => Registration::Mount(given.read(kind)?),
         "proxy" => Registration::Proxy(given.read(kind)?),
         "visibility" => Registration::Visibility(given.read(kind)?),
         "verifier" => Registration::Verifier(given.read(kind)?),
         other => {
             return Err(BridgeError::invalid(format!(
-                "register: {other:?} is not a kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, directory, provider, mount, proxy, middleware, visibility and verifier"
+                "register: {other:?} is not a kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, directory, provider, mount, proxy, middleware, requestHandler, visibility and verifier"
             )));
         }
     })

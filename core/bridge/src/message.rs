@@ -345,6 +345,30 @@ message! {
 }
 
 message! {
+    /// A handler of requests beyond the protocol, of an extension or a vendor: registered as
+    /// `requestHandler`. Its `Call` has the params without their `_meta` as the body, and the
+    /// method as `name`. It is completed with an object as a value or a result, or with `null` for
+    /// an empty one.
+    pub struct RegisterRequestHandler {
+        /// The server.
+        server: u64 = "server",
+        /// The method: a prefix that is not the protocol's, best the domain of the vendor in
+        /// reverse, a slash, and a name, such as `com.acme/sum`.
+        method: String = "method",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
+        /// The JSON Schema of the params without their `_meta`; others are refused with -32602.
+        params_schema: Option<Value> = "paramsSchema",
+        /// Scopes that the access token of a request must grant beside those of the endpoint.
+        scopes: Vec<String> = "scopes",
+        /// The longest time of one run of its handler. Then the request fails and the handler is
+        /// cancelled.
+        timeout: Option<Time> = "timeoutMs",
+    }
+}
+
+message! {
     /// A decision on who sees and calls a feature: registered as `visibility`, for the member
     /// `visible` of features. Its `Call` has the body `{"name"}`, the name or URI of the feature,
     /// and is completed with the value `true` or `false`; a failure counts as `false`. Features
@@ -426,6 +450,7 @@ pub enum Registration {
     Completion(RegisterCompletion),
     Provider(RegisterProvider),
     Middleware(RegisterMiddleware),
+    RequestHandler(RegisterRequestHandler),
     Mount(RegisterMount),
     Proxy(RegisterProxy),
     Visibility(RegisterVisibility),
@@ -942,6 +967,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     RegisterCompletion::OBJECT,
     RegisterProvider::OBJECT,
     RegisterMiddleware::OBJECT,
+    RegisterRequestHandler::OBJECT,
     RegisterMount::OBJECT,
     RegisterProxy::OBJECT,
     RegisterVisibility::OBJECT,

@@ -21,8 +21,8 @@ use std::sync::Arc;
 use trunkline::protocol::model::Implementation;
 use trunkline::server::{
     CompletionDefinition, CompletionTarget, DirectoryDefinition, MiddlewareDefinition, PromptDefinition,
-    ProviderDefinition, RegisterError, ResourceDefinition, ResourceTemplateDefinition, Server, SkillDefinition,
-    SkillFile, ToolDefinition,
+    ProviderDefinition, RegisterError, RequestHandlerDefinition, ResourceDefinition, ResourceTemplateDefinition,
+    Server, SkillDefinition, SkillFile, ToolDefinition,
 };
 
 fn skill_file(given: message::SkillFile) -> Result<SkillFile, BridgeError> {
@@ -148,6 +148,16 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
             };
             server.add_middleware(entry).map(|added| added.id())
         }),
+        Registration::RequestHandler(given) => Box::new(move |server, parts| {
+            let mut entry = RequestHandlerDefinition::new(given.method, parts.handler).scopes(given.scopes);
+            if let Some(schema) = given.params_schema {
+                entry = entry.params_schema(schema);
+            }
+            if let Some(Time(timeout)) = given.timeout {
+                entry = entry.timeout(timeout);
+            }
+            server.add_request_handler(entry).map(|added| added.id())
+        }),
         Registration::Mount(given) => {
             let mounted = ports::server_of(state, given.mounted, given.port)?;
             Box::new(move |server, _| server.mount(&given.prefix, &mounted).map(|added| added.id()))
@@ -194,6 +204,7 @@ pub(super) fn register(state: &Arc<PortState>, given: Registration) -> Result<u6
         Registration::Completion(given) => (given.server, given.lane),
         Registration::Provider(given) => (given.server, given.lane),
         Registration::Middleware(given) => (given.server, given.lane),
+        Registration::RequestHandler(given) => (given.server, given.lane),
         Registration::Mount(given) => (given.server, given.lane),
         Registration::Proxy(given) => (given.server, given.lane),
         Registration::Visibility(given) => (given.server, given.lane),

@@ -2,9 +2,10 @@
 
 use super::{
     AsyncHandler, CallError, CompletionDefinition, CompletionTarget, Context, DirectoryDefinition,
-    IntoCompletionResult, IntoDefinition, IntoPromptResult, IntoResourceResult, IntoToolResult, MiddlewareDefinition,
-    Next, Prompt, PromptDefinition, Provider, ProviderDefinition, RegisterError, Resource, ResourceDefinition,
-    ResourceTemplate, ResourceTemplateDefinition, Server, ServerOptions, Tool, ToolDefinition, ToolError,
+    IntoCompletionResult, IntoDefinition, IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoToolResult,
+    MiddlewareDefinition, Next, Prompt, PromptDefinition, Provider, ProviderDefinition, RegisterError,
+    RequestHandlerDefinition, Resource, ResourceDefinition, ResourceTemplate, ResourceTemplateDefinition, Server,
+    ServerOptions, Tool, ToolDefinition, ToolError,
     lifespan::LifespanFunctions,
     server_hooks::{HooksDraft, ServerHooks},
     typed,
@@ -227,6 +228,45 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds middleware that wraps chosen methods, inside the middleware that was added before.
     pub fn add_middleware(self, entry: MiddlewareDefinition) -> Self {
         self.adding(|server| server.add_middleware(entry).map(drop))
+    }
+
+    /// Serves the requests of a method that the protocol does not have, such as `com.acme/sum`. The
+    /// handler takes what handlers of tools take, [`super::Params`] of it are the params of the
+    /// request, and gives the result; see [`IntoRequestResult`].
+    ///
+    /// ```
+    /// use schemars::JsonSchema;
+    /// use serde::{Deserialize, Serialize};
+    /// use trunkline::{Json, Params, Server};
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Terms {
+    ///     terms: Vec<i64>,
+    /// }
+    ///
+    /// #[derive(Serialize)]
+    /// struct Sum {
+    ///     sum: i64,
+    /// }
+    ///
+    /// let server = Server::builder("sums", "1.0.0")
+    ///     .request_handler("com.acme/sum", async |Params(given): Params<Terms>| {
+    ///         Json(Sum { sum: given.terms.iter().sum() })
+    ///     })
+    ///     .build();
+    /// ```
+    pub fn request_handler<M, H>(self, method: impl Into<String>, handler: H) -> Self
+    where
+        H: AsyncHandler<M, S>,
+        H::Output: IntoRequestResult,
+    {
+        let entry = typed::request_handler(method, handler, self.state.clone());
+        self.add_request_handler(entry)
+    }
+
+    /// Serves requests beyond the protocol, with everything that can be said of them.
+    pub fn add_request_handler(self, entry: RequestHandlerDefinition) -> Self {
+        self.adding(|server| server.add_request_handler(entry).map(drop))
     }
 
     /// Opens what the calls of the server need, such as a connection to a database, before the

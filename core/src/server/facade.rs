@@ -8,8 +8,8 @@ use super::{
     options::ServerOptions,
     registry::{
         Addition, Category, CompletionDefinition, MiddlewareDefinition, MountSource, PromptDefinition,
-        ProviderDefinition, RegisterError, RegisteredMount, ResourceDefinition, ResourceTemplateDefinition,
-        SkillDefinition, Snapshot, ToolDefinition,
+        ProviderDefinition, RegisterError, RegisteredMount, RequestHandlerDefinition, ResourceDefinition,
+        ResourceTemplateDefinition, SkillDefinition, Snapshot, ToolDefinition,
     },
     request::{self, RequestContext, Services},
     server_hooks::ServerHooks,
@@ -169,6 +169,19 @@ impl Server {
         let id = self.state().next_number();
         let middleware = entry.compile(id)?;
         self.state().add_as(id, Addition::Middleware(middleware)).map(|()| self.feature(id))
+    }
+
+    /// Serves requests of a method that the protocol does not have, from now on.
+    ///
+    /// # Errors
+    /// If the method is one of the protocol, or begins with a prefix of it, or has a handler
+    /// already, or the schema of the params does not compile.
+    pub fn add_request_handler(
+        &self,
+        entry: RequestHandlerDefinition,
+    ) -> Result<FeatureHandle<RequestHandlerDefinition>, RegisterError> {
+        let handler = entry.compile()?;
+        self.add(Addition::RequestHandler(handler))
     }
 
     /// Shows the features of another server of this process as features of this one: those that it

@@ -34,7 +34,8 @@ pub use handlers::{HttpRequest, RemoteAddress};
 pub use options::ServerOptions;
 pub use registry::{
     Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, OnDuplicate, PromptDefinition,
-    ProviderDefinition, RegisterError, ResourceDefinition, ResourceTemplateDefinition, TaskSupport, ToolDefinition,
+    ProviderDefinition, RegisterError, RequestHandlerDefinition, ResourceDefinition, ResourceTemplateDefinition,
+    TaskSupport, ToolDefinition,
 };
 #[cfg(feature = "skills")]
 pub use registry::{SkillDefinition, SkillFile};
@@ -43,8 +44,9 @@ pub use result::{CacheHints, CacheScope};
 pub use session::{ErrorInfo, HandlerFailure, Outbound, OutgoingMessage};
 pub use typed::{
     AsyncHandler, Context, FromContext, FromRef, IntoCompletionResult, IntoDecision, IntoDefinition, IntoPromptResult,
-    IntoResourceResult, IntoResultOf, IntoToolResult, Json, Lifespan, ListItem, Next, OutputSchema, Page, Params,
-    Prompt, PromptRequest, Provided, Provider, Resource, ResourceRequest, ResourceTemplate, State, Tool, ToolRequest,
+    IntoRequestResult, IntoResourceResult, IntoResultOf, IntoToolResult, Json, Lifespan, ListItem, Next, OutputSchema,
+    Page, Params, Prompt, PromptRequest, Provided, Provider, Resource, ResourceRequest, ResourceTemplate, State, Tool,
+    ToolRequest,
 };
 
 pub(crate) use facade::WeakServer;

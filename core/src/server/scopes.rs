@@ -41,6 +41,9 @@ impl Server {
             reference: Option<Value>,
         }
         let snapshot = self.snapshot();
+        if let Some(handler) = snapshot.request_handler(&request.method) {
+            return handler.access.scopes.clone();
+        }
         let lists: &[Category] = match &*request.method {
             method::TOOLS_CALL => &[Category::Tools],
             method::PROMPTS_GET => &[Category::Prompts],

@@ -104,16 +104,20 @@ impl Peer {
     }
 
     pub(in crate::server) fn send(&self, message: Value) {
-        self.send_with(message, None);
+        self.send_with(&message, None);
     }
 
-    fn send_with(&self, message: Value, mirror: Option<&Mirror>) {
+    fn send_with(&self, message: &Value, mirror: Option<&Mirror>) {
+        self.send_text(&message.to_string(), mirror);
+    }
+
+    pub(in crate::server) fn send_text(&self, text: &str, mirror: Option<&Mirror>) {
         let reply: Arc<dyn Outbound> = self.out.clone();
-        let text = Bytes::from(message.to_string());
+        let bytes = Bytes::copy_from_slice(text.as_bytes());
         self.connection
-            .receive(Frame::parse(&text, self.connection.server().options().limits.frame()), mirror, &reply)
+            .receive(Frame::parse(&bytes, self.connection.server().options().limits.frame()), mirror, &reply)
             .map(drop)
-            .unwrap_or_else(|_| panic!("{message}"));
+            .unwrap_or_else(|_| panic!("{text}"));
     }
 
     pub(in crate::server) fn request(&self, method: &str, params: Value) -> u64 {
@@ -123,7 +127,7 @@ impl Peer {
     /// With headers that say what the body says.
     pub(in crate::server) fn request_with(&self, method: &str, params: Value, mirror: Option<&Mirror>) -> u64 {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        self.send_with(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}), mirror);
+        self.send_with(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}), mirror);
         id
     }
 

@@ -1244,13 +1244,18 @@ const FEATURES: [Feature; 4] = [
     },
 ];
 
-/// A feature or hook whose registration has members of its own: its name, on the waist too, and its
-/// message.
-const HOOKS: [(&str, &str); 3] =
-    [("completion", "RegisterCompletion"), ("provider", "RegisterProvider"), ("middleware", "RegisterMiddleware")];
+/// A feature or hook whose registration has members of its own: its name in C and on the waist, and
+/// its message.
+const HOOKS: [(&str, &str, &str); 4] = [
+    ("completion", "completion", "RegisterCompletion"),
+    ("provider", "provider", "RegisterProvider"),
+    ("middleware", "middleware", "RegisterMiddleware"),
+    ("request_handler", "requestHandler", "RegisterRequestHandler"),
+];
 
-/// The members of registrations that are not arguments.
-const IMPLIED: [&str; 2] = ["server", "lane"];
+/// The members of registrations that are not arguments: those of every one, and those that
+/// `trunkline_server_add` takes.
+const IMPLIED: [&str; 4] = ["server", "lane", "scopes", "timeoutMs"];
 
 /// The members whose names say too little, or too much, as names of arguments in C.
 const ARGUMENTS: [(&str, &str); 6] = [
@@ -1270,7 +1275,7 @@ fn argument(name: &str) -> &str {
 
 fn features(surface: &Surface) -> String {
     let described: String = FEATURES.iter().map(described).collect();
-    let hooks: String = HOOKS.iter().map(|(name, record)| hook(name, fields(surface, record))).collect();
+    let hooks: String = HOOKS.iter().map(|(name, kind, record)| hook(name, kind, fields(surface, record))).collect();
     let notified: String = fields(surface, "NotifyServer").iter().map(notified).collect();
     let names: String =
         FEATURES.iter().map(|Feature { kind, member, .. }| format!("(\"{kind}\", \"{member}\"),\n")).collect();
@@ -1316,7 +1321,7 @@ fn described(feature: &Feature) -> String {
 }
 
 /// The function that adds a feature or hook with the members of its registration as arguments.
-fn hook(name: &str, fields: &[Field]) -> String {
+fn hook(name: &str, kind: &str, fields: &[Field]) -> String {
     let given = || fields.iter().filter(|field| !IMPLIED.contains(&&*field.json));
     let (mut documented, mut declared, mut members) = (String::new(), String::new(), String::new());
     for field in given() {
@@ -1337,9 +1342,10 @@ fn hook(name: &str, fields: &[Field]) -> String {
         documented += &format!("\n- `{argument}`: {doc}{form}");
         members += &member;
     }
-    let doc = format!("Adds a {name}, as `trunkline_server_add` does.\n{documented}");
+    let words = name.replace('_', " ");
+    let doc = format!("Adds a {words}, as `trunkline_server_add` does.\n{documented}");
     let body = format!(
-        "let mut entry = SetMembers::default();\n{members}handle!(server).add(\"{name}\", entry, callback, |_| ())"
+        "let mut entry = SetMembers::default();\n{members}handle!(server).add(\"{kind}\", entry, callback, |_| ())"
     );
     added(name, &doc, &declared, &body)
 }

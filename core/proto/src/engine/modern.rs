@@ -31,6 +31,7 @@ pub(crate) fn check(
     raw_meta: Option<&RawValue>,
     meta: &RequestMeta<'_>,
     mirror: Option<&Mirror>,
+    served: Option<&'static Method>,
 ) -> Result<(&'static Method, RequestInfo), RpcError> {
     let version = meta.version().ok_or_else(|| {
         RpcError::invalid_params(format!("The request's _meta needs {} as a string", meta::PROTOCOL_VERSION))
@@ -56,6 +57,7 @@ pub(crate) fn check(
         compare_name(mirror, request)?;
     }
     let method = Method::find(&request.method, MessageKind::Request, Sender::Client, revision)
+        .or(served)
         .ok_or_else(|| RpcError::method_not_found(&request.method))?;
     let info = RequestInfo {
         revision,
@@ -122,7 +124,7 @@ mod tests {
     fn code(method: &str, params: Value, mirror: Option<&Mirror>) -> i64 {
         let request = request(method, params);
         let (raw, meta) = RequestMeta::of(request.params.as_ref());
-        check(&request, raw, &meta, mirror).map_or_else(|error| error.code, |_| 0)
+        check(&request, raw, &meta, mirror, None).map_or_else(|error| error.code, |_| 0)
     }
 
     fn full() -> Value {

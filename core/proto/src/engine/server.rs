@@ -110,8 +110,20 @@ impl<T, U> ServerConversation<T, U> {
     /// Takes a message in. `mirror`: the HTTP headers it came with. `attached` comes back with the
     /// call.
     pub fn receive(&mut self, now: Instant, message: Message, mirror: Option<&Mirror>, attached: T) -> Received<T, U> {
+        self.receive_served(now, message, mirror, None, attached)
+    }
+
+    /// The same with the row of the request, where the server serves it beyond the protocol.
+    pub fn receive_served(
+        &mut self,
+        now: Instant,
+        message: Message,
+        mirror: Option<&Mirror>,
+        served: Option<&'static Method>,
+        attached: T,
+    ) -> Received<T, U> {
         match message {
-            Message::Request(request) => self.request(request, mirror, attached),
+            Message::Request(request) => self.request(request, mirror, served, attached),
             Message::Notification(notification) => self.notification(now, &notification),
             Message::Response(response) => match response.id.as_ref().and_then(|id| self.outgoing.finish(id)) {
                 Some(item) => Received::Answered(item, response.outcome),
@@ -120,14 +132,20 @@ impl<T, U> ServerConversation<T, U> {
         }
     }
 
-    fn request(&mut self, request: Request, mirror: Option<&Mirror>, attached: T) -> Received<T, U> {
+    fn request(
+        &mut self,
+        request: Request,
+        mirror: Option<&Mirror>,
+        served: Option<&'static Method>,
+        attached: T,
+    ) -> Received<T, U> {
         let (raw_meta, meta) = RequestMeta::of(request.params.as_ref());
         let refuse = |error| Received::Refuse(RefusedRequest { id: Some(request.id.clone()), error });
         let header = mirror.and_then(|mirror| mirror.version.as_deref());
         let checked = match Claim::of(&request, &meta, header) {
             Claim::Handshake => return self.initialize(&request),
-            Claim::Modern => modern::check(&request, raw_meta, &meta, mirror),
-            Claim::Legacy => self.check_legacy(&request, raw_meta, &meta),
+            Claim::Modern => modern::check(&request, raw_meta, &meta, mirror, served),
+            Claim::Legacy => self.check_legacy(&request, raw_meta, &meta, served),
         };
         let (method, info) = match checked {
             Ok(checked) => checked,
@@ -177,6 +195,7 @@ impl<T, U> ServerConversation<T, U> {
         request: &Request,
         raw_meta: Option<&serde_json::value::RawValue>,
         meta: &RequestMeta<'_>,
+        served: Option<&'static Method>,
     ) -> Result<(&'static Method, RequestInfo), RpcError> {
         let find = |revision| Method::find(&request.method, MessageKind::Request, Sender::Client, revision);
         let Some(session) = &self.session else {
@@ -188,7 +207,7 @@ impl<T, U> ServerConversation<T, U> {
                 _ => Err(legacy::not_initialized(&request.method)),
             };
         };
-        let method = find(session.revision).ok_or_else(|| RpcError::method_not_found(&request.method))?;
+        let method = find(session.revision).or(served).ok_or_else(|| RpcError::method_not_found(&request.method))?;
         let buffer = request.params.as_ref().map(RawJson::buffer);
         let meta_object = buffer.zip(raw_meta).map(|(buffer, raw)| RawJson::slice_of(buffer, raw));
         Ok((method, session.info(meta_object, meta.token())))

@@ -67,6 +67,17 @@ impl Method {
         METHODS.iter().any(|method| method.name == name)
     }
 
+    /// Returns whether methods of the protocol begin with this and a slash, or are called so.
+    pub(super) fn has_prefix(prefix: &str) -> bool {
+        METHODS.iter().any(|method| method.name.split('/').next() == Some(prefix))
+    }
+
+    /// The row of a request of clients that no table knows, for a server that serves it.
+    #[doc(hidden)]
+    pub fn of_vendor(name: &'static str) -> Self {
+        request(name, CLIENT, ALL)
+    }
+
     /// The parameter that `Mcp-Name` mirrors for a method, if any. Only revisions with that header
     /// have such methods.
     pub fn name_parameter(name: &str) -> Option<&'static str> {

@@ -30,6 +30,7 @@ mod trace_context;
 pub mod uri;
 #[doc(hidden)]
 pub mod uri_template;
+pub mod vendor;
 
 pub use annotations::check_annotations;
 pub use error::RpcError;

@@ -9,13 +9,14 @@ mod merging;
 mod mounted;
 mod pages;
 mod prompts;
+mod requests;
 mod resources;
 mod skills;
 mod tasks;
 mod tools;
 
-use super::request::{RequestContext, Route, Routed};
-use crate::protocol::{RawJson, RpcError, method};
+use super::request::Route;
+use crate::protocol::method;
 
 /// The function of a method.
 pub(super) fn route(method: &str) -> Route {
@@ -40,10 +41,6 @@ pub(super) fn route(method: &str) -> Route {
         method::TASKS_LIST => tasks::list,
         method::TASKS_UPDATE => tasks::update,
         method::DISCOVER => discover::discover,
-        _ => unknown,
+        _ => requests::serve,
     }
-}
-
-fn unknown(context: &RequestContext, _params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    Err(RpcError::method_not_found(context.method))
 }

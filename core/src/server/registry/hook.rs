@@ -2,8 +2,8 @@
 
 use super::{category::Category, error::RegisterError, listed_tools::ListedTools};
 use crate::{
-    protocol::Revision,
     protocol::method::{self, MessageKind, Method, Sender},
+    protocol::{Revision, vendor},
     server::handlers::Handler,
 };
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl MiddlewareDefinition {
             let known = Revision::ALL
                 .iter()
                 .any(|revision| Method::find(name, MessageKind::Request, Sender::Client, *revision).is_some());
-            if !known || !may_wrap(name) {
+            if !may_wrap(name) || !known && vendor::check_method(name).is_err() {
                 return Err(RegisterError(format!(
                     "Middleware cannot wrap {name}: there is no such request of clients, or the core answers it alone"
                 )));

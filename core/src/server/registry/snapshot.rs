@@ -10,12 +10,16 @@ use super::{
     list::{List, Listed},
     mount::RegisteredMount,
     prompt::RegisteredPrompt,
+    request_handler::RegisteredRequestHandler,
     resource::{RegisteredResource, RegisteredTemplate},
     skill::{RegisteredSkill, StoredFile},
     tool::{RegisteredTool, TaskSupport},
 };
 use crate::server::{handlers::Handler, server_hooks::ServerHooks};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 /// The features of a server at one moment.
 #[derive(Clone, Default)]
@@ -28,6 +32,8 @@ pub(crate) struct Snapshot {
     completions: Arc<HashMap<(CompletionTarget, String), RegisteredCompletion>>,
     pub(super) providers: Arc<Vec<(Category, Arc<RegisteredProvider>)>>,
     pub(in crate::server) middlewares: Arc<Vec<Arc<RegisteredMiddleware>>>,
+    /// The requests that are served beyond the protocol, by their methods.
+    request_handlers: Arc<BTreeMap<&'static str, (u64, Arc<RegisteredRequestHandler>)>>,
     pub(in crate::server) mounts: Arc<Vec<Arc<RegisteredMount>>>,
     /// The lists that have or had something to show; what was declared once stays declared.
     pub(super) offered: ListSet,
@@ -51,6 +57,7 @@ pub(in crate::server) enum Addition {
     Completion(CompletionDefinition),
     Provider(ProviderDefinition),
     Middleware(RegisteredMiddleware),
+    RequestHandler(RegisteredRequestHandler),
     Mount(RegisteredMount),
 }
 
@@ -129,6 +136,16 @@ impl Snapshot {
                 next.middlewares = Arc::new(middlewares);
                 ListSet::NONE
             }
+            Addition::RequestHandler(entry) => {
+                let method = entry.method.name;
+                if self.request_handlers.contains_key(method) && on_duplicate == OnDuplicate::Error {
+                    return Err(RegisterError(format!("A handler of {method} is already registered")));
+                }
+                let mut handlers = (*self.request_handlers).clone();
+                handlers.insert(method, (id, Arc::new(entry)));
+                next.request_handlers = Arc::new(handlers);
+                ListSet::NONE
+            }
             Addition::Mount(mount) => {
                 self.check_mount(&mount.prefix)?;
                 let changed = mount.offers().lists;
@@ -194,6 +211,7 @@ impl Snapshot {
             | Addition::Completion(_)
             | Addition::Provider(_)
             | Addition::Middleware(_)
+            | Addition::RequestHandler(_)
             | Addition::Mount(_) => return None,
         };
         Some(set.map(|()| (next, changed)))
@@ -219,6 +237,7 @@ impl Snapshot {
             .or_else(|| put(&mut next.templates, self.templates.without(id), ListSet::RESOURCES))
             .or_else(|| put(&mut next.prompts, self.prompts.without(id), ListSet::PROMPTS))
             .or_else(|| next.forget_completion(id))
+            .or_else(|| next.forget_request_handler(id))
             .or_else(|| next.forget_hook(id))?;
         Some((next, changed))
     }
@@ -228,6 +247,14 @@ impl Snapshot {
         let (key, mut completions) = (key.clone(), (*self.completions).clone());
         completions.remove(&key);
         self.completions = Arc::new(completions);
+        Some(ListSet::NONE)
+    }
+
+    fn forget_request_handler(&mut self, id: u64) -> Option<ListSet> {
+        let (method, _) = self.request_handlers.iter().find(|(_, (number, _))| *number == id)?;
+        let (method, mut handlers) = (*method, (*self.request_handlers).clone());
+        handlers.remove(method);
+        self.request_handlers = Arc::new(handlers);
         Some(ListSet::NONE)
     }
 
@@ -320,6 +347,11 @@ impl Snapshot {
     /// The providers of a category, in the order of registration.
     pub(in crate::server) fn providers(&self, category: Category) -> impl Iterator<Item = &Arc<RegisteredProvider>> {
         self.providers.iter().filter(move |(of, _)| *of == category).map(|(_, provider)| provider)
+    }
+
+    /// The handler of a request beyond the protocol.
+    pub(in crate::server) fn request_handler(&self, method: &str) -> Option<&Arc<RegisteredRequestHandler>> {
+        self.request_handlers.get(method).map(|(_, handler)| handler)
     }
 
     pub(in crate::server) fn completion(

@@ -375,8 +375,12 @@ impl Connection {
                 Received::Refuse(RefusedRequest { id: Some(request.id.clone()), error })
             }
             _ => {
+                let served = match &message {
+                    Message::Request(request) => self.server.served(&request.method),
+                    _ => None,
+                };
                 let waiting = WaitingReply { reply: Arc::clone(reply), _counted: self.server.load().waiting_call() };
-                self.conversation.lock().receive(self.runtime.now(), message, mirror, waiting)
+                self.conversation.lock().receive_served(self.runtime.now(), message, mirror, served, waiting)
             }
         };
         if let Some((log, message)) = log {

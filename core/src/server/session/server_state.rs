@@ -2,7 +2,7 @@
 
 use super::{capabilities::capabilities, listeners::Listeners, pending::PendingNotifications};
 use crate::{
-    protocol::Revision,
+    protocol::{Revision, method::Method},
     runtime::Runtime,
     server::{
         options::ServerOptions,
@@ -106,6 +106,11 @@ impl ServerState {
 
     pub(in crate::server) fn snapshot(&self) -> Arc<Snapshot> {
         self.registry.load_full()
+    }
+
+    /// The row of a request that this server serves beyond the protocol.
+    pub(super) fn served(&self, method: &str) -> Option<&'static Method> {
+        self.registry.load().request_handler(method).map(|handler| handler.method)
     }
 
     /// The keys of a category's features, in the order of the list.

@@ -488,7 +488,7 @@ where
     CompletionDefinition::new(target, argument, serve(handler, state, whole_input, H::Output::into_completion_result))
 }
 
-fn whole_input(input: &RawJson) -> Result<RawJson, Outcome> {
+pub(super) fn whole_input(input: &RawJson) -> Result<RawJson, Outcome> {
     Ok(input.clone())
 }
 

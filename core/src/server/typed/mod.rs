@@ -7,6 +7,7 @@ mod definitions;
 mod extract;
 mod handler;
 mod hooks;
+mod requests;
 pub mod result;
 mod returns;
 mod schema;
@@ -17,9 +18,11 @@ pub use definitions::{IntoDefinition, Prompt, Resource, ResourceTemplate, Tool};
 pub use extract::{FromContext, FromRef, Lifespan, Params, State};
 pub use handler::AsyncHandler;
 pub use hooks::{IntoResultOf, Next, Page, PromptRequest, Provided, Provider, ResourceRequest, ToolRequest};
+pub use requests::IntoRequestResult;
 pub use returns::{
     IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult, IntoToolResult, Json, ListItem,
 };
 pub use schema::OutputSchema;
 
 pub(super) use definitions::completion;
+pub(super) use requests::request_handler;

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import trunkline
+
+from .._generated.models import Icon
 from .._generated.option_names import SERVER_OPTIONS
 from ..features.completion import Completions
 from ..features.middleware import Middlewares
 from ..features.mount import Mounts
 from ..features.prompt import Prompts
 from ..features.provider import Providers
+from ..features.registry import EnterLifespan
+from ..features.request_handler import RequestHandlers
 from ..features.resource import Resources
 from ..features.skill import Skills
 from ..features.tool import Tools
-from ..options import camel_case, encoded
+from ..options import Unpack, camel_case, encoded
+from ..signature.dependencies import Depends
 from .serving import Serving
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
-    from .._generated.models import Icon
-    from .._generated.options import ServerOptions
-    from ..features.registry import EnterLifespan
-    from ..signature.dependencies import Depends
-
-
-class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewares, Mounts, Serving):
+class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewares, RequestHandlers, Mounts, Serving):
     """Tools, resources and prompts under a name, served on every revision of the protocol at once.
 
     Making a server and adding to it starts nothing; `run`, `serve` and in-memory clients do. Times
@@ -45,8 +43,8 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         lifespan: a function of the server that gives an async context manager. It is entered before
             the first call, over whichever transport that comes, and left when nothing serves or
             uses the server any more; its value is `ctx.lifespan`.
-        dependencies: made for every call of a tool, resource or prompt, before those of its
-            function; nothing takes their values. Such as a check that raises.
+        dependencies: made for every call of a tool, resource, prompt or request handler, before
+            those of its function; nothing takes their values. Such as a check that raises.
         options: see `ServerOptions`, where each has its unit and its default.
 
     Raises:
@@ -66,7 +64,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         max_threads: int | None = None,
         lifespan: EnterLifespan | None = None,
         dependencies: Sequence[Depends] = (),
-        **options: Unpack[ServerOptions],
+        **options: Unpack[trunkline.ServerOptions],
     ) -> None:
         info = camel_case(
             name=name, version=version, title=title, description=description, website_url=website_url, icons=icons

@@ -1,4 +1,4 @@
-"""Calls of a tool's function with a JSON object."""
+"""Calls of a function with a JSON object: that of a tool, or of a request handler."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from .parameters import Parameters
 
 
 class Signature:
-    """The plan of a tool, made once when it is registered."""
+    """The plan of a function, made once when it is registered."""
 
     __slots__ = ("_all", "_converters", "_factories", "_foreign", "_names", "input_schema", "parameters", "returns")
 
     def __init__(
         self,
         function: Callable[..., Any],
+        noun: str = "a tool",
         *,
         input_schema: Mapping[str, Any] | None = None,
         output_schema: Mapping[str, Any] | None = None,
     ) -> None:
-        self.parameters = parameters = Parameters(function, "a tool")
+        self.parameters = parameters = Parameters(function, noun)
         self._all = parameters.takes_all
         self._names = frozenset(parameter.name for parameter in parameters.named)
         self._converters: list[tuple[str, Callable[[Any], Any]]] = []

@@ -1,0 +1,42 @@
+// Handlers of requests beyond the protocol: methods of extensions and vendors.
+import type { Context } from "../context.js";
+import type { JsonObject } from "../generated/model.js";
+import { valueOf } from "../returns.js";
+import { convert, type Arguments, type Schema } from "../schema/convert.js";
+import { validated } from "../schema/validate.js";
+import { accessOf, checkHandler, type AccessOptions, type Feature } from "./feature.js";
+
+/** The definition of a request handler. */
+export interface RequestHandlerOptions<P extends Schema | undefined = undefined> extends Pick<AccessOptions, "scopes" | "timeout"> {
+  /**
+   * A JSON Schema or a Standard Schema of the params, without their `_meta`. Requests with other
+   * params are refused with the code -32602. Without one, the params are as they came.
+   */
+  paramsSchema?: P | undefined;
+}
+
+/** The type of the params of a request. */
+export type RequestParams<P> = P extends undefined ? JsonObject : Arguments<P>;
+
+/**
+ * Handles a request beyond the protocol. It returns the result, an object, or nothing for an empty
+ * one. A {@link ToolError} is a JSON-RPC error with its text, a {@link ProtocolError} one with its
+ * code. Any other error is logged, and the client gets a generic text.
+ */
+export type RequestHandler<P = undefined> = (params: RequestParams<P>, context: Context) => object | null | undefined | Promise<object | null | undefined>;
+
+export function requestHandlerFeature(method: string, config: RequestHandlerOptions<Schema | undefined>, handler: (params: never, context: Context) => unknown): Feature {
+  const { paramsSchema, scopes, timeout } = config;
+  const quoted = JSON.stringify(method);
+  checkHandler(handler, `the method ${quoted}`);
+  const params = paramsSchema === undefined ? undefined : convert(paramsSchema, "input", `the paramsSchema of ${quoted}`);
+  return {
+    kind: "requestHandler",
+    name: `the handler of ${quoted}`,
+    description: { method, paramsSchema: params?.json, ...accessOf({ scopes, timeout }).beside },
+    callable: {
+      run: (given, context) => validated(params?.validate, given, (given) => handler(given, context), `${method}: `),
+      answer: valueOf,
+    },
+  };
+}

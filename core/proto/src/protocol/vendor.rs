@@ -1,0 +1,75 @@
+//! Methods beyond the protocol: which names are free for them.
+
+use super::method::Method;
+
+/// The longest name, in bytes: HTTP repeats it in a header.
+const MAX_NAME: usize = 256;
+
+/// Checks a name for a method of an extension or a vendor: a prefix that is not the protocol's, a
+/// slash, and the name, such as `com.acme/sum`. Vendors take their domain in reverse for a prefix,
+/// so that no later revision of the protocol has it (RPC-36).
+///
+/// # Errors
+/// The reason for which the name cannot be one.
+///
+/// ```
+/// use trunkline_proto::protocol::vendor::check_method;
+///
+/// assert!(check_method("com.acme/sum").is_ok());
+/// assert!(check_method("tools/sum").is_err());
+/// ```
+pub fn check_method(name: &str) -> Result<(), String> {
+    if Method::is_of_protocol(name) {
+        return Err(format!("{name:?} is a method of the protocol"));
+    }
+    // JSON-RPC 2.0, section 4.
+    if name.starts_with("rpc.") {
+        return Err(format!("{name:?}: names that begin with \"rpc.\" are those of JSON-RPC itself"));
+    }
+    let (prefix, own) = name.split_once('/').unwrap_or_default();
+    if prefix.is_empty() || own.is_empty() {
+        return Err(format!("{name:?} needs a prefix and a name of its own, such as \"com.acme/sum\""));
+    }
+    if Method::has_prefix(prefix) || is_reserved(prefix) {
+        return Err(format!("{name:?}: the prefix {prefix:?} is the protocol's; take one such as \"com.acme/\""));
+    }
+    if name.len() > MAX_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!("{name:?} must be up to {MAX_NAME} visible ASCII characters"));
+    }
+    Ok(())
+}
+
+/// RPC-37: the second label of a prefix that is reserved.
+fn is_reserved(prefix: &str) -> bool {
+    matches!(prefix.split('.').nth(1), Some("modelcontextprotocol" | "mcp"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ext_10_names_of_vendors_are_not_the_protocols() {
+        for name in ["com.acme/sum", "com.acme/deep/er", "acme/x"] {
+            assert_eq!(check_method(name), Ok(()));
+        }
+        for (name, says) in [
+            ("tools/call", "is a method of the protocol"),
+            ("initialize", "is a method of the protocol"),
+            ("tools/sum", "the prefix \"tools\" is the protocol's"),
+            ("notifications/com.acme", "the prefix \"notifications\""),
+            ("io.modelcontextprotocol/x", "the prefix"),
+            ("dev.mcp/x", "the prefix"),
+            ("rpc.discover/x", "JSON-RPC"),
+            ("sum", "needs a prefix"),
+            ("com.acme/", "needs a prefix"),
+            ("/sum", "needs a prefix"),
+            ("", "needs a prefix"),
+            ("com.acme/two words", "visible ASCII"),
+            (&format!("com.acme/{}", "x".repeat(256)), "up to 256"),
+        ] {
+            let problem = check_method(name).unwrap_err();
+            assert!(problem.contains(says), "{problem}");
+        }
+    }
+}

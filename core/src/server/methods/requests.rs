@@ -1,0 +1,74 @@
+//! Requests beyond the protocol, up to the handler.
+
+use super::access;
+use crate::{
+    engine::RequestInfo,
+    protocol::{RawJson, RpcError},
+    server::{
+        handlers::{Handler, Outcome},
+        registry::RegisteredRequestHandler,
+        request::{RequestContext, ResultMapper, Routed},
+        result::{ResultWriter, render_object},
+    },
+};
+use indexmap::IndexMap;
+use serde_json::{Value, value::RawValue};
+use std::{borrow::Cow, sync::Arc, time::Duration};
+
+pub(super) fn serve(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    let unknown = |context: &RequestContext| RpcError::method_not_found(context.method);
+    let handler = Arc::clone(context.snapshot.request_handler(context.method).ok_or_else(|| unknown(context))?);
+    let input = without_meta(context.method, params)?;
+    let access = handler.access.clone();
+    access::decide(context, &access, context.method, move |context, is_visible| {
+        if !is_visible {
+            return Err(unknown(context));
+        }
+        access::check_scopes(context, "method", context.method, &handler.access.scopes)?;
+        if let Some(schema) = &handler.params {
+            let given: Value = input.read().map_err(|problem| wrong(context.method, &problem))?;
+            schema.validate(&given).map_err(|problem| wrong(context.method, &problem))?;
+        }
+        Ok(Routed::Run(Arc::new(Serving(handler)), input))
+    })
+}
+
+fn wrong(method: &str, problem: &dyn std::fmt::Display) -> RpcError {
+    RpcError::invalid_params(format!("{method}: {problem}"))
+}
+
+/// The params as their author thinks of them. Values keep the text in which they came.
+fn without_meta(method: &str, params: Option<&RawJson>) -> Result<RawJson, RpcError> {
+    let Some(params) = params else { return Ok(RawJson::empty_object()) };
+    let mut members: IndexMap<Cow<'_, str>, &RawValue> =
+        params.read().map_err(|problem| wrong(method, &format_args!("the params must be an object: {problem}")))?;
+    if members.shift_remove("_meta").is_none() {
+        return Ok(params.clone());
+    }
+    let text = serde_json::to_vec(&members).map_err(|_| RpcError::internal())?;
+    RawJson::from_text(text.into()).map_err(|_| RpcError::internal())
+}
+
+/// A request that is being served.
+struct Serving(Arc<RegisteredRequestHandler>);
+
+impl ResultMapper for Serving {
+    fn name(&self) -> &str {
+        self.0.method.name
+    }
+
+    fn handler(&self) -> &Arc<dyn Handler> {
+        &self.0.handler
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.0.access.timeout
+    }
+
+    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
+        render_object(results, self.name(), info.revision, outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests;

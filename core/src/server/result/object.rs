@@ -1,0 +1,40 @@
+//! Results of requests beyond the protocol.
+
+use super::{failure::error_of, writer::ResultWriter};
+use crate::{
+    protocol::{RawJson, Revision, RpcError},
+    server::handlers::Outcome,
+};
+use indexmap::IndexMap;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// Turns the outcome of a handler into a result for a revision: the object that it gave, or an
+/// empty one for nothing. Values keep the text in which they were given.
+pub(in crate::server) fn render_object(
+    results: &ResultWriter,
+    what: &str,
+    revision: Revision,
+    outcome: Outcome,
+) -> Result<RawJson, RpcError> {
+    let fault = |problem: String| error_of(results, what, Outcome::Internal(problem));
+    let raw = match outcome {
+        Outcome::Value(raw) | Outcome::Object(raw) | Outcome::Result(raw) => raw,
+        Outcome::Text(_) | Outcome::Content(_) => return Err(fault("a result is an object, not content".into())),
+        other => return Err(error_of(results, what, other)),
+    };
+    let text = raw.as_bytes().trim_ascii();
+    if text == b"null" {
+        return Ok(results.seal(Vec::new(), revision));
+    }
+    let Some(inner) = text.strip_prefix(b"{").and_then(|text| text.strip_suffix(b"}")) else {
+        let given = String::from_utf8_lossy(text);
+        return Err(fault(format!("a result is an object, such as {{\"value\": …}}, not {given:.60}")));
+    };
+    let unread = |error: serde_json::Error| fault(format!("its result cannot be read: {error}"));
+    let members: IndexMap<Cow<'_, str>, &RawValue> = raw.parse().map_err(unread)?;
+    if ["_meta", "resultType"].iter().any(|name| members.contains_key(*name)) {
+        return Ok(results.seal_object(raw.parse().map_err(unread)?, revision));
+    }
+    Ok(results.seal(inner.trim_ascii().to_vec(), revision))
+}

@@ -1,0 +1,31 @@
+// A method beyond the protocol, which a server of this vendor serves and its clients know.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use trunkline::{Client, ClientError, Context, Json, Params, RequestOptions, Server, protocol::RawJson};
+
+#[derive(Deserialize, JsonSchema)]
+struct Terms {
+    terms: Vec<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Sum {
+    sum: i64,
+}
+
+async fn sum(ctx: Context, Params(given): Params<Terms>) -> Json<Sum> {
+    ctx.progress(1.0, Some(1.0)).await;
+    Json(Sum { sum: given.terms.iter().sum() })
+}
+
+#[tokio::main]
+async fn main() -> Result<(), ClientError> {
+    let server = Server::builder("sums", "1.0.0").request_handler("com.acme/sum", sum).build();
+
+    let client = Client::connect(&server).await?;
+    let params = RawJson::from_value(&serde_json::json!({"terms": [1, 2, 39]})).expect("JSON");
+    let result = client.request("com.acme/sum", Some(&params), &RequestOptions::default()).await?;
+    let result: Sum = result.parse().expect("a sum");
+    println!("{}", result.sum);
+    Ok(())
+}

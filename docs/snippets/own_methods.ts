@@ -1,0 +1,14 @@
+// A method beyond the protocol, which a server of this vendor serves and its clients know.
+import { Client, Server } from "trunkline";
+import { z } from "zod";
+
+const server = new Server({ name: "sums", version: "1.0.0" });
+
+server.registerRequestHandler("com.acme/sum", { paramsSchema: z.object({ terms: z.array(z.number()) }) }, async ({ terms }, ctx) => {
+  await ctx.progress(1, 1);
+  return { sum: terms.reduce((sum, term) => sum + term, 0) };
+});
+
+await using client = await Client.connect(server);
+const result = await client.request("com.acme/sum", { terms: [1, 2, 39] });
+console.log(result["sum"]);
