@@ -1656,6 +1656,7 @@ static const struct {
     {"tasks_by_hand", tasks_by_hand},
     {"group", group},
     {"composition", composition},
+    {"proxied_tasks", proxied_tasks},
     {"telemetry", telemetry},
     {"world_of_a_call", world_of_a_call},
     {"lifespan", lifespan},

@@ -80,3 +80,64 @@ static void composition(void) {
   trunkline_listener_free(listener);
   trunkline_server_free(remote);
 }
+
+/* TSK-06: calls through a proxy are tasks of the proxy, with their input and their end. */
+static void proxied_tasks(void) {
+  static const char *const pairs[][2] = {{"2025-11-25", "2026-07-28"}, {"2026-07-28", "2025-11-25"}};
+  for (size_t index = 0; index < 2; index++) {
+    trunkline_server *remote = new_server(), *gateway = NULL;
+    trunkline_server_options *same_port = NULL;
+    trunkline_client_options *options = NULL;
+    trunkline_client *far = NULL, *client = NULL;
+    trunkline_text *state = NULL, *result = NULL, *id = NULL;
+    uint64_t task = 0;
+    add(remote, S(TRUNKLINE_JSON({"name": "work", "execution": {"taskSupport": "required"}})), keep, NULL);
+    OK(trunkline_server_add_tool(remote, S(TRUNKLINE_JSON({"name": "greet", "execution": {"taskSupport": "optional"}})),
+                                 needs_input, elicit_form, NULL, &error));
+    /* What a session of 2025-11-25 is told of tasks stays. */
+    far = in_memory_speaking(remote, pairs[index][0]);
+    OK(trunkline_server_options_new(&same_port, &error));
+    CHECK(trunkline_server_options_set_port(same_port, trunkline_server_port(remote)) == TRUNKLINE_OK);
+    OK(trunkline_server_new_with(S("gateway"), S("1"), same_port, &gateway, &error));
+    OK(trunkline_server_proxy(gateway, far, S("far"), 0, NULL, &error));
+    OK(trunkline_client_options_new(&options, &error));
+    CHECK(trunkline_client_options_set_revision(options, trunkline_str_of(pairs[index][1])) == TRUNKLINE_OK);
+    CHECK(trunkline_client_options_on_elicit(options, answer_with, (void *)(uintptr_t) "Ann", NULL) == TRUNKLINE_OK);
+    OK(trunkline_client_connect_memory(gateway, options, &client, &error));
+
+    kept = NULL;
+    OK(trunkline_client_start_task(client, S("{\"name\": \"far__work\"}"), NULL, &task, &state, &error));
+    check_text(state, "/status", "working");
+    trunkline_text_free(state);
+    while (!kept) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
+    CHECK(trunkline_call_return_text(kept, S("done")) == TRUNKLINE_OK);
+    trunkline_call_free(kept);
+    OK(trunkline_client_task_result(client, task, NULL, &result, &error));
+    check_text(result, "/content/0/text", "done");
+    trunkline_text_free(result);
+
+    OK(trunkline_client_start_task(client, S("{\"name\": \"far__greet\"}"), NULL, &task, &state, &error));
+    trunkline_text_free(state);
+    OK(trunkline_client_task_result(client, task, NULL, &result, &error));
+    CHECK(contains(trunkline_text_str(result), "Ann"));
+    trunkline_text_free(result);
+
+    kept = NULL;
+    OK(trunkline_client_start_task(client, S("{\"name\": \"far__work\"}"), NULL, &task, &state, &error));
+    CHECK(trunkline_json_get_text(trunkline_text_str(state), S("/taskId"), &id) == TRUNKLINE_OK);
+    trunkline_text_free(state);
+    while (!kept) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
+    OK(trunkline_client_cancel_task(client, trunkline_text_str(id), NULL, &error));
+    trunkline_text_free(id);
+    FAILS(TRUNKLINE_CANCELLED, "", trunkline_client_task_result(client, task, NULL, &result, &error));
+    while (!trunkline_call_cancelled(kept)) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
+    trunkline_call_free(kept);
+
+    trunkline_client_free(client);
+    trunkline_client_options_free(options);
+    trunkline_server_free(gateway);
+    trunkline_server_options_free(same_port);
+    trunkline_client_free(far);
+    trunkline_server_free(remote);
+  }
+}
