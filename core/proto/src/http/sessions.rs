@@ -1,7 +1,7 @@
 //! The sessions of the legacy era (HTTP-41..47).
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -26,9 +26,13 @@ pub struct SessionBounds {
 /// The open sessions of an endpoint.
 #[derive(Debug)]
 pub struct Sessions<S> {
-    open: HashMap<Box<str>, StoredSession<S>>,
-    /// Number of sessions of each principal.
-    of: HashMap<Arc<str>, usize>,
+    open: HashMap<Arc<str>, StoredSession<S>>,
+    /// The ids in the order in which sessions give way.
+    order: BTreeMap<Turn, Arc<str>>,
+    /// The sessions of each principal, in the same order.
+    of: HashMap<Arc<str>, BTreeSet<Turn>>,
+    /// Rises with each session, to number them.
+    latest: u64,
     bounds: SessionBounds,
 }
 
@@ -36,42 +40,67 @@ pub struct Sessions<S> {
 struct StoredSession<S> {
     session: S,
     owner: Option<Arc<str>>,
-    last_used: Instant,
+    turn: Turn,
+}
+
+/// The place of a session among those that give way: first those that nothing has used since they
+/// were opened, then those that have been idle the longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
     was_used: bool,
+    last_used: Instant,
+    number: u64,
 }
 
 impl<S: Clone> Sessions<S> {
     /// No sessions yet.
     pub fn new(bounds: SessionBounds) -> Self {
-        Self { open: HashMap::new(), of: HashMap::new(), bounds }
+        Self { open: HashMap::new(), order: BTreeMap::new(), of: HashMap::new(), latest: 0, bounds }
     }
 
     /// Makes room for a session of that principal. Beyond its share one of its own sessions gives
     /// way, and beyond the bound for all anyone's: one that nothing has used since it was opened,
-    /// or else the one that has been idle the longest. Its client opens a new one (HTTP-48).
+    /// or else the one that has been idle the longest. Its client opens a new one (HTTP-48). One
+    /// that is `busy` counts as used now, so it is not asked again soon.
     ///
     /// # Errors
     /// All of them are busy.
     pub fn make_room(
         &mut self,
+        now: Instant,
         owner: Option<&Arc<str>>,
         busy: impl Fn(&S) -> bool,
     ) -> Result<Option<S>, SessionsFull> {
-        let share = owner.map_or(0, |owner| self.of.get(owner).copied().unwrap_or_default());
-        let given_way = if share >= self.bounds.max_per_client {
-            self.idlest(&busy, |entry| entry.owner.as_ref() == owner)
+        let of_owner = owner.and_then(|owner| self.of.get(owner));
+        let (given_way, passed) = if of_owner.is_some_and(|turns| turns.len() >= self.bounds.max_per_client) {
+            self.idlest(of_owner.into_iter().flatten().filter_map(|turn| self.order.get(turn)), busy)
         } else if self.open.len() >= self.bounds.max {
-            self.idlest(&busy, |_| true)
+            self.idlest(self.order.values(), busy)
         } else {
             return Ok(None);
         };
+        for id in passed {
+            self.use_now(now, &id);
+        }
         let id = given_way.ok_or(SessionsFull)?;
         Ok(self.remove(&id))
     }
 
-    fn idlest(&self, busy: impl Fn(&S) -> bool, among: impl Fn(&StoredSession<S>) -> bool) -> Option<Box<str>> {
-        let idle = self.open.iter().filter(|(_, entry)| among(entry) && !busy(&entry.session));
-        idle.min_by_key(|(_, entry)| (entry.was_used, entry.last_used)).map(|(id, _)| id.clone())
+    /// The first that is not busy, and those before it.
+    fn idlest<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a Arc<str>>,
+        busy: impl Fn(&S) -> bool,
+    ) -> (Option<Arc<str>>, Vec<Arc<str>>) {
+        let mut passed = Vec::new();
+        for id in ids {
+            if self.open.get(id).is_some_and(|entry| busy(&entry.session)) {
+                passed.push(Arc::clone(id));
+            } else {
+                return (Some(Arc::clone(id)), passed);
+            }
+        }
+        (None, passed)
     }
 
     /// Opens a session under an id made of random bytes: visible ASCII (HTTP-43).
@@ -83,18 +112,33 @@ impl<S: Clone> Sessions<S> {
 
     /// Opens a session under an id that no other has.
     pub fn insert_as(&mut self, now: Instant, id: &str, owner: Option<Arc<str>>, session: S) {
+        self.latest += 1;
+        let turn = Turn { was_used: false, last_used: now, number: self.latest };
         if let Some(owner) = &owner {
-            *self.of.entry(Arc::clone(owner)).or_default() += 1;
+            self.of.entry(Arc::clone(owner)).or_default().insert(turn);
         }
-        self.open.insert(id.into(), StoredSession { session, owner, last_used: now, was_used: false });
+        let id: Arc<str> = id.into();
+        self.order.insert(turn, Arc::clone(&id));
+        self.open.insert(id, StoredSession { session, owner, turn });
     }
 
     /// The session of an id, used now.
     pub fn touch(&mut self, now: Instant, id: &str) -> Option<S> {
+        self.use_now(now, id).cloned()
+    }
+
+    fn use_now(&mut self, now: Instant, id: &str) -> Option<&S> {
         let entry = self.open.get_mut(id)?;
-        entry.last_used = now;
-        entry.was_used = true;
-        Some(entry.session.clone())
+        let turn = Turn { was_used: true, last_used: now, ..entry.turn };
+        let before = std::mem::replace(&mut entry.turn, turn);
+        if let Some(id) = self.order.remove(&before) {
+            self.order.insert(turn, id);
+        }
+        if let Some(turns) = entry.owner.as_ref().and_then(|owner| self.of.get_mut(owner)) {
+            turns.remove(&before);
+            turns.insert(turn);
+        }
+        Some(&entry.session)
     }
 
     /// The session of an id, which does not count as use.
@@ -104,33 +148,38 @@ impl<S: Clone> Sessions<S> {
 
     /// Ends a session.
     pub fn remove(&mut self, id: &str) -> Option<S> {
-        let entry = self.open.remove(id)?;
-        leave(&mut self.of, entry.owner.as_ref());
-        Some(entry.session)
+        let StoredSession { session, owner, turn } = self.open.remove(id)?;
+        self.order.remove(&turn);
+        if let Some(owner) = owner
+            && let Some(turns) = self.of.get_mut(&owner)
+        {
+            turns.remove(&turn);
+            if turns.is_empty() {
+                self.of.remove(&owner);
+            }
+        }
+        Some(session)
     }
 
     /// Ends the sessions that have been idle for too long, those never used after a minute. One
     /// that is `busy` counts as used.
     pub fn expire(&mut self, now: Instant, busy: impl Fn(&S) -> bool) -> Vec<S> {
-        let Self { open, of, bounds: SessionBounds { idle, .. } } = self;
-        open.extract_if(|_, entry| {
-            if busy(&entry.session) {
-                entry.last_used = now;
-                entry.was_used = true;
+        let mut over = Vec::new();
+        for (turn, id) in self.order.clone() {
+            let longest = if turn.was_used { self.bounds.idle } else { UNUSED.min(self.bounds.idle) };
+            if self.get(&id).is_some_and(&busy) {
+                self.use_now(now, &id);
+            } else if now.saturating_duration_since(turn.last_used) >= longest {
+                over.extend(self.remove(&id));
             }
-            let longest = if entry.was_used { *idle } else { UNUSED.min(*idle) };
-            now.saturating_duration_since(entry.last_used) >= longest
-        })
-        .map(|(_, entry)| {
-            leave(of, entry.owner.as_ref());
-            entry.session
-        })
-        .collect()
+        }
+        over
     }
 
     /// Every session, ended.
     pub fn drain(&mut self) -> Vec<S> {
         self.of.clear();
+        self.order.clear();
         self.open.drain().map(|(_, entry)| entry.session).collect()
     }
 
@@ -150,19 +199,10 @@ pub fn session_id(random: [u8; ID_BYTES]) -> String {
 #[derive(Debug, PartialEq, Eq)]
 pub struct SessionsFull;
 
-fn leave(of: &mut HashMap<Arc<str>, usize>, owner: Option<&Arc<str>>) {
-    let Some(owner) = owner else { return };
-    if let Some(count) = of.get_mut(owner) {
-        *count -= 1;
-        if *count == 0 {
-            of.remove(owner);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -180,13 +220,13 @@ mod tests {
         let ids = [1, 2].map(|number| open(&mut sessions, now, number, Some("alice")));
         open(&mut sessions, now, 3, Some("bob"));
         let (alice, bob) = (Arc::from("alice"), Arc::from("bob"));
-        assert_eq!(sessions.make_room(Some(&bob), |_| false), Ok(None));
+        assert_eq!(sessions.make_room(now, Some(&bob), |_| false), Ok(None));
         sessions.touch(now, &ids[0]);
-        assert_eq!(sessions.make_room(Some(&alice), |_| false), Ok(Some(2)), "nothing has used it");
-        assert_eq!(sessions.make_room(Some(&alice), |_| false), Ok(None), "it has left");
+        assert_eq!(sessions.make_room(now, Some(&alice), |_| false), Ok(Some(2)), "nothing has used it");
+        assert_eq!(sessions.make_room(now, Some(&alice), |_| false), Ok(None), "it has left");
         open(&mut sessions, now, 4, Some("alice"));
-        assert_eq!(sessions.make_room(Some(&alice), |_| true), Err(SessionsFull));
-        assert_eq!(sessions.make_room(None, |_| true), Ok(None), "a share is for principals");
+        assert_eq!(sessions.make_room(now, Some(&alice), |_| true), Err(SessionsFull));
+        assert_eq!(sessions.make_room(now, None, |_| true), Ok(None), "a share is for principals");
     }
 
     #[test]
@@ -196,8 +236,34 @@ mod tests {
         for (id, seconds) in ids.iter().zip([30, 10, 20]) {
             sessions.touch(now + Duration::from_secs(seconds), id);
         }
-        assert_eq!(sessions.make_room(None, |session| *session == 2), Ok(Some(3)), "the idlest is busy");
-        assert_eq!(sessions.make_room(None, |_| false), Ok(None));
+        assert_eq!(sessions.make_room(now, None, |session| *session == 2), Ok(Some(3)), "the idlest is busy");
+        assert_eq!(sessions.make_room(now, None, |_| false), Ok(None));
+    }
+
+    #[test]
+    fn the_session_that_gives_way_is_found_without_a_look_at_the_others() {
+        let (mut sessions, start) = (sessions(200, 98), Instant::now());
+        for number in 0..200 {
+            open(&mut sessions, start, number, Some("alice").filter(|_| number < 100));
+        }
+        let asked = Cell::new(0);
+        let mut looks = |seconds, owner: Option<&str>, busy: fn(u8) -> bool| {
+            asked.set(0);
+            let now = start + Duration::from_secs(seconds);
+            let is_busy = |session: &u8| {
+                asked.set(asked.get() + 1);
+                busy(*session)
+            };
+            let given_way = sessions.make_room(now, owner.map(Arc::from).as_ref(), is_busy).unwrap();
+            open(&mut sessions, now, 200 + u8::try_from(seconds).unwrap(), owner);
+            (given_way, asked.get())
+        };
+        assert_eq!(looks(1, None, |_| false), (Some(0), 1));
+        assert_eq!(looks(2, Some("alice"), |_| false), (Some(1), 1));
+        assert_eq!(looks(3, Some("alice"), |_| false), (Some(2), 1));
+        // Those that are busy count as used then, and are not looked at again.
+        assert_eq!(looks(4, None, |session| session < 150), (Some(150), 148));
+        assert_eq!(looks(5, None, |session| session < 150), (Some(151), 1));
     }
 
     #[test]
@@ -206,7 +272,7 @@ mod tests {
         let ids = [1, 2].map(|number| open(&mut sessions, now, number, Some("alice")));
         sessions.touch(now, &ids[1]);
         assert_eq!(sessions.expire(now + MINUTE, |_| false), [1]);
-        assert_eq!(sessions.of.values().sum::<usize>(), 1);
+        assert_eq!(sessions.of.values().map(BTreeSet::len).sum::<usize>(), 1);
         assert_eq!(sessions.expire(now + MINUTE * 10, |_| false), [2]);
         assert!(sessions.of.is_empty());
     }

@@ -98,7 +98,7 @@ impl SessionTable {
             if let Some(other) = sessions.touch(runtime.now(), id) {
                 return Some(other);
             }
-            let given_way = sessions.make_room(session.owner.as_ref(), HttpSession::is_busy).ok()?;
+            let given_way = sessions.make_room(runtime.now(), session.owner.as_ref(), HttpSession::is_busy).ok()?;
             sessions.insert_as(runtime.now(), id, session.owner.clone(), session.clone());
             given_way
         };
