@@ -111,20 +111,43 @@ async def silent_connections(language: Language) -> float:
         return await _beside(server, attack)
 
 
+async def _flood(server: Endpoint, count: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Calls a tool that reports much progress: the connection with its response."""
+    reader, writer = await server.connect()
+    message = {"name": "flood", "arguments": {"count": count}, "_meta": {"progressToken": 1}}
+    opened = await open_session(server)
+    body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": message}).encode()
+    writer.write(server.head(len(body), f"MCP-Protocol-Version: {LEGACY}", f"Mcp-Session-Id: {opened}") + body)
+    return reader, writer
+
+
 @row("a flood of progress that nobody reads: a call beside it", 1, "s")
 async def progress_flood(language: Language) -> float:
     async with endpoint(language) as server:
 
         async def attack() -> None:
-            reader, writer = await server.connect()
-            message = {"name": "flood", "arguments": {"count": 200_000}, "_meta": {"progressToken": 1}}
-            opened = await open_session(server)
-            body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": message}).encode()
-            writer.write(server.head(len(body), f"MCP-Protocol-Version: {LEGACY}", f"Mcp-Session-Id: {opened}") + body)
+            kept = await _flood(server, 200_000)
             await asyncio.sleep(60)
-            assert reader
+            assert kept
 
         return await _beside(server, attack)
+
+
+@row("a flood of progress that is read: a call beside it", 1, "s")
+async def progress_flood_that_is_read(language: Language) -> float:
+    async with endpoint(language) as server:
+        received = 0
+
+        async def attack() -> None:
+            nonlocal received
+            reader, writer = await _flood(server, 1_000_000)
+            while piece := await reader.read(MIB):
+                received += len(piece)
+            writer.close()
+
+        slowest = await _beside(server, attack)
+        assert received > MIB // 16, f"{received} bytes are no flood"
+        return slowest
 
 
 @row("2,000 calls that are cancelled at once: a call beside them", 1, "s")
