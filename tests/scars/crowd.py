@@ -164,10 +164,10 @@ async def cancel_storm(language: Language) -> float:
         return await _beside(server, attack)
 
 
-@row("sessions that nobody uses: memory of each", 4, "KiB")
+@row("sessions that nobody uses: memory of each", 4, "KiB", alone=True)
 async def abandoned_sessions(language: Language) -> float:
     # More than there may be, in one language of the short form and in all of the long one.
-    count = 100_000 if LONG_FORM else 20_000 if language.name == "rust" else 1000
+    count = 100_000 if LONG_FORM else 12_000 if language.name == "rust" else 1000
     async with endpoint(language) as server:
         for _ in range(50):
             await open_session(server)
