@@ -71,7 +71,7 @@ scenarios! {
     names_and_version json_helpers null_arguments wrong_arguments values_of_a_call client_beyond_server memory_call shapes_and_failures
     answered_later dropped_call destructors blocking_is_refused progress cancellation timeouts
     closing requests_to_the_client resources_prompts_and_completion changed_features removed_and_told provider middleware
-    request_handlers
+    request_handlers completers
     freed_while_requesting skill access_tokens unix_socket stdio http mounted probes many_threads options event_loop notifications waking forked
     stop_in_signal_handler stop_leaves_errno freed_inside_callbacks one_at_a_time dispatching_and_blocking outputs_come_first listeners_close_together
     client_operations host_requests channel hostile_answers subscriptions client_tasks manual_input tasks_by_hand group composition proxied_tasks telemetry

@@ -6,7 +6,7 @@ export { type Handler, type ToolOptions } from "./features/tool.js";
 export { type GivenContents, type ResourceOptions, type ResourceHandler, type Variables } from "./features/resource.js";
 export { type PromptArguments, type PromptOptions, type PromptHandler } from "./features/prompt.js";
 export { type DirectoryOptions, type SkillFiles, type SkillOptions } from "./features/skill.js";
-export { type CompletionHandler } from "./features/completion.js";
+export { type CompletionHandler, type Completions } from "./features/completion.js";
 export { type Page, type Provider } from "./features/provider.js";
 export { type Middleware, type MiddlewareRequest, type Next } from "./features/middleware.js";
 export { type RequestHandler, type RequestHandlerOptions, type RequestParams } from "./features/request-handler.js";

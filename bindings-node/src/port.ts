@@ -89,15 +89,22 @@ export class Port {
   }
 
   /** Registers a feature of a server, or puts it in the place of another; returns its handle. */
-  register(server: number, { kind, name = kind, description, callable, visible: hook }: Feature, replaces?: number): number {
-    const visible = hook && this.register(server, { kind: "visibility", description: {}, callable: hook });
+  register(server: number, { kind, name = kind, description, callable, visible: hook, completers }: Feature, replaces?: number): number {
+    const hooks: number[] = [];
+    const hooked = (kind: "visibility" | "completer", callable: Callable): number => {
+      const handle = this.register(server, { kind, description: {}, callable });
+      hooks.push(handle);
+      return handle;
+    };
     try {
-      const handle = this.#register(kind, { server, ...description, replaces, visible });
+      const visible = hook && hooked("visibility", hook);
+      const complete = completers && Object.fromEntries([...completers].map(([name, completer]) => [name, hooked("completer", completer)]));
+      const handle = this.#register(kind, { server, ...description, replaces, visible, complete });
       if (callable) this.#callables.set(handle, { ...callable, where: `${name}${callerPlace()}`, owner: this.#servers.get(server) });
       return handle;
     } finally {
       // The feature keeps it.
-      if (visible !== undefined) this.unregister(visible);
+      for (const handle of hooks) this.unregister(handle);
     }
   }
 

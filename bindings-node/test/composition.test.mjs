@@ -1,6 +1,7 @@
 // Servers that show others: of this process, and behind a client.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { clearInterval, setInterval } from "node:timers";
 
 import { CancelledError, Client, ClientGroup, InvalidArgumentError, Server } from "trunkline";
 
@@ -73,15 +74,20 @@ for (const [old, revision] of [["2025-06-18", "2026-07-28"], ["2026-07-28", "202
 }
 
 for (const [old, revision] of [["2025-11-25", "2026-07-28"], ["2026-07-28", "2025-11-25"]]) {
-  test(`TSK-06: a call through a proxy is a task of the proxy, ${old} behind ${revision}`, async (t) => {
+  test(`TSK-06: a call through a proxy is a task of the proxy, ${old} behind ${revision}`, { timeout: 60_000 }, async (t) => {
+    // Calls that come do not keep Node.js running.
+    const running = setInterval(() => {}, 1000);
+    t.after(() => clearInterval(running));
     const remote = new Server({ name: "remote", version: "1.0.0" }, { taskPollInterval: 20 });
     t.after(() => remote.close());
-    let goOn, stop;
-    const [gate, stopped] = [new Promise((resolve) => (goOn = resolve)), new Promise((resolve) => (stop = resolve))];
+    let goOn, begin, stop;
+    const [gate, began] = [new Promise((resolve) => (goOn = resolve)), new Promise((resolve) => (begin = resolve))];
+    const stopped = new Promise((resolve) => (stop = resolve));
     remote.registerTool("report", { task: "optional" }, () => gate.then(() => "the report"));
     remote.registerTool("greet", { task: "optional" }, async (_, ctx) => (await ctx.elicit("Your name?", form)).content.name);
     remote.registerTool("endless", { task: "required" }, (_, ctx) => {
       ctx.signal.addEventListener("abort", stop);
+      begin();
       return new Promise(() => {});
     });
     const far = await Client.connect(remote, { revision: old });
@@ -101,6 +107,7 @@ for (const [old, revision] of [["2025-11-25", "2026-07-28"], ["2026-07-28", "202
     assert.equal(await first(client.callTool("far__report")), "the report");
     assert.equal(await first((await client.startTask("far__greet")).result()), "Ann");
     const endless = await client.startTask("far__endless");
+    await began;
     await endless.cancel();
     await assert.rejects(endless.result(), CancelledError);
     await stopped;

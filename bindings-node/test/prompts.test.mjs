@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
-import { Server } from "trunkline";
+import { Client, Server } from "trunkline";
 import { z } from "zod";
 
 import { Peer, revisions } from "../test-support/peer.mjs";
@@ -68,4 +68,27 @@ test("prompts that contradict themselves are refused", () => {
   assert.throws(() => server.registerPrompt("none", {}), { kind: "invalidArgument", message: /handler of prompt "none"/ });
   server.registerPrompt("twice", {}, () => "");
   assert.throws(() => server.registerPrompt("twice", {}, () => ""), { kind: "invalidArgument", message: /twice/ });
+});
+
+test("CMP-03: completions are declared with what they complete", async (t) => {
+  const server = new Server({ name: "trips", version: "1.0.0" });
+  t.after(() => server.close());
+  const names = (text) => [text.toUpperCase()];
+  const cities = async (text, { arguments: { country } }, ctx) => [`${text}, ${country}, ${ctx.clientInfo.name}`];
+  const plan = server.registerPrompt("plan", { arguments: [{ name: "city" }, { name: "country" }], complete: { city: cities, country: names } }, () => "plan");
+  server.registerResource("note", "notes://{name}", { complete: { name: names } }, (uri) => uri);
+  const client = await Client.connect(server, { info: { name: "tester", version: "1" } });
+  t.after(() => client.close());
+  const values = async (ref, name) => (await client.complete(ref, { name, value: "o" }, { arguments: { country: "n" } })).completion.values;
+  const [prompt, template] = [{ type: "ref/prompt", name: "plan" }, { type: "ref/resource", uri: "notes://{name}" }];
+  assert.deepEqual(await values(prompt, "city"), ["o, n, tester"]);
+  assert.deepEqual(await values(prompt, "country"), ["O"]);
+  assert.deepEqual(await values(template, "name"), ["O"]);
+  plan.update({ name: "other", complete: { city: names } });
+  assert.deepEqual(await values({ ...prompt, name: "other" }, "city"), ["O"]);
+  assert.deepEqual(await values({ ...prompt, name: "other" }, "country"), []);
+  assert.throws(() => plan.update({ complete: { cty: names } }), /there is no argument cty; it has city, country/);
+  assert.throws(() => server.registerResource("x", "x://{name}", { complete: { nam: names } }, (uri) => uri), /it has name/);
+  assert.throws(() => server.registerResource("x", "x://one", { complete: { name: names } }, (uri) => uri), /complete is an option of templates/);
+  assert.throws(() => server.registerPrompt("x", { arguments: [{ name: "a" }], complete: { a: "no function" } }, () => "x"), /must be a function/);
 });

@@ -178,7 +178,7 @@ def test_tsk_06_a_call_through_a_proxy_is_a_task_of_the_proxy(old: str, revision
     stopped: list[str] = []
 
     async def check() -> None:
-        go_on = asyncio.Event()
+        go_on, began = asyncio.Event(), asyncio.Event()
 
         @remote.tool(task="optional")
         async def report() -> str:
@@ -191,6 +191,7 @@ def test_tsk_06_a_call_through_a_proxy_is_a_task_of_the_proxy(old: str, revision
 
         @remote.tool(task="required")
         async def endless() -> None:
+            began.set()
             try:
                 await asyncio.Event().wait()
             finally:
@@ -214,6 +215,7 @@ def test_tsk_06_a_call_through_a_proxy_is_a_task_of_the_proxy(old: str, revision
                 assert (await client.call_tool("far__report")).text == "the report"
                 assert (await (await client.start_task("far__greet")).result()).text == "Ann"
                 unwanted = await client.start_task("far__endless")
+                await began.wait()
                 await unwanted.cancel()
                 with pytest.raises(CancelledError):
                     await unwanted.result()

@@ -579,3 +579,45 @@ def test_cmp_03_completions_are_of_what_exists() -> None:
 
     run(check())
     server.remove_completion("plan", "city")
+
+
+def test_cmp_03_completions_are_declared_with_what_they_complete() -> None:
+    server = Server("trips", version="1")
+
+    async def cities(text: str, arguments: dict[str, str], ctx: Context) -> list[str]:
+        assert ctx.client_info is not None
+        return [text + arguments.get("country", "")]
+
+    def names(text: str) -> list[str]:
+        return [text.upper()]
+
+    @server.prompt(complete={"city": cities, "country": names})
+    def plan(city: str, country: str = "") -> str:
+        return f"{city} {country}"
+
+    @server.resource("notes://{name}", complete={"name": names})
+    async def note(name: str) -> str:
+        return name
+
+    async def check() -> None:
+        async with Client(server) as client:
+
+            async def values(kind: str, key: str, argument: str) -> list[str]:
+                named: Any = {"type": f"ref/{kind}", "name" if kind == "prompt" else "uri": key}
+                result = await client.complete(named, {"name": argument, "value": "o"}, {"arguments": {"country": "n"}})
+                return list(result.completion.values)
+
+            assert await values("prompt", "plan", "city") == ["on"]
+            assert await values("prompt", "plan", "country") == ["O"]
+            assert await values("resource", "notes://{name}", "name") == ["O"]
+            server.get_prompt("plan").update(name="other", complete={"city": names})
+            assert await values("prompt", "other", "city") == ["O"]
+            assert await values("prompt", "other", "country") == []
+
+    run(check())
+    with pytest.raises(InvalidArgumentError, match="there is no argument cty; it has city, country"):
+        server.get_prompt("other").update(complete={"cty": names})
+    with pytest.raises(InvalidArgumentError, match="there is no argument nam; it has name"):
+        server.resource("more://{name}", complete={"nam": names})(note)
+    with pytest.raises(InvalidArgumentError, match="complete"):
+        server.resource("more://one", complete={"name": names})(names)

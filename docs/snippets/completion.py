@@ -9,15 +9,14 @@ CITIES = ["Oslo", "Osaka", "Rome"]
 server = Server("trips", version="1.0.0")
 
 
-@server.prompt
+def cities(text: str) -> list[str]:
+    return [city for city in CITIES if city.startswith(text)]
+
+
+@server.prompt(complete={"city": cities})
 def packing(city: str) -> str:
     """List the things to pack for a city."""
     return f"Write a packing list for {city}."
-
-
-@server.completion(packing, "city")
-def cities(text: str) -> list[str]:
-    return [city for city in CITIES if city.startswith(text)]
 
 
 async def main() -> None:

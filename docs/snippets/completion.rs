@@ -2,9 +2,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use trunkline::{
-    Client, ClientError, Params, Server,
+    Client, ClientError, Params, Prompt, Server,
     protocol::model::{CompleteArgument, CompleteParams, CompletionReference},
-    server::CompletionTarget,
 };
 
 const CITIES: [&str; 3] = ["Oslo", "Osaka", "Rome"];
@@ -20,12 +19,10 @@ async fn cities(asked: CompleteParams) -> Vec<&'static str> {
 
 #[tokio::main]
 async fn main() -> Result<(), ClientError> {
-    let server = Server::builder("trips", "1.0.0")
-        .prompt("packing", "List the things to pack for a city.", async |Params(trip): Params<Trip>| {
-            format!("Write a packing list for {}.", trip.city)
-        })
-        .completion(CompletionTarget::Prompt("packing".into()), "city", cities)
-        .build();
+    let packing = Prompt::new("packing", "List the things to pack for a city.", async |Params(trip): Params<Trip>| {
+        format!("Write a packing list for {}.", trip.city)
+    });
+    let server = Server::builder("trips", "1.0.0").add_prompt(packing.complete("city", cities)).build();
 
     let client = Client::connect(&server).await?;
     let argument = CompleteArgument { name: "city".into(), value: "Os".into(), ..Default::default() };

@@ -8,11 +8,12 @@ const server = new Server({ name: "trips", version: "1.0.0" });
 
 server.registerPrompt(
   "packing",
-  { description: "List the things to pack for a city.", argsSchema: z.object({ city: z.string() }) },
+  {
+    description: "List the things to pack for a city.",
+    argsSchema: z.object({ city: z.string() }),
+    complete: { city: (text) => cities.filter((city) => city.startsWith(text)) },
+  },
   ({ city }) => `Write a packing list for ${city}.`,
-);
-server.registerCompletion({ type: "ref/prompt", name: "packing" }, "city", (text) =>
-  cities.filter((city) => city.startsWith(text)),
 );
 
 await using client = await Client.connect(server);

@@ -27,6 +27,9 @@ use crate::server::trunkline_server;
 ///   `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`;
 ///   `{"ref", "argument": {"name", "value"}, "context"}`, answered with a value: an array of texts,
 ///   or `{"values", "total", "hasMore"}`.
+/// - "completer": `{}`, the same in a definition: resource templates and prompts take
+///   `"complete": {"city": 17}`, the numbers of completers by the variable or argument. Remove it
+///   after the features that have it.
 /// - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for features
 ///   that are not registered; `{"list": {"cursor"}}`, answered with the value
 ///   `{"items", "nextCursor"}`, or `{"get": {the request's params}}` for a name or URI that is not
@@ -34,6 +37,9 @@ use crate::server::trunkline_server;
 ///   Schemas and scopes of its tools are its own to check.
 /// - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
 ///   `{"method", "params"}`, see `trunkline_call_next`; answered with a full result.
+/// - "requestHandler": `{"method": "com.acme/sum", "paramsSchema", "scopes": [], "timeoutMs"}`, a
+///   request beyond the protocol; the params without `_meta`, answered with a value: an object, or
+///   `null` for an empty one.
 /// - "visibility": `{}`, decides who sees and calls a feature; `{"name"}`, answered with the value
 ///   `true` or `false`. Remove it after the features that have it.
 /// - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);

@@ -1625,6 +1625,7 @@ static const struct {
     {"provider", provider},
     {"middleware", middleware},
     {"request_handlers", request_handlers},
+    {"completers", completers},
     {"freed_while_requesting", freed_while_requesting},
     {"skill", skill},
     {"access_tokens", access_tokens},

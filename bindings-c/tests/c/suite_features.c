@@ -372,6 +372,33 @@ static void middleware(void) {
   trunkline_server_free(server);
 }
 
+/* CMP-03: a completer stands in the definition of what it completes, and goes with it. */
+static void completers(void) {
+  trunkline_server *server = new_server();
+  trunkline_client *client;
+  uint64_t completer = 0, prompt = 0;
+  int freed = 0;
+  char entry[300];
+  OK(trunkline_server_add(server, S("completer"), S("{}"), suggests, &freed, count_up, &completer, &error));
+  snprintf(entry, sizeof entry, "{\"prompt\": {\"name\": \"plan\", \"arguments\": [{\"name\": \"city\"}]}, \"complete\": {\"%s\": %llu}}",
+           "cty", (unsigned long long)completer);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "there is no argument cty; it has city",
+        trunkline_server_add(server, S("prompt"), trunkline_str_of(entry), returns_arguments, NULL, NULL, &prompt, &error));
+  snprintf(entry, sizeof entry, "{\"prompt\": {\"name\": \"plan\", \"arguments\": [{\"name\": \"city\"}]}, \"complete\": {\"%s\": %llu}}",
+           "city", (unsigned long long)completer);
+  OK(trunkline_server_add(server, S("prompt"), trunkline_str_of(entry), returns_arguments, NULL, NULL, &prompt, &error));
+  client = in_memory(server);
+  gives(client, S("completion/complete"),
+        S(TRUNKLINE_JSON({"ref": {"type": "ref/prompt", "name": "plan"}, "argument": {"name": "city", "value": "o"},
+                          "context": {"arguments": {"country": "norway"}}})),
+        "/completion/values/1", "odda");
+  OK(trunkline_server_remove(server, prompt, &error));
+  OK(trunkline_server_remove(server, completer, &error));
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+  CHECK(freed == 1);
+}
+
 static void returns_params(trunkline_call *call, trunkline_str params, void *user_data) {
   (void)user_data;
   OK(trunkline_call_progress(call, 1, 2, NOTHING));

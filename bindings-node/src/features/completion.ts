@@ -2,7 +2,7 @@
 import type { Context } from "../context.js";
 import type { Completion, CompletionReference } from "../generated/model.js";
 import { valueOf } from "../returns.js";
-import { checkHandler, type Feature } from "./feature.js";
+import { checkHandler, type Callable, type Feature } from "./feature.js";
 
 /** Suggests values for an incomplete one. `arguments` are the other arguments that are known. */
 export type CompletionHandler = (
@@ -16,14 +16,23 @@ interface Body {
   context?: { arguments?: Record<string, string> };
 }
 
+/** Completions beside the arguments or variables that they complete. */
+export type Completions<Names extends string = string> = Readonly<Partial<Record<Names, CompletionHandler | undefined>>>;
+
+/** The functions that suggest values in a definition, by their arguments. */
+export function completersOf(complete: Completions = {}): Map<string, Callable> {
+  const given = Object.entries(complete).filter((entry): entry is [string, CompletionHandler] => entry[1] !== undefined);
+  return new Map(given.map(([argument, handler]) => [argument, callableOf(argument, handler)]));
+}
+
 export function completionFeature(ref: CompletionReference, argument: string, handler: CompletionHandler): Feature {
+  return { kind: "completion", description: { ref, argument }, callable: callableOf(argument, handler) };
+}
+
+function callableOf(argument: string, handler: CompletionHandler): Callable {
   checkHandler(handler, `the completion of ${JSON.stringify(argument)}`);
   return {
-    kind: "completion",
-    description: { ref, argument },
-    callable: {
-      run: ({ argument, context: known }: Body, context) => handler(argument.value, { arguments: known?.arguments ?? {} }, context),
-      answer: valueOf,
-    },
+    run: ({ argument, context: known }: Body, context) => handler(argument.value, { arguments: known?.arguments ?? {} }, context),
+    answer: valueOf,
   };
 }

@@ -27,7 +27,7 @@ export type ErrorHook = (error: unknown, context: Context) => void;
 
 /** A feature to register. */
 export interface Feature {
-  kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "directory" | "completion" | "provider" | "middleware" | "requestHandler" | "mount" | "proxy" | "visibility" | "verifier";
+  kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "directory" | "completion" | "completer" | "provider" | "middleware" | "requestHandler" | "mount" | "proxy" | "visibility" | "verifier";
   /** The name in errors. Default: the kind. */
   name?: string | undefined;
   /** The rest of the message of `register`. */
@@ -36,6 +36,8 @@ export interface Feature {
   callable?: Callable | undefined;
   /** Decides who sees and calls the feature. */
   visible?: Callable | undefined;
+  /** Suggest values for its arguments. */
+  completers?: ReadonlyMap<string, Callable> | undefined;
 }
 
 /** Options of tools, resources, resource templates and prompts. */

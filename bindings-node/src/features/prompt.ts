@@ -7,6 +7,7 @@ import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { convert } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
 import { validated } from "../schema/validate.js";
+import { completersOf, type Completions } from "./completion.js";
 import { accessOf, checkHandler, type AccessOptions, type Feature } from "./feature.js";
 
 /** The definition of a prompt. */
@@ -18,7 +19,12 @@ export interface PromptOptions<A extends StandardSchemaV1 | undefined = undefine
   argsSchema?: A | undefined;
   /** The arguments, without a schema. */
   arguments?: readonly PromptArgument[] | undefined;
+  /** Suggestions for arguments while a user types, by their names. Others are refused. */
+  complete?: Completions<ArgumentNames<A>> | undefined;
 }
+
+/** The names of a prompt's arguments, where its schema tells them. */
+type ArgumentNames<A> = A extends StandardSchemaV1 ? (keyof StandardSchemaV1.InferOutput<A> extends never ? string : keyof StandardSchemaV1.InferOutput<A> & string) : string;
 
 /** The type of a prompt's arguments. */
 export type PromptArguments<A> = A extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<A> : Record<string, string>;
@@ -38,7 +44,7 @@ export const promptParts: Parts = {
 };
 
 export function promptFeature(name: string, config: PromptOptions<StandardSchemaV1 | undefined>, handler: (args: never, context: Context) => unknown): Feature {
-  const { argsSchema, arguments: given, scopes, timeout, visible, ...rest } = config;
+  const { argsSchema, arguments: given, complete, scopes, timeout, visible, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `prompt ${quoted}`);
   if (argsSchema && given) throw invalid(`prompt ${quoted} has argsSchema and arguments: one of them says it all`);
@@ -49,6 +55,7 @@ export function promptFeature(name: string, config: PromptOptions<StandardSchema
     name: `prompt ${quoted}`,
     description: { prompt: { name, ...rest, arguments: args ? argumentsOf(args.json) : given }, ...access.beside },
     visible: access.visible,
+    completers: completersOf(complete),
     callable: {
       run: (values, context) => validated(args?.validate, values, (values) => handler(values, context), `Invalid arguments for prompt ${quoted}: `),
       answer: (returned) => answerOf(returned, promptParts),

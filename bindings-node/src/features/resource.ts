@@ -5,6 +5,7 @@ import { invalid } from "../errors.js";
 import type { CacheScope, JsonObject, Resource } from "../generated/model.js";
 import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { milliseconds } from "../times.js";
+import { completersOf, type Completions } from "./completion.js";
 import { accessOf, checkHandler, type AccessOptions, type Callable, type Feature } from "./feature.js";
 
 /** The definition of a resource or resource template. */
@@ -19,6 +20,8 @@ export interface ResourceOptions extends Omit<Resource, "uri" | "name">, AccessO
    * an absolute path. Default: false.
    */
   unsafePaths?: boolean | undefined;
+  /** Of a template: suggestions for variables while a user types, by their names. */
+  complete?: Completions | undefined;
 }
 
 /** Contents of a resource. `uri` and `mimeType` default to its own; a blob is bytes or base64. */
@@ -58,7 +61,7 @@ type Flat<T> = { [K in keyof T]: T[K] };
 export const resourceParts: Parts = { part: contentsOf, member: "contents", beside: new Set(["ttlMs", "cacheScope", ...resultMembers]) };
 
 export function resourceFeature(name: string, uri: string, config: ResourceOptions, handler: (uri: string, ...rest: never[]) => unknown): Feature {
-  const { ttl, cacheScope, unsafePaths, scopes, timeout, visible, ...rest } = config;
+  const { ttl, cacheScope, unsafePaths, complete, scopes, timeout, visible, ...rest } = config;
   const access = accessOf({ scopes, timeout, visible });
   const noun = `resource ${JSON.stringify(name)}`;
   checkHandler(handler, noun);
@@ -66,12 +69,13 @@ export function resourceFeature(name: string, uri: string, config: ResourceOptio
   const answer: Callable["answer"] = (returned) => answerOf(returned, resourceParts);
   const beside = { ttlMs: milliseconds(ttl, "ttl"), cacheScope, unsafePaths, ...access.beside };
   if (!uri.includes("{")) {
+    if (complete !== undefined) throw invalid(`${noun}: complete is an option of templates: ${uri} has no variables`);
     if (unsafePaths !== undefined) throw invalid(`${noun}: unsafePaths is an option of templates: ${uri} has no variables`);
     const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);
     return { kind: "resource", name: noun, description: { resource: { uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible };
   }
   const run = ({ uri, variables }: { uri: string; variables: unknown }, context: Context): unknown => call(uri, variables, context);
-  return { kind: "resourceTemplate", name: noun, description: { resourceTemplate: { uriTemplate: uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible };
+  return { kind: "resourceTemplate", name: noun, description: { resourceTemplate: { uriTemplate: uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible, completers: completersOf(complete) };
 }
 
 const members = new Set(["uri", "mimeType", "text", "blob", "_meta"]);

@@ -44,6 +44,7 @@ pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration
         "skill" => Registration::Skill(given.read(kind)?),
         "directory" => Registration::Directory(given.read(kind)?),
         "completion" => Registration::Completion(given.read(kind)?),
+        "completer" => Registration::Completer(given.read(kind)?),
         "provider" => Registration::Provider(given.read(kind)?),
         "middleware" => Registration::Middleware(given.read(kind)?),
         "requestHandler" => Registration::RequestHandler(given.read(kind)?),
@@ -53,7 +54,7 @@ pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration
         "verifier" => Registration::Verifier(given.read(kind)?),
         other => {
             return Err(BridgeError::invalid(format!(
-                "register: {other:?} is not a kind; there are server, tool, resource, resourceTemplate, prompt, completion, skill, directory, provider, mount, proxy, middleware, requestHandler, visibility and verifier"
+                "register: {other:?} is not a kind; there are server, tool, resource, resourceTemplate, prompt, completion, completer, skill, directory, provider, mount, proxy, middleware, requestHandler, visibility and verifier"
             )));
         }
     })

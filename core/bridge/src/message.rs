@@ -209,6 +209,8 @@ message! {
         /// The handle of a feature of this kind whose place and name this one takes: it is changed.
         /// Its handle is stale then; its calls that run go on.
         replaces: Option<u64> = "replaces",
+        /// The handles of `completer`s, by the variables for which they suggest values.
+        complete: BTreeMap<String, u64> = "complete",
     }
 }
 
@@ -235,6 +237,8 @@ message! {
         /// The handle of a feature of this kind whose place and name this one takes: it is changed.
         /// Its handle is stale then; its calls that run go on.
         replaces: Option<u64> = "replaces",
+        /// The handles of `completer`s, by the arguments for which they suggest values.
+        complete: BTreeMap<String, u64> = "complete",
     }
 }
 
@@ -307,6 +311,19 @@ message! {
         reference: Value = "ref",
         /// The name of the argument.
         argument: String = "argument",
+        ;
+        /// The drainer that takes its calls.
+        lane: Lane = "lane",
+    }
+}
+
+message! {
+    /// A completion in a definition: registered as `completer`, for the member `complete` of
+    /// prompts and resource templates. Its `Call` has the body of a completion's. Features that have
+    /// it keep it when its handle is unregistered.
+    pub struct RegisterCompleter {
+        /// The server.
+        server: u64 = "server",
         ;
         /// The drainer that takes its calls.
         lane: Lane = "lane",
@@ -448,6 +465,7 @@ pub enum Registration {
     Skill(RegisterSkill),
     Directory(RegisterDirectory),
     Completion(RegisterCompletion),
+    Completer(RegisterCompleter),
     Provider(RegisterProvider),
     Middleware(RegisterMiddleware),
     RequestHandler(RegisterRequestHandler),
@@ -965,6 +983,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     RegisterSkill::OBJECT,
     RegisterDirectory::OBJECT,
     RegisterCompletion::OBJECT,
+    RegisterCompleter::OBJECT,
     RegisterProvider::OBJECT,
     RegisterMiddleware::OBJECT,
     RegisterRequestHandler::OBJECT,

@@ -59,6 +59,8 @@ struct AdditionParts {
     handler: HostHandler,
     /// Decides who sees the feature.
     visible: Option<HostHandler>,
+    /// Suggest values for its arguments.
+    completers: Vec<(String, HostHandler)>,
     /// The id of the feature whose place the new one takes.
     replaced: Option<u64>,
 }
@@ -108,10 +110,14 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
             let entry = ResourceTemplateDefinition::new(given.resource_template, parts.handler)
                 .cache(hints(given.ttl, given.cache_scope))
                 .unsafe_paths(given.unsafe_paths);
+            let completed = parts.completers.into_iter();
+            let entry = completed.fold(entry, |entry, (variable, completer)| entry.complete(variable, completer));
             put!(server, parts, given, ResourceTemplateDefinition, add_resource_template, entry)
         }),
         Registration::Prompt(given) => Box::new(move |server, parts| {
             let entry = PromptDefinition::new(given.prompt, parts.handler);
+            let completed = parts.completers.into_iter();
+            let entry = completed.fold(entry, |entry, (argument, completer)| entry.complete(argument, completer));
             put!(server, parts, given, PromptDefinition, add_prompt, entry)
         }),
         Registration::Completion(given) => {
@@ -171,7 +177,10 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
             }
             Box::new(move |server, _| server.proxy(proxy).map(|added| added.id()))
         }
-        Registration::Server(_) | Registration::Verifier(_) | Registration::Visibility(_) => {
+        Registration::Server(_)
+        | Registration::Verifier(_)
+        | Registration::Visibility(_)
+        | Registration::Completer(_) => {
             return Err(BridgeError::new(ErrorKind::Internal, "it joins no list of a server"));
         }
     })
@@ -208,12 +217,13 @@ pub(super) fn register(state: &Arc<PortState>, given: Registration) -> Result<u6
         Registration::Mount(given) => (given.server, given.lane),
         Registration::Proxy(given) => (given.server, given.lane),
         Registration::Visibility(given) => (given.server, given.lane),
+        Registration::Completer(given) => (given.server, given.lane),
         Registration::Verifier(given) => (given.server, given.lane),
     };
     match given {
         Registration::Server(given) => register_server(state, given),
         Registration::Verifier(_) => verifications::register(state, state.server(server)?, lane),
-        Registration::Visibility(_) => register_visibility(state, state.server(server)?, lane),
+        Registration::Visibility(_) | Registration::Completer(_) => register_hook(state, state.server(server)?, lane),
         given => register_feature(state, state.server(server)?, lane, given),
     }
 }
@@ -233,7 +243,18 @@ fn register_feature(
     };
     let replaced = replaces.map(|handle| registered_id(state, &server, handle)).transpose()?;
     let handler = |target| HostHandler::new(state, target);
-    let visible = visible.map(|handle| decision(state, &server, handle)).transpose()?.map(handler);
+    let visible = visible.map(|handle| hook(state, &server, handle, "a visibility of this server"));
+    let visible = visible.transpose()?.map(handler);
+    let completed = match &given {
+        Registration::ResourceTemplate(given) => Some(&given.complete),
+        Registration::Prompt(given) => Some(&given.complete),
+        _ => None,
+    };
+    let completers = completed.into_iter().flatten().map(|(argument, handle)| {
+        let completer = hook(state, &server, *handle, "a completer of this server")?;
+        Ok((argument.clone(), handler(completer)))
+    });
+    let completers = completers.collect::<Result<Vec<_>, BridgeError>>()?;
     let target = HostTarget::new(&state.queue, lane);
     // The registry holds no handler of what the core answers itself, which is freed only when it is
     // taken away all the same.
@@ -243,7 +264,7 @@ fn register_feature(
     let feature = RegisteredFeature { server: server.clone(), id: None, target: kept };
     let handle = state.tables.lock().features.insert(feature).ok_or_else(full)?;
     target.set_handle(handle);
-    match add(&server, AdditionParts { handler: handler(target), visible, replaced }) {
+    match add(&server, AdditionParts { handler: handler(target), visible, completers, replaced }) {
         Ok(id) => {
             let mut tables = state.tables.lock();
             if let Some(feature) = tables.features.get_mut(handle) {
@@ -261,7 +282,8 @@ fn register_feature(
     }
 }
 
-fn register_visibility(state: &Arc<PortState>, server: Server, lane: Lane) -> Result<u64, BridgeError> {
+/// Registers a function that features name by its handle.
+fn register_hook(state: &Arc<PortState>, server: Server, lane: Lane) -> Result<u64, BridgeError> {
     let target = HostTarget::new(&state.queue, lane);
     let feature = RegisteredFeature { server, id: None, target: Some(Arc::clone(&target)) };
     let handle = state.tables.lock().features.insert(feature).ok_or_else(full)?;
@@ -269,11 +291,11 @@ fn register_visibility(state: &Arc<PortState>, server: Server, lane: Lane) -> Re
     Ok(handle)
 }
 
-/// The function of a `visibility` of that server.
-fn decision(state: &PortState, server: &Server, handle: u64) -> Result<Arc<HostTarget>, BridgeError> {
+/// The function of a `visibility` or a `completer` of that server; `what` names it in errors.
+fn hook(state: &PortState, server: &Server, handle: u64, what: &str) -> Result<Arc<HostTarget>, BridgeError> {
     let tables = state.tables.lock();
     let hook = tables.features.get(handle).filter(|feature| feature.server.is(server) && feature.id.is_none());
-    hook.and_then(|hook| hook.target.clone()).ok_or_else(|| BridgeError::stale("a visibility of this server", handle))
+    hook.and_then(|hook| hook.target.clone()).ok_or_else(|| BridgeError::stale(what, handle))
 }
 
 /// The id of a feature of that server in its registry.

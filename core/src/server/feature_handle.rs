@@ -149,10 +149,10 @@ impl<D> fmt::Debug for FeatureHandle<D> {
 mod tests {
     use crate::{
         Prompt, Resource, ResourceTemplate, Tool,
-        protocol::Revision,
+        protocol::{RawJson, Revision, model::CompleteParams},
         server::{
-            Call, Category, CompletionDefinition, CompletionTarget, OnDuplicate, PromptDefinition, ProviderDefinition,
-            ResourceTemplateDefinition, Server, ServerOptions,
+            Call, Category, CompletionDefinition, CompletionTarget, OnDuplicate, Outcome, PromptDefinition,
+            ProviderDefinition, ResourceTemplateDefinition, Server, ServerOptions,
             tests::{Peer, server, text_of},
         },
     };
@@ -286,17 +286,57 @@ mod tests {
         assert_eq!(add(&server, plan(), "city"), Ok(()));
         assert_eq!(add(&server, CompletionTarget::Resource("x://{v}".into()), "v"), Ok(()));
         for (target, argument, says) in [
-            (plan(), "gnre", "the prompt plan has no argument gnre; it has city, country"),
+            (plan(), "gnre", "the prompt plan: there is no argument gnre; it has city, country"),
             (plan(), "city", "already registered"),
             (CompletionTarget::Prompt("nope".into()), "x", "there is no prompt nope"),
             (CompletionTarget::Resource("y://{v}".into()), "v", "there is no resource template y://{v}"),
-            (CompletionTarget::Resource("x://{v}".into()), "w", "has no argument w; it has v"),
+            (CompletionTarget::Resource("x://{v}".into()), "w", "there is no argument w; it has v"),
         ] {
             let error = add(&server, target, argument).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
         server.add_provider(ProviderDefinition::new(Category::Prompts, drop::<Call>)).unwrap();
         assert_eq!(add(&server, CompletionTarget::Prompt("provided".into()), "x"), Ok(()), "a provider may have it");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn cmp_03_completions_are_declared_with_what_they_complete() {
+        let plan = |argument: &str| {
+            let prompt = json!({"name": "plan", "arguments": [{"name": "city"}, {"name": "country"}]});
+            PromptDefinition::new(prompt, drop::<Call>).complete(argument, |call: Call| {
+                let values = RawJson::from_text(r#"["Oslo"]"#.into()).map(Outcome::Value);
+                call.complete(values.unwrap());
+            })
+        };
+        let notes = ResourceTemplate::new("x://{v}", "t", async || "t")
+            .complete("v", async |asked: CompleteParams| vec![format!("{}!", asked.argument.value)]);
+        let server = server().add_resource_template(notes).build();
+        let prompt = server.add_prompt(plan("city")).unwrap();
+        let peer = peer(&server).await;
+        let complete = async |reference: Value, argument: &str| {
+            let params = json!({"ref": reference, "argument": {"name": argument, "value": "a"}});
+            peer.ask("completion/complete", params).await
+        };
+        let reference = || json!({"type": "ref/prompt", "name": "plan"});
+        let values = |answer: Value| answer["result"]["completion"]["values"].clone();
+        assert_eq!(values(complete(reference(), "city").await), json!(["Oslo"]));
+        assert_eq!(values(complete(reference(), "country").await), json!([]));
+        assert_eq!(values(complete(json!({"type": "ref/resource", "uri": "x://{v}"}), "v").await), json!(["a!"]));
+        // It goes and changes with its prompt.
+        prompt.update(|prompt| prompt.with("title", json!("Plan"))).unwrap();
+        assert_eq!(values(complete(reference(), "city").await), json!(["Oslo"]));
+        let taken = CompletionDefinition::new(CompletionTarget::Prompt("plan".into()), "city", drop::<Call>);
+        assert!(server.add_completion(taken).unwrap_err().to_string().contains("already registered"));
+        prompt.replace(plan("country")).unwrap();
+        assert_eq!(values(complete(reference(), "city").await), json!([]));
+        assert_eq!(values(complete(reference(), "country").await), json!(["Oslo"]));
+        let refused = prompt.replace(plan("cty")).unwrap_err().to_string();
+        assert!(refused.contains("Prompt plan: complete: there is no argument cty; it has city, country"), "{refused}");
+        let refused =
+            ResourceTemplate::new("y://{v}", "y", async || "y").complete("w", async |_: CompleteParams| [""; 0]);
+        assert!(server.add_resource_template(refused).unwrap_err().to_string().contains("it has v"));
+        assert!(prompt.remove());
+        assert_eq!(complete(reference(), "city").await["error"]["code"], -32602);
     }
 
     #[tokio::test(start_paused = true)]

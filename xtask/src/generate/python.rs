@@ -110,7 +110,11 @@ const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
 ];
 
 /// Options of features that have another default, meaning or type than in the core.
-const FEATURE_DOCS: [(&str, &str); 11] = [
+const FEATURE_DOCS: [(&str, &str); 12] = [
+    (
+        "complete",
+        "Functions that suggest values while a user types, by the arguments or variables. Each takes the text so far and, if it has a second parameter, the other arguments; it returns texts, or a `Completion`.",
+    ),
     ("name", "The name for programs. Default: that of the function."),
     ("description", "The purpose. Default: the docstring."),
     ("input_schema", "Replaces the schema made from the parameters; arguments are then passed as JSON has them."),
@@ -128,8 +132,9 @@ const FEATURE_DOCS: [(&str, &str); 11] = [
 ];
 
 /// Options whose Python type says more, or allows more, than that of the core.
-const OPTION_TYPES: [(&str, &str); 13] = [
+const OPTION_TYPES: [(&str, &str); 14] = [
     ("capabilities", "Mapping[str, Any]"),
+    ("complete", "Mapping[str, Callable[..., Any]]"),
     ("visible", "Callable[..., bool | Awaitable[bool]]"),
     ("cwd", "str | os.PathLike[str]"),
     ("dpop_nonce", "bool | bytes | str"),

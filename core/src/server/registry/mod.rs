@@ -3,6 +3,7 @@
 mod access;
 mod app;
 mod category;
+mod completers;
 mod completion;
 mod duplicate;
 mod error;

@@ -2,6 +2,7 @@
 
 use super::{
     access::{Access, access_setters},
+    completers::{Completers, complete_setter},
     error::RegisterError,
     list::{Descriptor, Listed},
     members::check_members,
@@ -23,6 +24,7 @@ use std::sync::Arc;
 pub struct PromptDefinition {
     descriptor: Value,
     access: Access,
+    completers: Completers,
     handler: Arc<dyn Handler>,
 }
 
@@ -30,7 +32,8 @@ impl PromptDefinition {
     /// A prompt from its descriptor, a Prompt object with `name`. Calls of the handler get the
     /// arguments object.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
-        Self { descriptor, access: Access::default(), handler: Arc::new(handler) }
+        let (access, completers) = (Access::default(), Completers::default());
+        Self { descriptor, access, completers, handler: Arc::new(handler) }
     }
 
     /// Adds or replaces a member of the descriptor, such as `title`.
@@ -40,9 +43,10 @@ impl PromptDefinition {
     }
 
     access_setters!();
+    complete_setter!();
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredPrompt, RegisterError> {
-        let Self { descriptor, access, handler } = self;
+        let Self { descriptor, access, completers, handler } = self;
         let name = match descriptor.get("name").and_then(Value::as_str) {
             Some("") | None => return Err(RegisterError("A prompt needs the string member name".into())),
             Some(name) => name.to_owned(),
@@ -57,8 +61,10 @@ impl PromptDefinition {
             }
         }
         access.check().map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
+        let names: Vec<_> = arguments.iter().map(|argument| argument.name.as_str()).collect();
+        completers.check(&format!("Prompt {name}"), &names)?;
         let descriptor = Descriptor::new(descriptor, project::project_prompt);
-        Ok(RegisteredPrompt { name, descriptor, arguments, access, handler })
+        Ok(RegisteredPrompt { name, descriptor, arguments, access, completers, handler })
     }
 }
 
@@ -68,13 +74,15 @@ pub(crate) struct RegisteredPrompt {
     descriptor: Descriptor,
     arguments: Vec<PromptArgument>,
     pub(in crate::server) access: Access,
+    pub(super) completers: Completers,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
 impl RegisteredPrompt {
     pub(in crate::server) fn definition(&self) -> PromptDefinition {
         let (descriptor, access) = (self.descriptor.value().clone(), self.access.clone());
-        PromptDefinition { descriptor, access, handler: Arc::clone(&self.handler) }
+        let completers = self.completers.clone();
+        PromptDefinition { descriptor, access, completers, handler: Arc::clone(&self.handler) }
     }
 
     /// The problem of invalid arguments (PRM-05).

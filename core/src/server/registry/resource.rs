@@ -3,6 +3,7 @@
 use super::{
     access::{Access, access_setters},
     app,
+    completers::{Completers, complete_setter},
     error::RegisterError,
     list::{Descriptor, Listed},
     members::check_members,
@@ -43,6 +44,7 @@ pub struct ResourceTemplateDefinition {
     cache: CacheHints,
     access: Access,
     unsafe_paths: bool,
+    completers: Completers,
     handler: Arc<dyn Handler>,
 }
 
@@ -93,8 +95,8 @@ impl ResourceTemplateDefinition {
     /// A template from its descriptor, a ResourceTemplate object with `uriTemplate` (RFC 6570) and
     /// `name`. Calls of the handler get `{"uri": …, "variables": {…}}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
-        let (cache, access) = (CacheHints::default(), Access::default());
-        Self { descriptor, cache, access, unsafe_paths: false, handler: Arc::new(handler) }
+        let (cache, access, completers) = (CacheHints::default(), Access::default(), Completers::default());
+        Self { descriptor, cache, access, unsafe_paths: false, completers, handler: Arc::new(handler) }
     }
 
     /// Adds or replaces a member of the descriptor, such as `title` or `mimeType`.
@@ -118,9 +120,10 @@ impl ResourceTemplateDefinition {
     }
 
     access_setters!();
+    complete_setter!();
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredTemplate, RegisterError> {
-        let Self { descriptor, cache, access, unsafe_paths, handler } = self;
+        let Self { descriptor, cache, access, unsafe_paths, completers, handler } = self;
         let text = member(&descriptor, "A resource template", "uriTemplate")?;
         let wrong = |what: &str, error: &dyn std::fmt::Display| {
             RegisterError(format!("Resource template {text}: {what}: {error}"))
@@ -133,9 +136,10 @@ impl ResourceTemplateDefinition {
         app::check_resource(&text, mime_type.as_deref())
             .and_then(|()| access.check())
             .map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
+        completers.check(&format!("Resource template {text}"), &template.variables())?;
         let descriptor = Descriptor::new(descriptor, project::project_resource_template);
         let read = Arc::new(ReadInfo { mime_type, cache, access, handler });
-        Ok(RegisteredTemplate { text, descriptor, template, unsafe_paths, read })
+        Ok(RegisteredTemplate { text, descriptor, template, unsafe_paths, completers, read })
     }
 }
 
@@ -204,6 +208,7 @@ pub(crate) struct RegisteredTemplate {
     descriptor: Descriptor,
     pub(in crate::server) template: UriTemplate,
     unsafe_paths: bool,
+    pub(super) completers: Completers,
     pub(in crate::server) read: Arc<ReadInfo>,
 }
 
@@ -211,7 +216,8 @@ impl RegisteredTemplate {
     pub(in crate::server) fn definition(&self) -> ResourceTemplateDefinition {
         let (descriptor, read, unsafe_paths) = (self.descriptor.value().clone(), &self.read, self.unsafe_paths);
         let (cache, access, handler) = (read.cache, read.access.clone(), Arc::clone(&read.handler));
-        ResourceTemplateDefinition { descriptor, cache, access, unsafe_paths, handler }
+        let completers = self.completers.clone();
+        ResourceTemplateDefinition { descriptor, cache, access, unsafe_paths, completers, handler }
     }
 
     /// The variables of a URI that is one of the template's.

@@ -3,6 +3,7 @@
 
 use super::{
     category::{Category, ListSet},
+    completers::unknown_argument,
     completion::{CompletionDefinition, CompletionTarget, RegisteredCompletion},
     duplicate::OnDuplicate,
     error::RegisterError,
@@ -95,10 +96,12 @@ impl Snapshot {
                 ListSet::RESOURCES
             }
             Addition::Template(template) => {
+                next.completes |= !template.completers.is_empty();
                 next.templates = Arc::new(self.templates.with(id, template, on_duplicate)?);
                 ListSet::RESOURCES
             }
             Addition::Prompt(prompt) => {
+                next.completes |= !prompt.completers.is_empty();
                 next.prompts = Arc::new(self.prompts.with(id, prompt, on_duplicate)?);
                 ListSet::PROMPTS
             }
@@ -114,7 +117,8 @@ impl Snapshot {
             Addition::Completion(entry) => {
                 self.check_completion(&entry)?;
                 let key = entry.key();
-                if self.completions.contains_key(&key) && on_duplicate == OnDuplicate::Error {
+                let is_taken = self.completion(&entry.reference, &entry.argument).is_some();
+                if is_taken && on_duplicate == OnDuplicate::Error {
                     return Err(entry.taken());
                 }
                 let mut completions = (*self.completions).clone();
@@ -182,9 +186,8 @@ impl Snapshot {
         if arguments.contains(&entry.argument.as_str()) {
             return Ok(());
         }
-        let known =
-            if arguments.is_empty() { "it has none".into() } else { format!("it has {}", arguments.join(", ")) };
-        Err(RegisterError(format!("Completion: the {noun} {key} has no argument {}; {known}", entry.argument)))
+        let problem = unknown_argument(&entry.argument, &arguments);
+        Err(RegisterError(format!("Completion of the {noun} {key}: {problem}")))
     }
 
     /// The registry with another feature of the same kind in the place of a registered one. `None`:
@@ -204,9 +207,13 @@ impl Snapshot {
                 (set(&mut next.resources, self.resources.changed(id, resource)?), ListSet::RESOURCES)
             }
             Addition::Template(template) => {
+                next.completes |= !template.completers.is_empty();
                 (set(&mut next.templates, self.templates.changed(id, template)?), ListSet::RESOURCES)
             }
-            Addition::Prompt(prompt) => (set(&mut next.prompts, self.prompts.changed(id, prompt)?), ListSet::PROMPTS),
+            Addition::Prompt(prompt) => {
+                next.completes |= !prompt.completers.is_empty();
+                (set(&mut next.prompts, self.prompts.changed(id, prompt)?), ListSet::PROMPTS)
+            }
             Addition::Skill(_)
             | Addition::Completion(_)
             | Addition::Provider(_)
@@ -354,12 +361,21 @@ impl Snapshot {
         self.request_handlers.get(method).map(|(_, handler)| handler)
     }
 
+    /// The completion of an argument: one that was registered, or else that of its definition.
     pub(in crate::server) fn completion(
         &self,
         reference: &CompletionTarget,
         argument: &str,
     ) -> Option<&Arc<dyn Handler>> {
-        self.completions.get(&(reference.clone(), argument.to_owned())).map(|completion| &completion.handler)
+        let registered = self.completions.get(&(reference.clone(), argument.to_owned()));
+        registered.map(|completion| &completion.handler).or_else(|| match reference {
+            CompletionTarget::Prompt(name) => {
+                self.prompts.id(name).and_then(|id| self.prompts.registered(id))?.completers.get(argument)
+            }
+            CompletionTarget::Resource(uri) => {
+                self.templates.id(uri).and_then(|id| self.templates.registered(id))?.completers.get(argument)
+            }
+        })
     }
 }
 

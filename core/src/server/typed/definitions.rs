@@ -141,6 +141,28 @@ macro_rules! common_members {
     };
 }
 
+/// The completions that prompts and resource templates declare.
+macro_rules! complete_member {
+    () => {
+        /// Suggests values for one of its arguments or variables while a user types. The handler
+        /// takes [`crate::protocol::model::CompleteParams`] and gives texts, best first; see
+        /// [`IntoCompletionResult`]. An argument that is not there is refused when this is added.
+        pub fn complete<M, H>(mut self, argument: impl Into<String>, handler: H) -> Self
+        where
+            H: AsyncHandler<M, S>,
+            H::Output: IntoCompletionResult,
+            S: Clone + Send + Sync + 'static,
+        {
+            let (argument, bind) = (argument.into(), self.draft.bind);
+            self.draft.bind = Box::new(move |descriptor, state: S| {
+                let completer = serve(handler, state.clone(), whole_input, H::Output::into_completion_result);
+                bind(descriptor, state).complete(argument, completer)
+            });
+            self
+        }
+    };
+}
+
 /// The members that resources and resource templates have.
 macro_rules! resource_members {
     () => {
@@ -378,6 +400,7 @@ impl<S> ResourceTemplate<S> {
 
     common_members!();
     resource_members!();
+    complete_member!();
 
     /// Values of variables may lead out of a folder that they are appended to. Otherwise a URI is
     /// not found if a value, decoded, has a segment `..` or a NUL, or begins like an
@@ -457,6 +480,7 @@ impl<S> Prompt<S> {
     }
 
     common_members!();
+    complete_member!();
 
     /// The prompt with the state of its handler, for a [`crate::Server`] that runs already.
     pub fn with_state(self, state: S) -> Prompt

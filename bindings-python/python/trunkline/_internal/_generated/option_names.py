@@ -196,6 +196,7 @@ PROMPT_OPTIONS: Final = {
     "scopes": "scopes",
     "timeout": "timeoutMs",
     "visible": "visible",
+    "complete": "complete",
 }
 
 RESOURCE_OPTIONS: Final = {
@@ -213,6 +214,7 @@ RESOURCE_OPTIONS: Final = {
     "timeout": "timeoutMs",
     "visible": "visible",
     "unsafe_paths": "unsafePaths",
+    "complete": "complete",
 }
 
 TOOL_OPTIONS: Final = {

@@ -794,6 +794,12 @@ class PromptOptions(TypedDict, total=False):
     logged, counts as False.
     """
 
+    complete: Mapping[str, Callable[..., Any]] | None
+    """Functions that suggest values while a user types, by the arguments or variables. Each
+    takes the text so far and, if it has a second parameter, the other arguments; it returns
+    texts, or a `Completion`.
+    """
+
 
 class ResourceOptions(TypedDict, total=False):
     """Options of `add_resource`. A resource that a client can read."""
@@ -848,6 +854,12 @@ class ResourceOptions(TypedDict, total=False):
     """Values of variables may lead out of a folder that they are appended to. Otherwise a URI is
     not found if a value, decoded, has a segment `..` or a NUL, or begins like an absolute
     path.
+    """
+
+    complete: Mapping[str, Callable[..., Any]] | None
+    """Functions that suggest values while a user types, by the arguments or variables. Each
+    takes the text so far and, if it has a second parameter, the other arguments; it returns
+    texts, or a `Completion`.
     """
 
 

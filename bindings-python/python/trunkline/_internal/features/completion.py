@@ -2,50 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._generated.models import Completion
-from .._generated.waist import VALUE
 from ..errors import InvalidArgumentError
-from ..returns import Answer
-from ..schema.jsonable import jsonable
-from ..signature.parameters import Parameters
+from .completer import CompletionHandler
 from .function import FunctionHandler
 from .registry import Registry
-
-
-class CompletionHandler(FunctionHandler):
-    """Called with what was typed so far, and with the other arguments if it takes them."""
-
-    __slots__ = ("_arguments_name", "_value_name")
-
-    kind = "completion"
-
-    def __init__(self, key: Hashable, function: Callable[..., Any], registration: dict[str, Any]) -> None:
-        parameters = Parameters(function, "a completion")
-        super().__init__(key, function, parameters, registration)
-        names = [parameter.name for parameter in parameters.named]
-        if not 1 <= len(names) <= 2:
-            raise InvalidArgumentError(
-                f"{parameters.where}: a completion takes the text so far, and if it wants to the other arguments,"
-                f" but this one takes {len(names)} parameters"
-            )
-        self._value_name = names[0]
-        self._arguments_name = names[1] if len(names) > 1 else None
-
-    def bind(self, body: Any) -> dict[str, Any]:
-        arguments: dict[str, Any] = {self._value_name: body["argument"]["value"]}
-        if self._arguments_name is not None:
-            context: dict[str, Any] = body.get("context") or {}
-            arguments[self._arguments_name] = context.get("arguments") or {}
-        return arguments
-
-    def render(self, value: Any) -> Answer:
-        if isinstance(value, str):
-            raise TypeError("a completion gives a list of texts, not one text")
-        return VALUE, jsonable(value.to_json() if isinstance(value, Completion) else value)
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 

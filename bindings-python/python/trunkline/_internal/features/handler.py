@@ -23,7 +23,7 @@ class Handler:
     the value.
     """
 
-    __slots__ = ("in_thread", "key", "origin", "registration", "task_name", "visible")
+    __slots__ = ("completers", "in_thread", "key", "origin", "registration", "task_name", "visible")
 
     # As docs/bridge.md calls it.
     kind: ClassVar[str] = "request"
@@ -40,6 +40,8 @@ class Handler:
         self.origin: Any = None
         # Decides who sees it.
         self.visible: Handler | None = None
+        # Suggest values for its arguments.
+        self.completers: dict[str, Handler] = {}
         self.task_name = f"trunkline {self.kind} {key}"
 
     def prepare(self) -> bool:

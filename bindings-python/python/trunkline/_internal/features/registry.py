@@ -150,8 +150,8 @@ class Registry:
     def _made(
         self, make: Make, function: Callable[..., Any], options: Mapping[str, Any]
     ) -> tuple[FunctionHandler, str]:
-        visible = options.get("visible")
-        beside = {name: option for name, option in options.items() if name != "visible"}
+        visible, complete = options.get("visible"), options.get("complete")
+        beside = {name: option for name, option in options.items() if name not in ("visible", "complete")}
         handler, what = make(function, beside)
         handler.origin = make, function, options
         handler.require(self._dependencies)
@@ -159,6 +159,10 @@ class Registry:
             from .function import VisibilityHandler
 
             handler.visible = VisibilityHandler(visible)
+        if complete:
+            from .completer import Completer
+
+            handler.completers = {name: Completer(name, suggest) for name, suggest in complete.items()}
         return handler, what
 
     def _found(self, kind: str, key: str) -> Registration:
@@ -457,15 +461,22 @@ class Registry:
         json: dict[str, Any] = {"server": self._handle, **handler.registration}
         if replaces is not None:
             json["replaces"] = replaces
-        hook = handler.visible
+        hooks: list[int] = []
+
+        def hooked(hook: Handler) -> int:
+            hooks.append(port.register(hook.kind, {"server": self._handle, **hook.registration}, hook))
+            return hooks[-1]
+
         try:
-            if hook is not None:
-                json["visible"] = port.register(hook.kind, {"server": self._handle, **hook.registration}, hook)
             try:
+                if handler.visible is not None:
+                    json["visible"] = hooked(handler.visible)
+                if handler.completers:
+                    json["complete"] = {name: hooked(completer) for name, completer in handler.completers.items()}
                 self._handles[key] = port.register(handler.kind, json, handler)
             finally:
-                if hook is not None:
-                    port.native.unregister(json["visible"])  # the feature keeps it
+                for hook in hooks:
+                    port.native.unregister(hook)  # the feature keeps it
         except _native.NativeError as error:
             reraise(error)
 

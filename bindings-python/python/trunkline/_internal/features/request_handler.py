@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .._generated.waist import VALUE
 from ..client_requests.input_request import InputRequired
@@ -35,9 +35,9 @@ class RequestHandler(FunctionHandler):
         if isinstance(value, InputRequired):
             raise TypeError("requests beyond the protocol cannot ask for input")
         result = jsonable(value)
-        if result is not None and not isinstance(result, Mapping):
-            raise TypeError(f"a result is an object, such as {{'value': ...}}, not {type(value).__qualname__}")
-        return VALUE, result
+        if result is None or isinstance(result, Mapping):
+            return VALUE, cast("Any", result)
+        raise TypeError(f"a result is an object, such as {{'value': ...}}, not {type(value).__qualname__}")
 
 
 F = TypeVar("F", bound=Callable[..., Any])

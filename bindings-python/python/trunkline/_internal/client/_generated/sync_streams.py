@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from ..._generated.models import CallToolResult, Change, SubscriptionFilter, Task
 from ...requests import OnProgress, read_answer, request_json
 from ...schema.jsonable import jsonable
-from .sync_stream import SyncStream, SyncStreamClient
 from ..tool_results import expect, read_tool_result
+from .sync_stream import SyncStream, SyncStreamClient
 
 if TYPE_CHECKING:
     from typing_extensions import Self
