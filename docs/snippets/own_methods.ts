@@ -10,5 +10,5 @@ server.registerRequestHandler("com.acme/sum", { paramsSchema: z.object({ terms: 
 });
 
 await using client = await Client.connect(server);
-const result = await client.request("com.acme/sum", { terms: [1, 2, 39] });
-console.log(result["sum"]);
+const result = z.object({ sum: z.number() }).parse(await client.request("com.acme/sum", { terms: [1, 2, 39] }));
+console.log(result.sum);
