@@ -146,7 +146,7 @@ async def progress_flood_that_is_read(language: Language) -> float:
             writer.close()
 
         slowest = await _beside(server, attack)
-        assert received > MIB // 16, f"{received} bytes are no flood"
+        assert received > MIB // 16, f"{received} bytes are not a flood"
         return slowest
 
 

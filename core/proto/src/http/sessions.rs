@@ -28,9 +28,9 @@ pub struct SessionBounds {
 pub struct Sessions<S> {
     open: HashMap<Arc<str>, StoredSession<S>>,
     /// The ids in the order in which sessions give way.
-    order: BTreeMap<Turn, Arc<str>>,
+    order: BTreeMap<SessionTurn, Arc<str>>,
     /// The sessions of each principal, in the same order.
-    of: HashMap<Arc<str>, BTreeSet<Turn>>,
+    of: HashMap<Arc<str>, BTreeSet<SessionTurn>>,
     /// Rises with each session, to number them.
     latest: u64,
     bounds: SessionBounds,
@@ -40,13 +40,13 @@ pub struct Sessions<S> {
 struct StoredSession<S> {
     session: S,
     owner: Option<Arc<str>>,
-    turn: Turn,
+    turn: SessionTurn,
 }
 
 /// The place of a session among those that give way: first those that nothing has used since they
 /// were opened, then those that have been idle the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Turn {
+struct SessionTurn {
     was_used: bool,
     last_used: Instant,
     number: u64,
@@ -113,7 +113,7 @@ impl<S: Clone> Sessions<S> {
     /// Opens a session under an id that no other has.
     pub fn insert_as(&mut self, now: Instant, id: &str, owner: Option<Arc<str>>, session: S) {
         self.latest += 1;
-        let turn = Turn { was_used: false, last_used: now, number: self.latest };
+        let turn = SessionTurn { was_used: false, last_used: now, number: self.latest };
         if let Some(owner) = &owner {
             self.of.entry(Arc::clone(owner)).or_default().insert(turn);
         }
@@ -129,7 +129,7 @@ impl<S: Clone> Sessions<S> {
 
     fn use_now(&mut self, now: Instant, id: &str) -> Option<&S> {
         let entry = self.open.get_mut(id)?;
-        let turn = Turn { was_used: true, last_used: now, ..entry.turn };
+        let turn = SessionTurn { was_used: true, last_used: now, ..entry.turn };
         let before = std::mem::replace(&mut entry.turn, turn);
         if let Some(id) = self.order.remove(&before) {
             self.order.insert(turn, id);
