@@ -6,6 +6,8 @@ pub use crate::log_text::LogText;
 pub use crate::sync::{Condvar, Mutex};
 pub use trunkline_proto::{described, options};
 
+pub use crate::testing::findings_of as store_findings;
+
 pub use crate::client::{InFlight, observed::end_of, reply::ReplyTo, skill_file_uri};
 pub use crate::transport::{
     blocked::{BLOCKED_TIMEOUT, CUT_TIMEOUT},

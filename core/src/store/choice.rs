@@ -48,11 +48,21 @@ impl StoreChoice {
     /// The store, with a deadline for each of its calls.
     #[cfg(feature = "server")]
     pub(crate) fn open(&self, runtime: &Arc<dyn Runtime>, deadline: Duration) -> Result<StoreGuard, StoreError> {
-        let store = match &self.0 {
-            Chosen::Url(url) => runtime.open_store(url, deadline)?,
-            Chosen::Own(store) => Arc::clone(store),
-        };
+        let store = self.open_unguarded(runtime, deadline)?;
         Ok(StoreGuard::new(store, &self.shown(), Arc::clone(runtime), deadline))
+    }
+
+    /// The store itself.
+    #[cfg(feature = "server")]
+    pub(crate) fn open_unguarded(
+        &self,
+        runtime: &Arc<dyn Runtime>,
+        deadline: Duration,
+    ) -> Result<Arc<dyn Store>, StoreError> {
+        match &self.0 {
+            Chosen::Url(url) => runtime.open_store(url, deadline),
+            Chosen::Own(store) => Ok(Arc::clone(store)),
+        }
     }
 
     fn shown(&self) -> String {

@@ -1,218 +1,399 @@
-//! The contract of stores as a test that every driver passes.
+//! The contract of stores as a check, which every driver passes, and stores of programs should.
 
-use super::{Store, StoreErrorKind};
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
+use super::{LogEntry, Store, StoreError, StoreGuard};
+use crate::{
+    engine::later,
+    race, random,
+    runtime::{BoxedTask, Runtime},
+    sync::Mutex,
 };
-use tokio::{task::JoinSet, time::sleep};
+use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
 
+/// Longest time of one call.
+const DEADLINE: Duration = Duration::from_secs(10);
 const MINUTE: Duration = Duration::from_secs(60);
-/// Short, and long enough for a machine with much to do.
+/// A time that is waited for.
 const SHORT: Duration = Duration::from_millis(300);
 /// Longest time until a waiting read has an entry that another process appended.
-const SOON: Duration = Duration::from_secs(2);
+const SOON: Duration = Duration::from_secs(10);
 const NOW: Duration = Duration::ZERO;
+/// Longest text of a value in a finding.
+const SHOWN: usize = 200;
 
-/// Checks a store by two connections to it, which may be one. Nothing else uses it.
-pub(crate) async fn check(one: Arc<dyn Store>, other: Arc<dyn Store>) {
-    entries(&*one, &*other).await;
-    conditions(&*one, &*other).await;
-    times(&*one, &*other).await;
-    one_of_many_wins(&one, &other).await;
-    logs(&*one, &*other).await;
-    bounds_of_logs(&*one, &*other).await;
-    appending_together(&one, &other).await;
-    waiting(&one, &other).await;
-    kinds(&*one, &*other).await;
+type Found<T = ()> = Result<T, String>;
+type ContractPart = fn(Subject, Subject) -> BoxedTask<Found>;
+
+/// The parts of the contract. Each begins anew, so that one fault hides no other.
+const PARTS: [(&str, ContractPart); 8] = [
+    ("entries", |one, other| Box::pin(entries(one, other))),
+    ("conditions", |one, other| Box::pin(conditions(one, other))),
+    ("times", |one, other| Box::pin(times(one, other))),
+    ("atomicity", |one, other| Box::pin(atomicity(one, other))),
+    ("logs", |one, other| Box::pin(logs(one, other))),
+    ("bounds of logs", |one, other| Box::pin(bounds_of_logs(one, other))),
+    ("appending together", |one, other| Box::pin(appending_together(one, other))),
+    ("waiting", |one, other| Box::pin(waiting(one, other))),
+];
+
+/// Checks a store by two connections to it, which may be one. The findings; none: it keeps the
+/// contract.
+pub(crate) async fn findings(runtime: Arc<dyn Runtime>, one: Arc<dyn Store>, other: Arc<dyn Store>) -> Vec<String> {
+    let Some(run) = random::unguessable() else { return vec!["the system gives no random bytes".to_owned()] };
+    let prefix = format!("check/{run}/");
+    let mut findings = Vec::new();
+    for (name, part) in PARTS {
+        let keys = Arc::<Mutex<BTreeSet<String>>>::default();
+        // New guards: a call that failed leaves the other parts alone.
+        let [one, other] = [&one, &other].map(|store| Subject {
+            store: StoreGuard::new(Arc::clone(store), "under test", Arc::clone(&runtime), DEADLINE),
+            runtime: Arc::clone(&runtime),
+            prefix: prefix.clone(),
+            keys: Arc::clone(&keys),
+        });
+        if let Err(finding) = part(one.clone(), other).await {
+            findings.push(format!("{name}: {finding}"));
+        }
+        one.clean_up().await;
+    }
+    findings
 }
 
-async fn entries(one: &dyn Store, other: &dyn Store) {
-    assert_eq!(one.get("entries/a").await.unwrap(), None);
-    one.remove("entries/a").await.unwrap();
+/// A finding unless two values are equal.
+macro_rules! same {
+    ($found:expr, $expected:expr, $($place:tt)+) => {{
+        match (&$found, &$expected) {
+            (found, expected) if *found != *expected => {
+                return Err(format!("{}: {}, not {}", format_args!($($place)+), shown(found), shown(expected)));
+            }
+            _ => {}
+        }
+    }};
+}
+
+/// A finding unless something is true.
+macro_rules! holds {
+    ($condition:expr, $($problem:tt)+) => {
+        if !$condition {
+            return Err(format!($($problem)+));
+        }
+    };
+}
+
+/// A value for a finding.
+fn shown<T: Debug + ?Sized>(value: &T) -> String {
+    let text = format!("{value:?}");
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// A connection to the store. Its keys are those of one check; failures name the call.
+#[derive(Clone)]
+struct Subject {
+    store: StoreGuard,
+    runtime: Arc<dyn Runtime>,
+    prefix: String,
+    /// All that were used.
+    keys: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Subject {
+    fn key(&self, key: &str) -> String {
+        let key = format!("{}{key}", self.prefix);
+        self.keys.lock().insert(key.clone());
+        key
+    }
+
+    async fn get(&self, key: &str) -> Found<Option<String>> {
+        self.store.get(&self.key(key)).await.map_err(|error| failed("get", key, &error))
+    }
+
+    async fn put(&self, key: &str, text: &str, keep_for: Duration) -> Found {
+        self.store.put(&self.key(key), text, keep_for).await.map_err(|error| failed("put", key, &error))
+    }
+
+    async fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> Found<bool> {
+        let done = self.store.put_if(&self.key(key), expected, text, keep_for).await;
+        done.map_err(|error| failed("put_if", key, &error))
+    }
+
+    async fn remove(&self, key: &str) -> Found {
+        self.store.remove(&self.key(key)).await.map_err(|error| failed("remove", key, &error))
+    }
+
+    async fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> Found<u64> {
+        let done = self.store.append(&self.key(log), entry, max_entries, keep_for).await;
+        done.map_err(|error| failed("append", log, &error))
+    }
+
+    async fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> Found<Vec<LogEntry>> {
+        let entries = self.store.read(&self.key(log), after, limit, wait).await;
+        let entries = entries.map_err(|error| failed("read", log, &error))?;
+        let count = entries.len();
+        holds!(count <= limit, "read of {log:?}: {count} entries, and the limit was {limit}");
+        Ok(entries)
+    }
+
+    async fn sleep(&self, time: Duration) {
+        self.runtime.sleep_until(later(self.runtime.now(), time)).await;
+    }
+
+    /// Removes what the check has left, as far as the store is able to.
+    async fn clean_up(&self) {
+        let keys = std::mem::take(&mut *self.keys.lock());
+        for key in keys {
+            if self.store.remove(&key).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn failed(call: &str, key: &str, error: &StoreError) -> String {
+    format!("{call} of {} failed: {error}", shown(&key))
+}
+
+async fn entries(one: Subject, other: Subject) -> Found {
+    same!(one.get("a").await?, None, "get of a key that was never put");
+    one.remove("a").await?;
     // Texts come back byte for byte.
-    for text in ["", "{}", "{ \"b\" : 1,\n\"a\":2.0 }", "ä\u{1F600}\0\u{7f}", "'\";--", &"x".repeat(1 << 20)] {
-        one.put("entries/a", text, MINUTE).await.unwrap();
-        assert_eq!(other.get("entries/a").await.unwrap().as_deref(), Some(text));
+    for text in
+        ["", "\r\n a \t", "{}", "{ \"b\" : 1,\n\"a\":2.0 }", "ä\u{1F600}\0\u{7f}", "'\";--", &"x".repeat(1 << 20)]
+    {
+        one.put("a", text, MINUTE).await?;
+        same!(other.get("a").await?.as_deref(), Some(text), "get of what was put");
     }
     // Keys are told apart by their case, and have no patterns.
-    let keys = ["entries/A", "entries/%", "entries/*", "entries/_", "entries/[a]", "entries/{a}", "entries/a:b?#\\'\""];
+    let keys = ["A", "%", "*", "_", "[a]", "{a}", "a:b?#\\'\""];
     for key in keys {
-        assert_eq!(one.get(key).await.unwrap(), None, "{key}");
-        one.put(key, key, MINUTE).await.unwrap();
+        same!(one.get(key).await?, None, "get of {key:?}, which was never put, beside other keys");
+        one.put(key, key, MINUTE).await?;
     }
     for key in keys {
-        assert_eq!(other.get(key).await.unwrap().as_deref(), Some(key));
+        same!(other.get(key).await?.as_deref(), Some(key), "get of {key:?}");
     }
-    other.remove("entries/%").await.unwrap();
-    assert_eq!(one.get("entries/%").await.unwrap(), None);
-    assert!(one.get("entries/A").await.unwrap().is_some());
-    let longest = "k".repeat(512);
-    one.put(&longest, "1", MINUTE).await.unwrap();
-    assert_eq!(other.get(&longest).await.unwrap().as_deref(), Some("1"));
+    other.remove("%").await?;
+    same!(one.get("%").await?, None, "get of \"%\" after remove");
+    same!(one.get("A").await?.as_deref(), Some("A"), "get of \"A\" after remove of \"%\"");
+    let longest = "k".repeat(512 - one.prefix.len());
+    one.put(&longest, "1", MINUTE).await?;
+    same!(other.get(&longest).await?.as_deref(), Some("1"), "get of a key of 512 bytes");
+    Ok(())
 }
 
-async fn conditions(one: &dyn Store, other: &dyn Store) {
-    let key = "conditions/a";
-    assert!(!one.put_if(key, Some(""), "1", MINUTE).await.unwrap(), "an empty text is not an absent one");
-    assert!(one.put_if(key, None, "1", MINUTE).await.unwrap());
-    assert!(!other.put_if(key, None, "2", MINUTE).await.unwrap());
-    assert!(!other.put_if(key, Some("0"), "2", MINUTE).await.unwrap());
-    assert_eq!(one.get(key).await.unwrap().as_deref(), Some("1"));
-    assert!(other.put_if(key, Some("1"), "2", MINUTE).await.unwrap());
-    assert_eq!(one.get(key).await.unwrap().as_deref(), Some("2"));
-    one.remove(key).await.unwrap();
-    assert!(!one.put_if(key, Some("2"), "3", MINUTE).await.unwrap());
-    assert!(one.put_if(key, None, "3", MINUTE).await.unwrap());
+async fn conditions(one: Subject, other: Subject) -> Found {
+    same!(
+        one.put_if("a", Some(""), "1", MINUTE).await?,
+        false,
+        "put_if with an empty text, which is not an absent one"
+    );
+    same!(one.put_if("a", None, "1", MINUTE).await?, true, "put_if of an absent key, expected absent");
+    same!(other.put_if("a", None, "2", MINUTE).await?, false, "put_if of a key that is there, expected absent");
+    same!(other.put_if("a", Some("0"), "2", MINUTE).await?, false, "put_if with another text than is there");
+    same!(one.get("a").await?.as_deref(), Some("1"), "get after put_if that did nothing");
+    same!(other.put_if("a", Some("1"), "2", MINUTE).await?, true, "put_if with the text that is there");
+    same!(one.get("a").await?.as_deref(), Some("2"), "get after put_if");
+    one.remove("a").await?;
+    same!(one.put_if("a", Some("2"), "3", MINUTE).await?, false, "put_if with the text that was removed");
+    same!(one.put_if("a", None, "3", MINUTE).await?, true, "put_if of a key that was removed, expected absent");
+    Ok(())
 }
 
-async fn times(one: &dyn Store, other: &dyn Store) {
-    one.put("times/put", "1", SHORT).await.unwrap();
-    assert!(one.put_if("times/if", None, "1", SHORT).await.unwrap());
-    one.put("times/longer", "1", SHORT).await.unwrap();
-    assert!(one.put_if("times/longer", Some("1"), "1", MINUTE).await.unwrap());
-    one.put("times/shorter", "1", MINUTE).await.unwrap();
-    one.put("times/shorter", "1", SHORT).await.unwrap();
-    one.append("times/log", "1", 9, SHORT).await.unwrap();
-    one.append("times/renewed", "1", 9, SHORT).await.unwrap();
-    one.append("times/renewed", "2", 9, MINUTE).await.unwrap();
+async fn times(one: Subject, other: Subject) -> Found {
+    let begin = one.runtime.now();
+    one.put("put", "1", SHORT).await?;
+    let found = other.get("put").await?;
+    // On a machine with much to do, the time may be over.
+    if one.runtime.now() < later(begin, SHORT) {
+        same!(found.as_deref(), Some("1"), "get within the time of an entry");
+    }
+    same!(one.put_if("if", None, "1", SHORT).await?, true, "put_if of an absent key, expected absent");
+    one.put("longer", "1", MINUTE).await?;
+    same!(one.put_if("longer", Some("1"), "1", 2 * MINUTE).await?, true, "put_if with the text that is there");
+    one.put("shorter", "1", MINUTE).await?;
+    one.put("shorter", "1", SHORT).await?;
+    one.append("log", "1", 9, SHORT).await?;
+    one.append("renewed", "1", 9, MINUTE).await?;
+    one.append("renewed", "2", 9, MINUTE).await?;
     // Beyond what any clock counts.
-    one.put("times/ever", "1", Duration::MAX).await.unwrap();
-    one.append("times/ever-log", "1", 9, Duration::MAX).await.unwrap();
-    assert!(other.get("times/put").await.unwrap().is_some());
-    sleep(SHORT + SHORT / 3).await;
-    for key in ["times/put", "times/if", "times/shorter"] {
-        assert_eq!(other.get(key).await.unwrap(), None, "{key}");
+    one.put("ever", "1", Duration::MAX).await?;
+    one.append("ever-log", "1", 9, Duration::MAX).await?;
+    one.sleep(SHORT + SHORT / 3).await;
+    for key in ["put", "if", "shorter"] {
+        same!(other.get(key).await?, None, "get of {key:?} after its time of {SHORT:?}");
     }
-    assert!(other.put_if("times/if", None, "2", MINUTE).await.unwrap(), "an entry that is over is absent");
-    for key in ["times/longer", "times/ever"] {
-        assert!(other.get(key).await.unwrap().is_some(), "{key}");
+    same!(other.put_if("if", None, "2", MINUTE).await?, true, "put_if of a key whose time is over, expected absent");
+    for key in ["longer", "ever"] {
+        same!(other.get(key).await?.as_deref(), Some("1"), "get of {key:?} within its time");
     }
-    assert_eq!(other.read("times/log", 0, 9, NOW).await.unwrap(), []);
-    assert_eq!(other.read("times/renewed", 0, 9, NOW).await.unwrap().len(), 2);
-    assert_eq!(other.read("times/ever-log", 0, 9, NOW).await.unwrap().len(), 1);
+    let read = async |log: &str| other.read(log, 0, 9, NOW).await.map(|entries| entries.len());
+    same!(read("log").await?, 0, "number of entries of a log after its time of {SHORT:?}");
+    same!(read("renewed").await?, 2, "number of entries of a log within its time");
+    same!(read("ever-log").await?, 1, "number of entries of a log that is kept for ever");
+    Ok(())
 }
 
-async fn one_of_many_wins(one: &Arc<dyn Store>, other: &Arc<dyn Store>) {
-    let mut racers = JoinSet::new();
-    for number in 0..20 {
-        let store = Arc::clone(if number % 2 == 0 { one } else { other });
-        racers.spawn(async move { store.put_if("race", None, &number.to_string(), MINUTE).await.unwrap() });
-    }
-    assert_eq!(racers.join_all().await.into_iter().filter(|won| *won).count(), 1);
+async fn atomicity(one: Subject, other: Subject) -> Found {
+    let racer = |number: i32| -> BoxedTask<Found<bool>> {
+        let store = if number % 2 == 0 { one.clone() } else { other.clone() };
+        Box::pin(async move { store.put_if("race", None, &number.to_string(), MINUTE).await })
+    };
+    let won = race::all((0..20).map(racer).collect()).await?;
+    same!(won.into_iter().filter(|won| *won).count(), 1, "calls of put_if that made the same key, of 20 at once");
     // Counting by many loses no step.
-    one.put("count", "0", MINUTE).await.unwrap();
-    let mut counters = JoinSet::new();
-    for number in 0..8 {
-        let store = Arc::clone(if number % 2 == 0 { one } else { other });
-        counters.spawn(async move {
+    one.put("count", "0", MINUTE).await?;
+    let counter = |number: i32| -> BoxedTask<Found> {
+        let store = if number % 2 == 0 { one.clone() } else { other.clone() };
+        Box::pin(async move {
             for _ in 0..5 {
-                loop {
-                    let count = store.get("count").await.unwrap().unwrap();
-                    let next = (count.parse::<u64>().unwrap() + 1).to_string();
-                    if store.put_if("count", Some(&count), &next, MINUTE).await.unwrap() {
+                // Of the calls that are under way together, each round has a winner.
+                for attempt in 0.. {
+                    holds!(attempt < 1000, "put_if failed a thousand times, though others were done");
+                    let count = store.get("count").await?.ok_or("get: an entry is gone that others replace")?;
+                    let number: u64 = count.parse().map_err(|_| format!("get: {}, no number", shown(&count)))?;
+                    if store.put_if("count", Some(&count), &(number + 1).to_string(), MINUTE).await? {
                         break;
                     }
                 }
             }
-        });
-    }
-    counters.join_all().await;
-    assert_eq!(one.get("count").await.unwrap().as_deref(), Some("40"));
+            Ok(())
+        })
+    };
+    race::all((0..8).map(counter).collect()).await?;
+    same!(one.get("count").await?.as_deref(), Some("40"), "a number that 8 callers have raised 5 times each by put_if");
+    Ok(())
 }
 
-async fn logs(one: &dyn Store, other: &dyn Store) {
-    let log = "logs/a";
-    assert_eq!(one.read(log, 0, 9, NOW).await.unwrap(), []);
+async fn logs(one: Subject, other: Subject) -> Found {
+    same!(one.read("a", 0, 9, NOW).await?, Vec::new(), "read of a log that is not there");
     let mut positions = Vec::new();
     for text in ["", "ä\0\n", "{}"] {
-        positions.push(one.append(log, text, 9, MINUTE).await.unwrap());
+        positions.push(one.append("a", text, 9, MINUTE).await?);
     }
-    assert!(positions[0] > 0 && positions.is_sorted_by(|one, next| one < next), "{positions:?}");
-    assert!(positions[2] < 1 << 53);
+    let rise = positions.is_sorted_by(|one, next| one < next);
+    holds!(positions[0] > 0 && rise, "append gave the positions {positions:?}, which must be at least 1 and rise");
+    holds!(positions[2] < 1 << 53, "append gave the position {}, which must be less than 2^53", positions[2]);
     let read = async |after, limit| {
-        let entries = other.read(log, after, limit, NOW).await.unwrap();
-        entries.into_iter().map(|entry| (entry.position, entry.text)).collect::<Vec<_>>()
+        let entries = other.read("a", after, limit, NOW).await?;
+        Found::Ok(entries.into_iter().map(|entry| (entry.position, entry.text)).collect::<Vec<_>>())
     };
-    let all = read(0, 9).await;
-    let texts: Vec<_> = all.iter().map(|(_, text)| &**text).collect();
-    assert_eq!(texts, ["", "ä\0\n", "{}"]);
-    assert_eq!(all.iter().map(|(position, _)| *position).collect::<Vec<_>>(), positions);
-    assert_eq!(read(0, 2).await, all[..2]);
-    assert_eq!(read(positions[0], 9).await, all[1..]);
-    assert_eq!(read(positions[1] - 1, 9).await, all[1..], "the entry at a position, by the one before it");
-    assert_eq!(read(positions[2], 9).await, []);
-    assert_eq!(read((1 << 53) - 1, 9).await, []);
+    let all: Vec<_> = positions.iter().copied().zip(["", "ä\0\n", "{}"].map(str::to_owned)).collect();
+    same!(read(0, 9).await?, all, "read of three entries");
+    same!(read(0, 2).await?, all[..2], "read of three entries with the limit 2");
+    same!(read(positions[0], 9).await?, all[1..], "read after the first of three entries");
+    same!(read(positions[1] - 1, 9).await?, all[1..], "read after the position before the second of three entries");
+    same!(read(positions[2], 9).await?, [], "read after the last entry");
+    same!(read((1 << 53) - 1, 9).await?, [], "read after the last position that there can be");
     // No position is given twice.
-    other.remove(log).await.unwrap();
-    assert_eq!(read(0, 9).await, []);
-    let later = one.append(log, "later", 9, MINUTE).await.unwrap();
-    assert!(later > positions[2], "{later} {positions:?}");
-    assert_eq!(read(positions[2], 9).await, [(later, "later".to_owned())]);
+    other.remove("a").await?;
+    same!(read(0, 9).await?, [], "read of a log that was removed");
+    let later = one.append("a", "later", 9, MINUTE).await?;
+    holds!(
+        later > positions[2],
+        "append gave the position {later} after a log was removed that had {}: none is given twice",
+        positions[2]
+    );
+    same!(read(positions[2], 9).await?, [(later, "later".to_owned())], "read of a log that was made anew");
+    Ok(())
 }
 
-async fn bounds_of_logs(one: &dyn Store, other: &dyn Store) {
+async fn bounds_of_logs(one: Subject, other: Subject) -> Found {
     for number in 0..20 {
-        one.append("bounds", &number.to_string(), 5, MINUTE).await.unwrap();
+        one.append("a", &number.to_string(), 5, MINUTE).await?;
     }
-    let texts: Vec<_> = other.read("bounds", 0, 99, NOW).await.unwrap().into_iter().map(|entry| entry.text).collect();
-    assert_eq!(texts, ["15", "16", "17", "18", "19"], "the oldest go");
+    let texts: Vec<_> = other.read("a", 0, 99, NOW).await?.into_iter().map(|entry| entry.text).collect();
+    same!(texts, ["15", "16", "17", "18", "19"], "a log of 5 entries at most, after 20 were appended");
+    Ok(())
 }
 
-async fn appending_together(one: &Arc<dyn Store>, other: &Arc<dyn Store>) {
-    let mut writers = JoinSet::new();
-    for number in 0..8 {
-        let store = Arc::clone(if number % 2 == 0 { one } else { other });
-        writers.spawn(async move {
+async fn appending_together(one: Subject, other: Subject) -> Found {
+    let writer = |number: i32| -> BoxedTask<Found<Vec<String>>> {
+        let store = if number % 2 == 0 { one.clone() } else { other.clone() };
+        Box::pin(async move {
             let mut positions = Vec::new();
             for step in 0..10 {
-                positions.push(store.append("together", &format!("{number}.{step}"), 99, MINUTE).await.unwrap());
+                positions.push(store.append("a", &format!("{number}.{step}"), 99, MINUTE).await?);
             }
-            assert!(positions.is_sorted_by(|one, next| one < next));
-        });
-    }
-    // A reader that goes on from the latest position that it saw misses nothing.
-    let (mut seen, mut after) = (Vec::new(), 0);
-    while seen.len() < 80 {
-        let entries = other.read("together", after, 7, SOON).await.unwrap();
-        assert!(!entries.is_empty(), "{seen:?}");
-        assert!(entries.is_sorted_by(|one, next| one.position < next.position));
-        after = entries.last().unwrap().position;
-        seen.extend(entries.into_iter().map(|entry| entry.text));
-    }
-    writers.join_all().await;
-    seen.sort();
-    seen.dedup();
-    assert_eq!(seen.len(), 80);
+            let rise = positions.is_sorted_by(|one, next| one < next);
+            holds!(rise, "append gave one caller the positions {positions:?}, which must rise");
+            Ok(Vec::new())
+        })
+    };
+    let reading = other.clone();
+    let reader = async move {
+        // A reader that goes on from the latest position that it saw misses nothing.
+        let (mut seen, mut after) = (Vec::new(), 0);
+        while seen.len() < 80 {
+            let entries = reading.read("a", after, 7, SOON).await?;
+            let count = seen.len();
+            holds!(!entries.is_empty(), "a reader that goes on from the latest position has {count} of 80 entries");
+            holds!(
+                entries.is_sorted_by(|one, next| one.position < next.position) && entries[0].position > after,
+                "read after {after}: {}, which must rise",
+                shown(&entries)
+            );
+            after = entries.last().map_or(after, |entry| entry.position);
+            seen.extend(entries.into_iter().map(|entry| entry.text));
+        }
+        Ok(seen)
+    };
+    let reader: BoxedTask<Found<Vec<String>>> = Box::pin(reader);
+    let all = race::all((0..8).map(writer).chain([reader]).collect()).await?;
+    let seen: BTreeSet<String> = all.into_iter().flatten().collect();
+    same!(seen.len(), 80, "different entries that a reader has seen of 80");
+    Ok(())
 }
 
-async fn waiting(one: &Arc<dyn Store>, other: &Arc<dyn Store>) {
-    let begin = Instant::now();
-    assert_eq!(other.read("waiting", 0, 9, SHORT).await.unwrap(), []);
-    assert!(begin.elapsed() >= SHORT && begin.elapsed() < SHORT + SOON, "{:?}", begin.elapsed());
+async fn waiting(one: Subject, other: Subject) -> Found {
+    let begin = one.runtime.now();
+    same!(one.read("a", 0, 9, SHORT).await?, Vec::new(), "read of a log that is not there");
+    let took = one.runtime.now() - begin;
+    holds!(took >= SHORT && took < SHORT + SOON, "read waited {took:?} in place of {SHORT:?}");
     // Many readers of one log, by either connection.
-    let mut readers = JoinSet::new();
-    for number in 0..6 {
-        let reader = Arc::clone(if number % 2 == 0 { one } else { other });
-        readers.spawn(async move { reader.read("waiting", 0, 9, MINUTE).await.unwrap() });
+    let reader = |number: i32| -> BoxedTask<Found<Vec<LogEntry>>> {
+        let store = if number % 2 == 0 { one.clone() } else { other.clone() };
+        Box::pin(async move { store.read("a", 0, 9, SOON).await })
+    };
+    let writer: BoxedTask<Found<Vec<LogEntry>>> = {
+        let one = one.clone();
+        Box::pin(async move {
+            one.sleep(SHORT).await;
+            one.append("a/other", "no", 9, MINUTE).await?;
+            let position = one.append("a", "yes", 9, MINUTE).await?;
+            Ok(vec![LogEntry { position, text: "yes".to_owned() }])
+        })
+    };
+    let read = race::all((0..6).map(reader).chain([writer]).collect()).await?;
+    let Some((written, read)) = read.split_last() else { return Ok(()) };
+    for entries in read {
+        same!(entries, written, "read that waits, of an entry that is appended meanwhile");
     }
-    sleep(SHORT).await;
-    let begin = Instant::now();
-    one.append("waiting/other", "no", 9, MINUTE).await.unwrap();
-    let position = one.append("waiting", "yes", 9, MINUTE).await.unwrap();
-    for entries in readers.join_all().await {
-        assert_eq!(entries.len(), 1);
-        assert_eq!((entries[0].position, &*entries[0].text), (position, "yes"));
-    }
-    assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
     // A read that nobody waits for any more takes nothing away.
-    let given_up = tokio::time::timeout(SHORT, other.read("waiting", position, 9, MINUTE)).await;
-    assert!(given_up.is_err());
-    let next = one.append("waiting", "next", 9, MINUTE).await.unwrap();
-    assert_eq!(other.read("waiting", position, 9, MINUTE).await.unwrap()[0].position, next);
+    let after = written[0].position;
+    let end = later(one.runtime.now(), SHORT);
+    let given_up = race::until(&*one.runtime, end, other.read("a", after, 9, SOON)).await;
+    holds!(given_up.is_none(), "read after the last entry did not wait: {}", shown(&given_up));
+    let position = one.append("a", "next", 9, MINUTE).await?;
+    let next = LogEntry { position, text: "next".to_owned() };
+    same!(other.read("a", after, 9, SOON).await?, [next], "read of an entry that a read before had waited for");
+    Ok(())
 }
 
+/// Tests of drivers: the contract, and keys that are mistaken for each other.
+#[cfg(all(test, feature = "tokio"))]
+pub(crate) async fn check(one: Arc<dyn Store>, other: Arc<dyn Store>) {
+    let runtime = crate::transport::TokioRuntime::current();
+    let found = findings(runtime, Arc::clone(&one), Arc::clone(&other)).await;
+    assert!(found.is_empty(), "{found:#?}");
+    kinds(&*one, &*other).await;
+}
+
+/// The stores of this library refuse to take an entry for a log.
+#[cfg(all(test, feature = "tokio"))]
 async fn kinds(one: &dyn Store, other: &dyn Store) {
+    use super::StoreErrorKind;
+
     one.put("kinds/entry", "1", MINUTE).await.unwrap();
     one.append("kinds/log", "1", 9, MINUTE).await.unwrap();
     for error in [

@@ -1,6 +1,6 @@
 //! Deadlines of stores, and a quick failure while one is away.
 
-use super::{LogEntry, Store, StoreError, StoreErrorKind};
+use super::{LogEntry, Store, StoreError, StoreErrorKind, Waiting};
 use crate::{
     engine::later,
     race,
@@ -20,12 +20,18 @@ use std::{
 const MAX_KEY: usize = 512;
 /// The first pause after a failure, and the longest; each failure doubles it.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// Time between two looks for entries where the store does not wait for them itself.
+const PACE: Duration = Duration::from_millis(100);
 
 /// A store with a deadline for every call.
 ///
 /// After a store has failed, calls fail at once with the same error, until one of them may try it
 /// again: after 100 ms, and after twice as long for each further failure, up to 5 s. So callers do
 /// not queue up behind a store that is gone, and it is in use again soon after it came back.
+///
+/// A store need not wait for entries of a log itself: where [`Store::read`] returns none before the
+/// time is over, the guard looks again, at once when an entry was appended through it, and every
+/// 100 ms for those of other processes.
 #[derive(Clone)]
 pub struct StoreGuard {
     store: Arc<dyn Store>,
@@ -34,6 +40,7 @@ pub struct StoreGuard {
     deadline: Duration,
     health: Arc<Mutex<Health>>,
     errors: Arc<AtomicU64>,
+    waiting: Arc<Waiting>,
 }
 
 #[derive(Default)]
@@ -52,7 +59,8 @@ impl StoreGuard {
     /// Guards a store. `name`: its URL without a password. `deadline`: the longest time of a call,
     /// which waiting for an entry of a log adds to.
     pub fn new(store: Arc<dyn Store>, name: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
-        Self { store, name: name.into(), runtime, deadline, health: Arc::default(), errors: Arc::default() }
+        let (name, health, errors, waiting) = (name.into(), Arc::default(), Arc::default(), Arc::default());
+        Self { store, name, runtime, deadline, health, errors, waiting }
     }
 
     /// The same, with the count of its errors elsewhere.
@@ -187,7 +195,13 @@ impl Store for StoreGuard {
         max_entries: usize,
         keep_for: Duration,
     ) -> BoxedTask<Result<u64, StoreError>> {
-        self.call(log, Duration::ZERO, |store| store.append(log, entry, max_entries, keep_for))
+        let (waiting, name) = (Arc::clone(&self.waiting), log.to_owned());
+        let appended = self.call(log, Duration::ZERO, |store| store.append(log, entry, max_entries, keep_for));
+        Box::pin(async move {
+            let position = appended.await?;
+            waiting.wake(&name);
+            Ok(position)
+        })
     }
 
     fn read(
@@ -197,82 +211,28 @@ impl Store for StoreGuard {
         limit: usize,
         wait: Duration,
     ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
-        self.call(log, wait, |store| store.read(log, after, limit, wait))
+        let (guard, name) = (self.clone(), log.to_owned());
+        let look = Box::new(move |wait| guard.call(&name, wait, |store| store.read(&name, after, limit, wait)));
+        let waiting = Arc::clone(&self.waiting);
+        Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), look, wait, PACE))
     }
 }
 
-#[cfg(all(test, feature = "tokio"))]
+#[cfg(all(test, feature = "full"))]
 mod tests {
     use super::*;
     use crate::{
         store::{ProcessStore, contract},
+        testing::{FaultyStore, StoreFault},
         transport::TokioRuntime,
-    };
-    use std::{
-        future::pending,
-        sync::atomic::{AtomicBool, AtomicUsize},
     };
 
     const MINUTE: Duration = Duration::from_secs(60);
     const DEADLINE: Duration = Duration::from_millis(200);
 
-    /// A store that does not answer while it is asleep.
-    struct Sleeper {
-        awake: Arc<ProcessStore>,
-        asleep: AtomicBool,
-        calls: AtomicUsize,
-    }
-
-    impl Sleeper {
-        fn unless_asleep<T: Send + 'static>(&self, done: BoxedTask<T>) -> BoxedTask<T> {
-            self.calls.fetch_add(1, Ordering::Relaxed);
-            if self.asleep.load(Ordering::Relaxed) { Box::pin(pending()) } else { done }
-        }
-    }
-
-    impl Store for Sleeper {
-        fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
-            self.unless_asleep(self.awake.get(key))
-        }
-        fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
-            self.unless_asleep(self.awake.put(key, text, keep_for))
-        }
-        fn put_if(
-            &self,
-            key: &str,
-            expected: Option<&str>,
-            text: &str,
-            keep_for: Duration,
-        ) -> BoxedTask<Result<bool, StoreError>> {
-            self.unless_asleep(self.awake.put_if(key, expected, text, keep_for))
-        }
-        fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
-            self.unless_asleep(self.awake.remove(key))
-        }
-        fn append(
-            &self,
-            log: &str,
-            entry: &str,
-            max_entries: usize,
-            keep_for: Duration,
-        ) -> BoxedTask<Result<u64, StoreError>> {
-            self.unless_asleep(self.awake.append(log, entry, max_entries, keep_for))
-        }
-        fn read(
-            &self,
-            log: &str,
-            after: u64,
-            limit: usize,
-            wait: Duration,
-        ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
-            self.unless_asleep(self.awake.read(log, after, limit, wait))
-        }
-    }
-
-    fn guarded() -> (Arc<Sleeper>, StoreGuard) {
+    fn guarded() -> (Arc<FaultyStore>, StoreGuard) {
         let runtime = TokioRuntime::current();
-        let awake = Arc::new(ProcessStore::new(Arc::clone(&runtime)));
-        let sleeper = Arc::new(Sleeper { awake, asleep: AtomicBool::new(false), calls: AtomicUsize::new(0) });
+        let sleeper = FaultyStore::new(Arc::new(ProcessStore::new(Arc::clone(&runtime))));
         let guard = StoreGuard::new(Arc::clone(&sleeper) as Arc<dyn Store>, "test:", runtime, DEADLINE);
         (sleeper, guard)
     }
@@ -287,21 +247,21 @@ mod tests {
     async fn a_silent_store_fails_within_the_deadline_then_at_once_and_is_in_use_again_by_itself() {
         let (sleeper, guard) = guarded();
         guard.put("a", "1", MINUTE).await.unwrap();
-        sleeper.asleep.store(true, Ordering::Relaxed);
+        sleeper.set(Some(StoreFault::Silent));
         let begin = Instant::now();
         let error = guard.get("a").await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Unavailable);
         assert_eq!(error.to_string(), "The store test: is not available: it did not answer within 200ms");
         assert!(begin.elapsed() >= DEADLINE);
-        let (begin, calls) = (Instant::now(), sleeper.calls.load(Ordering::Relaxed));
+        let (begin, calls) = (Instant::now(), sleeper.calls());
         for _ in 0..1000 {
             assert_eq!(guard.get("a").await.unwrap_err(), error);
         }
         assert!(begin.elapsed() < PAUSES.0, "at once");
-        assert_eq!(sleeper.calls.load(Ordering::Relaxed), calls, "the store has peace");
+        assert_eq!(sleeper.calls(), calls, "the store has peace");
         assert_eq!(guard.errors(), 1001);
         assert_eq!(guard.failure(), Some(error));
-        sleeper.asleep.store(false, Ordering::Relaxed);
+        sleeper.set(None);
         tokio::time::sleep(PAUSES.0).await;
         assert_eq!(guard.get("a").await.unwrap().as_deref(), Some("1"));
         assert_eq!(guard.failure(), None);
@@ -310,19 +270,19 @@ mod tests {
     #[tokio::test]
     async fn one_call_at_a_time_tries_a_store_that_has_failed() {
         let (sleeper, guard) = guarded();
-        sleeper.asleep.store(true, Ordering::Relaxed);
+        sleeper.set(Some(StoreFault::Silent));
         // Under way together: their failures count as one.
         let (one, other) = tokio::join!(guard.get("a"), guard.get("b"));
         assert!(one.is_err() && other.is_err());
         tokio::time::sleep(PAUSES.0).await;
-        let calls = sleeper.calls.load(Ordering::Relaxed);
+        let calls = sleeper.calls();
         let trial = tokio::spawn(guard.get("a"));
         for _ in 0..10 {
             assert!(guard.get("b").await.is_err());
         }
-        assert_eq!(sleeper.calls.load(Ordering::Relaxed), calls + 1);
+        assert_eq!(sleeper.calls(), calls + 1);
         assert!(trial.await.unwrap().is_err());
-        sleeper.asleep.store(false, Ordering::Relaxed);
+        sleeper.set(None);
         tokio::time::sleep(PAUSES.0).await;
         assert!(guard.get("a").await.is_err(), "the pause doubles");
         tokio::time::sleep(PAUSES.0).await;

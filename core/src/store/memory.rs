@@ -121,13 +121,13 @@ impl Store for ProcessStore {
         wait: Duration,
     ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
         let (kept, runtime, name) = (Arc::clone(&self.kept), Arc::clone(&self.runtime), log.to_owned());
-        let read = Box::new(move || -> BoxedTask<_> {
+        let look = Box::new(move |_| -> BoxedTask<_> {
             let mut kept = kept.lock();
             kept.forget_old(runtime.now());
             Box::pin(ready(kept.read(&name, after, limit)))
         });
         let waiting = Arc::clone(&self.waiting);
-        Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), read, wait, NEVER))
+        Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), look, wait, NEVER))
     }
 }
 

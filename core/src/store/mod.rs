@@ -5,7 +5,6 @@
 //! [`StoreGuard`] gives every store deadlines and a quick failure while it is away.
 
 mod choice;
-#[cfg(all(test, feature = "tokio"))]
 pub(crate) mod contract;
 mod error;
 mod guard;

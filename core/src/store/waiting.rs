@@ -15,8 +15,8 @@ use std::{
     time::Duration,
 };
 
-/// Reads a log without waiting.
-type ReadNow = Box<dyn Fn() -> BoxedTask<Result<Vec<LogEntry>, StoreError>> + Send + Sync>;
+/// Reads a log. It may wait for entries so long, and may as well wait less or not at all.
+type Look = Box<dyn Fn(Duration) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> + Send + Sync>;
 
 /// The reads of one process that wait for entries, by log.
 #[derive(Default)]
@@ -55,24 +55,24 @@ impl Waiting {
         self: Arc<Self>,
         runtime: Arc<dyn Runtime>,
         log: String,
-        read: ReadNow,
+        look: Look,
         wait: Duration,
         pace: Duration,
     ) -> Result<Vec<LogEntry>, StoreError> {
         if wait.is_zero() {
-            return read().await;
+            return look(wait).await;
         }
         let deadline = later(runtime.now(), wait);
         // From here on no entry is missed: it is read, or wakes.
         let place = WaitingRead::begin(self, log);
         loop {
             let seen = place.changes();
-            let entries = read().await?;
+            let entries = look(deadline.saturating_duration_since(runtime.now())).await?;
             if !entries.is_empty() || runtime.now() >= deadline {
                 return Ok(entries);
             }
-            let look = later(runtime.now(), pace).min(deadline);
-            race::until(&*runtime, look, place.changed(seen)).await;
+            let next = later(runtime.now(), pace).min(deadline);
+            race::until(&*runtime, next, place.changed(seen)).await;
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Tests of servers: a client in memory whose user and model answer from a script.
+//! Tests of servers: a client in memory whose user and model answer from a script, and the check of
+//! a store of one's own, [`check_store`].
 //!
 //! ```
 //! use serde_json::json;
@@ -31,9 +32,16 @@
 mod answered;
 mod answers;
 mod client;
+mod faulty_store;
 mod script;
+mod store;
 
 pub use crate::server::HandlerFailure;
 pub use answered::AnsweredRequest;
 pub use client::{TestClient, UnfinishedTest};
+#[doc(hidden)]
+pub use faulty_store::{FaultyStore, StoreFault};
 pub use script::Script;
+pub use store::check_store;
+#[doc(hidden)]
+pub use store::findings_of;

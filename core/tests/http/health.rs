@@ -2,17 +2,11 @@
 
 use crate::support::*;
 use serde_json::json;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
 use trunkline::{
-    runtime::BoxedTask,
     server::ServerOptions,
-    store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError, StoreErrorKind},
+    store::{ProcessStore, Store, StoreChoice},
+    testing::FaultyStore,
     transport::{HttpOptions, TokioRuntime},
 };
 
@@ -83,80 +77,21 @@ async fn a_server_that_closes_is_alive_and_not_ready_until_its_calls_have_ended(
     eventually("the socket is still there", || std::net::TcpStream::connect(fixture.address).is_err()).await;
 }
 
-/// A store that fails while it is away.
-struct Leaving {
-    here: ProcessStore,
-    away: AtomicBool,
-}
-
-impl Leaving {
-    fn unless_away<T: Send + 'static>(
-        &self,
-        done: BoxedTask<Result<T, StoreError>>,
-    ) -> BoxedTask<Result<T, StoreError>> {
-        if self.away.load(Ordering::Relaxed) {
-            let error = StoreError::new(StoreErrorKind::Unavailable, "test:", "it is away");
-            return Box::pin(std::future::ready(Err(error)));
-        }
-        done
-    }
-}
-
-impl Store for Leaving {
-    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
-        self.unless_away(self.here.get(key))
-    }
-    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
-        self.unless_away(self.here.put(key, text, keep_for))
-    }
-    fn put_if(
-        &self,
-        key: &str,
-        expected: Option<&str>,
-        text: &str,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<bool, StoreError>> {
-        self.unless_away(self.here.put_if(key, expected, text, keep_for))
-    }
-    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
-        self.unless_away(self.here.remove(key))
-    }
-    fn append(
-        &self,
-        log: &str,
-        entry: &str,
-        max_entries: usize,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<u64, StoreError>> {
-        self.unless_away(self.here.append(log, entry, max_entries, keep_for))
-    }
-    fn read(
-        &self,
-        log: &str,
-        after: u64,
-        limit: usize,
-        wait: Duration,
-    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
-        self.unless_away(self.here.read(log, after, limit, wait))
-    }
-}
-
 #[tokio::test]
 async fn a_server_is_ready_while_its_store_answers() {
     for stateless in [false, true] {
-        let here = ProcessStore::new(TokioRuntime::current());
-        let store = Arc::new(Leaving { here, away: AtomicBool::new(false) });
+        let store = FaultyStore::new(Arc::new(ProcessStore::new(TokioRuntime::current())));
         let choice = StoreChoice::own(Arc::clone(&store) as Arc<dyn Store>);
         let options = HttpOptions::default().with_health(true).with_stateless(stateless);
         let fixture = Fixture::with(options, ServerOptions::default().with_store(choice)).await;
         assert_eq!(fixture.probe("/readyz").await, passed());
-        store.away.store(true, Ordering::Relaxed);
+        store.set_away(true);
         eventually_async("it stays ready", async || fixture.probe("/readyz").await == failed()).await;
         assert_eq!(fixture.probe("/healthz").await, passed());
         // The requests that need no store are served all the same.
         let answer = fixture.modern("tools/call", call("echo", json!({"text": "x"}))).send().await;
         assert_eq!(answer.json()["result"]["content"][0]["text"], "x");
-        store.away.store(false, Ordering::Relaxed);
+        store.set_away(false);
         eventually_async("it is not ready again", async || fixture.probe("/readyz").await == passed()).await;
     }
 }

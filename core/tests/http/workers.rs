@@ -6,9 +6,9 @@ use std::{cell::Cell, sync::Arc, time::Duration};
 use tokio::time::sleep;
 use trunkline::{
     protocol::model::{ElicitParams, Field, FormSchema},
-    runtime::BoxedTask,
     server::{Context, Resource, ServerOptions, TaskSupport, Tool, ToolError},
-    store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError},
+    store::{ProcessStore, Store, StoreChoice},
+    testing::FaultyStore,
     transport::{HttpOptions, TokioRuntime},
 };
 
@@ -317,8 +317,8 @@ async fn http_38_a_call_is_read_on_at_any_process() {
 #[tokio::test]
 async fn a_call_whose_process_is_gone_fails_with_a_typed_error_at_another() {
     let store = store();
-    let away = Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let a = worker(&(Arc::new(Unsteady(Arc::clone(&store), Arc::clone(&away))) as Arc<dyn Store>)).await;
+    let killed = FaultyStore::new(Arc::clone(&store));
+    let a = worker(&(Arc::clone(&killed) as Arc<dyn Store>)).await;
     let b = worker(&store).await;
     let _gate = Gate::add(&a.server);
     let id = a.session("2025-11-25").await;
@@ -327,7 +327,7 @@ async fn a_call_whose_process_is_gone_fails_with_a_typed_error_at_another() {
     let last = last_id(&stream);
     sleep(Duration::from_millis(200)).await;
     // As a process that was killed: nothing comes of it any more, and its lease is over.
-    away.store(true, std::sync::atomic::Ordering::SeqCst);
+    killed.set_away(true);
     let number: u64 = last.split_once('-').unwrap().0.parse().unwrap();
     let lease = format!("v1/worker/{}", number >> 32);
     assert!(store.get(&lease).await.unwrap().is_some());
@@ -369,69 +369,14 @@ async fn the_endpoints_of_a_server_share_one_opening_of_its_store_and_announce_a
     }
 }
 
-/// A store that can be away.
-struct Unsteady(Arc<dyn Store>, Arc<std::sync::atomic::AtomicBool>);
-
-impl Unsteady {
-    fn unless_away<T: Send + 'static>(
-        &self,
-        call: BoxedTask<Result<T, StoreError>>,
-    ) -> BoxedTask<Result<T, StoreError>> {
-        let away = Arc::clone(&self.1);
-        Box::pin(async move {
-            if away.load(std::sync::atomic::Ordering::SeqCst) {
-                let kind = trunkline::store::StoreErrorKind::Unavailable;
-                return Err(StoreError::new(kind, "test:", "it is away"));
-            }
-            call.await
-        })
-    }
-}
-
-impl Store for Unsteady {
-    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
-        self.unless_away(self.0.get(key))
-    }
-    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
-        self.unless_away(self.0.put(key, text, keep_for))
-    }
-    fn put_if(
-        &self,
-        key: &str,
-        old: Option<&str>,
-        text: &str,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<bool, StoreError>> {
-        let (store, key, old, text) = (Arc::clone(&self.0), key.to_owned(), old.map(str::to_owned), text.to_owned());
-        self.unless_away(Box::pin(async move { store.put_if(&key, old.as_deref(), &text, keep_for).await }))
-    }
-    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
-        let (store, key) = (Arc::clone(&self.0), key.to_owned());
-        self.unless_away(Box::pin(async move { store.remove(&key).await }))
-    }
-    fn append(&self, log: &str, entry: &str, max: usize, keep_for: Duration) -> BoxedTask<Result<u64, StoreError>> {
-        let (store, log, entry) = (Arc::clone(&self.0), log.to_owned(), entry.to_owned());
-        self.unless_away(Box::pin(async move { store.append(&log, &entry, max, keep_for).await }))
-    }
-    fn read(
-        &self,
-        log: &str,
-        after: u64,
-        limit: usize,
-        wait: Duration,
-    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
-        self.unless_away(self.0.read(log, after, limit, wait))
-    }
-}
-
 #[tokio::test]
 async fn while_the_store_is_away_clients_learn_it_at_once_and_nothing_is_lost() {
-    let away = Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let store: Arc<dyn Store> = Arc::new(Unsteady(store(), Arc::clone(&away)));
+    let faulty = FaultyStore::new(store());
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
     let (a, b) = (worker(&store).await, worker(&store).await);
     let id = a.session("2025-06-18").await;
     let mut stream = a.stream_of(&id, None).await;
-    away.store(true, std::sync::atomic::Ordering::SeqCst);
+    faulty.set_away(true);
     let answer = b.ask_in(&id, "ping", json!({})).await;
     assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")), "{answer:?}");
     assert!(
@@ -447,7 +392,7 @@ async fn while_the_store_is_away_clients_learn_it_at_once_and_nothing_is_lost() 
     assert_eq!(b.modern("tools/list", json!({})).send().await.status, 200);
     b.server.remove_tool("echo");
     sleep(Duration::from_millis(300)).await;
-    away.store(false, std::sync::atomic::Ordering::SeqCst);
+    faulty.set_away(false);
     stream.until("tools/list_changed").await;
     eventually_async("b is not in service again", async || b.ask_in(&id, "ping", json!({})).await.status == 200).await;
     assert_eq!(sessions(), [1, 1], "both serve it");

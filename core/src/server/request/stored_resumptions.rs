@@ -221,7 +221,7 @@ mod tests {
                     crate::Ok(format!("payment {number}"))
                 }
             };
-            let options = ServerOptions::default().with_store(Some(StoreChoice::own(Arc::new(store.clone()))));
+            let options = ServerOptions::default().with_store(StoreChoice::own(Arc::clone(&store.store) as _));
             let options = options.with_state_keys(vec![StateKey::new([7; 32])]);
             (server().options(options).add_tool(Tool::new("pay", "Pays", pay)).build(), gate)
         }
@@ -313,11 +313,11 @@ mod tests {
         gate.add_permits(1);
         let alice = client(&one);
         let retry = retry(&alice).await;
-        store.away.store(true, Ordering::Relaxed);
+        store.store.set_away(true);
         let refused = alice.ask("tools/call", retry.clone()).await;
         assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
         assert_eq!(payments.0.load(Ordering::Relaxed), 0);
-        store.away.store(false, Ordering::Relaxed);
+        store.store.set_away(false);
         tokio::time::sleep(MINUTE / 6).await;
         assert_eq!(text_of(&alice.ask("tools/call", retry).await), "payment 1");
     }

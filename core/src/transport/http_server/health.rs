@@ -86,67 +86,16 @@ impl Readiness {
 mod tests {
     use super::*;
     use crate::{
-        runtime::BoxedTask,
-        store::{LogEntry, ProcessStore, StoreChoice},
+        store::{ProcessStore, StoreChoice},
+        testing::{FaultyStore, StoreFault},
         transport::TokioRuntime,
     };
-    use std::{
-        future::pending,
-        sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    };
-
-    /// A store that is read, and does not answer while it is asleep.
-    struct DozingStore {
-        awake: ProcessStore,
-        asleep: AtomicBool,
-        reads: AtomicUsize,
-    }
-
-    impl Store for DozingStore {
-        fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
-            self.reads.fetch_add(1, Ordering::Relaxed);
-            if self.asleep.load(Ordering::Relaxed) { Box::pin(pending()) } else { self.awake.get(key) }
-        }
-        fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
-            self.awake.put(key, text, keep_for)
-        }
-        fn put_if(
-            &self,
-            key: &str,
-            expected: Option<&str>,
-            text: &str,
-            keep_for: Duration,
-        ) -> BoxedTask<Result<bool, StoreError>> {
-            self.awake.put_if(key, expected, text, keep_for)
-        }
-        fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
-            self.awake.remove(key)
-        }
-        fn append(
-            &self,
-            log: &str,
-            entry: &str,
-            max_entries: usize,
-            keep_for: Duration,
-        ) -> BoxedTask<Result<u64, StoreError>> {
-            self.awake.append(log, entry, max_entries, keep_for)
-        }
-        fn read(
-            &self,
-            log: &str,
-            after: u64,
-            limit: usize,
-            wait: Duration,
-        ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
-            self.awake.read(log, after, limit, wait)
-        }
-    }
 
     #[tokio::test(start_paused = true)]
     async fn probes_share_one_call_of_the_store_which_is_bounded() {
         let runtime = TokioRuntime::current();
-        let awake = ProcessStore::new(Arc::clone(&runtime));
-        let store = Arc::new(DozingStore { awake, asleep: AtomicBool::new(true), reads: AtomicUsize::new(0) });
+        let store = FaultyStore::new(Arc::new(ProcessStore::new(Arc::clone(&runtime))));
+        store.set(Some(StoreFault::Silent));
         let options = crate::ServerOptions::default().with_store(StoreChoice::own(Arc::clone(&store) as _));
         let server = Server::builder("probed", "1.0.0").options(options).build();
         let readiness = Arc::new(Readiness::of(&server, None, &runtime));
@@ -158,11 +107,11 @@ mod tests {
         for probe in probes.collect::<Vec<_>>() {
             assert!(!probe.await.unwrap());
         }
-        assert_eq!(store.reads.load(Ordering::Relaxed), 1);
+        assert_eq!(store.calls(), 1);
         assert!(begin.elapsed() < 2 * DEADLINE);
-        store.asleep.store(false, Ordering::Relaxed);
+        store.set(None);
         tokio::time::sleep(FRESH).await;
         assert!(readiness.is_ready().await && readiness.is_ready().await);
-        assert_eq!(store.reads.load(Ordering::Relaxed), 2);
+        assert_eq!(store.calls(), 2);
     }
 }

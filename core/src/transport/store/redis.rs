@@ -209,7 +209,7 @@ impl Store for RedisStore {
     ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
         let (this, key) = (self.clone(), self.key(log));
         let name = key.clone();
-        let read = Box::new(move || {
+        let look = Box::new(move |_| {
             let mut range = cmd("XRANGE");
             range.arg(&key).arg(format!("(0-{after}")).arg("+").arg("COUNT").arg(limit);
             let (read, database) = (this.run::<Vec<(String, Vec<String>)>>(range), Arc::clone(&this.database));
@@ -220,7 +220,7 @@ impl Store for RedisStore {
             if !wait.is_zero() {
                 this.listen();
             }
-            Arc::clone(&this.database.waiting).read(runtime, name, read, wait, PACE).await
+            Arc::clone(&this.database.waiting).read(runtime, name, look, wait, PACE).await
         })
     }
 }

@@ -374,12 +374,12 @@ impl Store for SqliteStore {
         wait: Duration,
     ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
         let (this, name) = (self.clone(), log.to_owned());
-        let read = Box::new(move || {
+        let look = Box::new(move |_| {
             let name = name.clone();
             this.run(false, move |transaction, now| read(transaction, &name, after, limit, now))
         });
         let waiting = Arc::clone(&self.waiting);
-        Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), read, wait, PACE))
+        Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), look, wait, PACE))
     }
 }
 

@@ -6,19 +6,19 @@ use crate::{
         extension::TASKS,
         model::{ElicitParams, Field, FormSchema},
     },
-    runtime::BoxedTask,
     server::{
         Context, Server, ServerOptions, TaskSupport, Tool,
         tests::{Peer, TestRuntime, accept, modern, server, text_of},
     },
-    store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError, StoreErrorKind},
+    store::{ProcessStore, Store, StoreChoice},
+    testing::FaultyStore,
     wire_log::Transport,
 };
 use serde_json::{Value, json};
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -26,24 +26,16 @@ use tokio::sync::Semaphore;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A store that can be away.
-#[derive(Clone)]
+/// A store that can be away, and what it keeps.
 pub(in crate::server::request) struct Shared {
     pub(in crate::server::request) kept: ProcessStore,
-    pub(in crate::server::request) away: Arc<AtomicBool>,
+    pub(in crate::server::request) store: Arc<FaultyStore>,
 }
 
 impl Shared {
     pub(in crate::server::request) fn new() -> Self {
-        Self { kept: ProcessStore::new(Arc::new(TestRuntime)), away: Arc::default() }
-    }
-
-    fn unless_away<T: Send + 'static>(
-        &self,
-        done: BoxedTask<Result<T, StoreError>>,
-    ) -> BoxedTask<Result<T, StoreError>> {
-        let away = StoreError::new(StoreErrorKind::Unavailable, "test:", "it is away");
-        if self.away.load(Ordering::Relaxed) { Box::pin(async { Err(away) }) } else { done }
+        let kept = ProcessStore::new(Arc::new(TestRuntime));
+        Self { store: FaultyStore::new(Arc::new(kept.clone())), kept }
     }
 
     /// A worker of one server: its gate holds the tools `hold` and `ask`.
@@ -66,7 +58,7 @@ impl Shared {
         };
         let wrong = async || crate::Result::<String>::Err(crate::ToolError::new("no luck").into());
         let server = server()
-            .options(ServerOptions::default().with_store(Some(StoreChoice::own(Arc::new(self.clone())))))
+            .options(ServerOptions::default().with_store(Some(StoreChoice::own(Arc::clone(&self.store) as _))))
             .add_tool(Tool::new("hold", "Waits", hold).task(TaskSupport::Required))
             .add_tool(Tool::new("ask", "Asks", ask).task(TaskSupport::Required))
             .add_tool(Tool::new("wrong", "Fails", wrong).task(TaskSupport::Required))
@@ -90,45 +82,6 @@ impl Worker {
     /// A client of 2026-07-28.
     fn client(&self, principal: Option<&str>) -> Peer {
         Peer::with(&self.server, Transport::Http, principal)
-    }
-}
-
-impl Store for Shared {
-    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
-        self.unless_away(self.kept.get(key))
-    }
-    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
-        self.unless_away(self.kept.put(key, text, keep_for))
-    }
-    fn put_if(
-        &self,
-        key: &str,
-        expected: Option<&str>,
-        text: &str,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<bool, StoreError>> {
-        self.unless_away(self.kept.put_if(key, expected, text, keep_for))
-    }
-    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
-        self.unless_away(self.kept.remove(key))
-    }
-    fn append(
-        &self,
-        log: &str,
-        entry: &str,
-        max_entries: usize,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<u64, StoreError>> {
-        self.unless_away(self.kept.append(log, entry, max_entries, keep_for))
-    }
-    fn read(
-        &self,
-        log: &str,
-        after: u64,
-        limit: usize,
-        wait: Duration,
-    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
-        self.unless_away(self.kept.read(log, after, limit, wait))
     }
 }
 
@@ -304,7 +257,7 @@ async fn without_its_store_a_server_refuses_tasks_and_loses_none() {
     let (one, other) = (store.worker(), store.worker());
     let (alice, elsewhere) = (one.client(Some("alice")), other.client(Some("alice")));
     let task = start(&alice, "hold").await;
-    store.away.store(true, Ordering::Relaxed);
+    store.store.set_away(true);
     let refused = alice.ask("tools/call", declaring(json!({"name": "hold", "arguments": {}}))).await;
     assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
     assert_eq!(one.runs.load(Ordering::Relaxed), 1, "a task that nobody could find is not begun");
@@ -312,7 +265,7 @@ async fn without_its_store_a_server_refuses_tasks_and_loses_none() {
     // A running task goes on, and is written when the store is back.
     one.gate.add_permits(1);
     assert_eq!(becomes(&alice, &task, "completed").await["result"]["content"][0]["text"], "held");
-    store.away.store(false, Ordering::Relaxed);
+    store.store.set_away(false);
     tokio::time::sleep(10 * SECOND).await;
     assert_eq!(becomes(&elsewhere, &task, "completed").await["result"]["content"][0]["text"], "held");
     start(&alice, "hold").await;

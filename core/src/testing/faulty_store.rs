@@ -1,0 +1,110 @@
+//! A store that fails when it is told to.
+
+use crate::{
+    runtime::BoxedTask,
+    store::{LogEntry, Store, StoreError, StoreErrorKind},
+    sync::Mutex,
+};
+use std::{
+    future::{pending, ready},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+/// A store for tests, which passes its calls on to another one unless it has a fault.
+pub struct FaultyStore {
+    store: Arc<dyn Store>,
+    fault: Mutex<Option<StoreFault>>,
+    calls: AtomicUsize,
+}
+
+/// The fault of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreFault {
+    /// It does not answer.
+    Silent,
+    /// Its calls fail.
+    Failing(StoreErrorKind),
+}
+
+impl FaultyStore {
+    /// A store without a fault as yet.
+    pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self { store, fault: Mutex::default(), calls: AtomicUsize::new(0) })
+    }
+
+    /// Gives it a fault for the calls from now on, or takes it away.
+    pub fn set(&self, fault: Option<StoreFault>) {
+        *self.fault.lock() = fault;
+    }
+
+    /// Lets the calls from now on fail as those of a store that cannot be reached, or not any more.
+    pub fn set_away(&self, is_away: bool) {
+        self.set(is_away.then_some(StoreFault::Failing(StoreErrorKind::Unavailable)));
+    }
+
+    /// The number of calls so far.
+    pub fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    fn unless_faulty<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&dyn Store) -> BoxedTask<Result<T, StoreError>>,
+    ) -> BoxedTask<Result<T, StoreError>> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let fault = *self.fault.lock();
+        match fault {
+            None => call(&*self.store),
+            Some(StoreFault::Silent) => Box::pin(pending()),
+            Some(StoreFault::Failing(kind)) => Box::pin(ready(Err(StoreError::new(kind, "test:", "it has a fault")))),
+        }
+    }
+}
+
+impl Store for FaultyStore {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        self.unless_faulty(|store| store.get(key))
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        self.unless_faulty(|store| store.put(key, text, keep_for))
+    }
+
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        self.unless_faulty(|store| store.put_if(key, expected, text, keep_for))
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        self.unless_faulty(|store| store.remove(key))
+    }
+
+    fn append(
+        &self,
+        log: &str,
+        entry: &str,
+        max_entries: usize,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<u64, StoreError>> {
+        self.unless_faulty(|store| store.append(log, entry, max_entries, keep_for))
+    }
+
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        self.unless_faulty(|store| store.read(log, after, limit, wait))
+    }
+}
