@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Client, InvalidArgumentError, ProtocolError, Server } from "trunkline";
+import { BusyError, Client, InvalidArgumentError, ProtocolError, Server } from "trunkline";
 
 const patience = 30_000;
 const WORKER = `
@@ -150,7 +150,7 @@ test("while Redis cannot be reached, calls are refused as busy and others go on"
   withFolder(async (folder) => {
     await withWorker(folder, `redis://user:secret@127.0.0.1:${await freePort()}`, async (url) => {
       const client = await Client.connect(new URL(url));
-      await assert.rejects(client.startTask("report"), (error) => error instanceof ProtocolError && error.message === "Busy: the store of tasks is not available" && error.data.reason === "busy");
+      await assert.rejects(client.startTask("report"), (error) => error instanceof BusyError && error.message === "Busy: the store of tasks is not available");
       assert.equal((await client.callTool("echo", { text: "here" })).text, "here");
       await client.close();
       const { status, session, message } = await post(url, null, "initialize", opening);

@@ -30,7 +30,8 @@ pub enum trunkline_result {
     /// An argument of this library's own functions is invalid; the message names it and the
     /// reason.
     TRUNKLINE_INVALID_ARGUMENT = 7,
-    /// A limit was reached: requests in flight, calls waiting, or bytes.
+    /// A limit was reached, here or at the server: requests in flight, calls waiting, or bytes.
+    /// Or the store of the server is away.
     TRUNKLINE_BUSY = 8,
     /// The call would wait on the very thread that has to do the work.
     TRUNKLINE_BLOCKING = 9,

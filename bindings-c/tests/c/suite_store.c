@@ -69,7 +69,7 @@ static void without_store(trunkline_server *server) {
   trunkline_client *client = in_memory(server);
   trunkline_text *state = NULL;
   uint64_t task = 0, begin = now_ms();
-  FAILS(TRUNKLINE_PROTOCOL, "the store of tasks is not available",
+  FAILS(TRUNKLINE_BUSY, "the store of tasks is not available",
         trunkline_client_start_task(client, S("{\"name\":\"report\"}"), NULL, &task, &state, &error));
   CHECK(now_ms() - begin < 10000);
   check_echo(client, "{\"message\":\"hi\"}", "hi");

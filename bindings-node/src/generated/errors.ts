@@ -104,7 +104,10 @@ export class InvalidArgumentError extends ErrorOfKind {
   readonly kind = "invalidArgument";
 }
 
-/** A limit was reached: requests in flight, calls waiting, or bytes. */
+/**
+ * A limit was reached, here or at the server: requests in flight, calls waiting, or bytes. Or the
+ * store of the server is away.
+ */
 export class BusyError extends ErrorOfKind {
   readonly kind = "busy";
 }

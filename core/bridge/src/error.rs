@@ -181,9 +181,10 @@ impl From<ClientError> for BridgeError {
     fn from(error: ClientError) -> Self {
         let kind = error.kind().into();
         match error.rpc() {
-            Some(RpcError { code, message, data }) => {
+            Some(RpcError { code, message, data }) if kind == ErrorKind::Protocol => {
                 Self { kind, message: message.clone(), code: Some(*code), data: data.clone() }
             }
+            Some(RpcError { message, .. }) => Self::new(kind, message),
             None => {
                 let data = match (&error, error.authorization()) {
                     (ClientError::InputRequired(required), _) => Some(required_input(required)),

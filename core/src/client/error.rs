@@ -112,6 +112,10 @@ impl ClientError {
     /// The kind.
     pub fn kind(&self) -> ErrorKind {
         match self {
+            // A limit of the server is as good as one on the way to it.
+            Self::Protocol(error) | Self::Negotiation(NegotiationError::Refused(error)) if error.is_busy() => {
+                ErrorKind::Busy
+            }
             Self::Protocol(_) | Self::UnknownTask(_) | Self::Negotiation(NegotiationError::Refused(_)) => {
                 ErrorKind::Protocol
             }

@@ -33,7 +33,8 @@ macro_rules! client_error_kinds {
             /// reason.
             InvalidArgument = "invalidArgument", "InvalidArgumentError", 7,
                 "Mend the program: the message names the argument.";
-            /// A limit was reached: requests in flight, calls waiting, or bytes.
+            /// A limit was reached, here or at the server: requests in flight, calls waiting, or
+            /// bytes. Or the store of the server is away.
             Busy = "busy", "BusyError", 8,
                 "Try again later, or raise the limit that the message names.";
             /// The server needs input before it has a result, and the options of the call say that

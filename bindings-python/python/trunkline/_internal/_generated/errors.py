@@ -109,7 +109,9 @@ class InvalidArgumentError(TrunklineError, ValueError):
 
 
 class BusyError(TrunklineError):
-    """A limit was reached: requests in flight, calls waiting, or bytes."""
+    """A limit was reached, here or at the server: requests in flight, calls waiting, or bytes.
+    Or the store of the server is away.
+    """
 
     kind = "busy"
 
