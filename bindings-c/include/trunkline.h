@@ -151,7 +151,8 @@ typedef enum trunkline_result {
    */
   TRUNKLINE_INVALID_ARGUMENT = 7,
   /**
-   * A limit was reached: requests in flight, calls waiting, or bytes.
+   * A limit was reached, here or at the server: requests in flight, calls waiting, or bytes.
+   * Or the store of the server is away.
    */
   TRUNKLINE_BUSY = 8,
   /**
@@ -490,6 +491,65 @@ typedef void (*trunkline_log_callback)(struct trunkline_str level,
 typedef void (*trunkline_destructor)(void *user_data);
 
 /**
+ * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a
+ * tool the arguments, valid against its input schema, for everything else as
+ * `trunkline_server_add` says) are borrowed until the callback returns; keep the call with
+ * `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
+ */
+typedef void (*trunkline_call_callback)(struct trunkline_call *call,
+                                        struct trunkline_str arguments,
+                                        void *user_data);
+
+/**
+ * A store of a program's own, which keeps texts by key, and logs. Each function gets the arguments
+ * below as JSON and answers with an object by `trunkline_call_return_result`, then or later, on
+ * any thread. Several calls are under way at a time, and several processes may use the store;
+ * `put_if` and `append` are atomic among all of them. No key names both a text and a log. Keys are
+ * printable ASCII of 1 to 512 bytes; texts come back byte for byte.
+ *
+ * A failure (`trunkline_call_fail`) says that the store is away. `trunkline_call_fail_protocol`
+ * says more by its data: `{"error": "full"}` that there is no room in it, `{"error": "corrupt"}`
+ * that it holds something that cannot be read; its code has no meaning here.
+ */
+typedef struct trunkline_store {
+  /**
+   * `{"key"}`: answers `{"text"}`, the text of the key, or `{}` where there is none, or its time
+   * is over.
+   */
+  trunkline_call_callback get;
+  /**
+   * `{"key", "text", "keepForMs"}`: sets the text of the key for so long, whatever was there;
+   * answers `{}`.
+   */
+  trunkline_call_callback put;
+  /**
+   * `{"key", "expected", "text", "keepForMs"}`: sets the text of the key for so long if the key
+   * still has the text `expected`, or where that is missing, if there is none. Answers
+   * `{"done": true or false}`.
+   */
+  trunkline_call_callback put_if;
+  /**
+   * `{"key"}`: removes the text or the log of the key, if there is one; answers `{}`.
+   */
+  trunkline_call_callback remove;
+  /**
+   * `{"log", "entry", "maxEntries", "keepForMs"}`: adds an entry to the end of a log, which is
+   * made when it is needed. Answers `{"position"}`: positions of a log rise, with gaps, are at
+   * least 1 and less than 2^53, and none is given twice, also not after the log was removed.
+   * Beyond `maxEntries` the oldest entries go. The log goes as a whole when nothing was added to
+   * it for so long.
+   */
+  trunkline_call_callback append;
+  /**
+   * `{"log", "after", "limit", "waitMs"}`: answers `{"entries": [{"position", "text"}]}`, the
+   * oldest entries of the log after a position, at most `limit`. Where there are none, it may
+   * wait for one for so long. If it does not, it is called again: at once when this process adds
+   * an entry, and otherwise every 100 ms.
+   */
+  trunkline_call_callback read;
+} trunkline_store;
+
+/**
  * Opens what the calls of a server need. `false`: that cannot be had, and the function that was
  * about to serve fails.
  */
@@ -499,16 +559,6 @@ typedef bool (*trunkline_lifespan_open_callback)(void *user_data);
  * Closes what was opened.
  */
 typedef void (*trunkline_lifespan_close_callback)(void *user_data);
-
-/**
- * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a
- * tool the arguments, valid against its input schema, for everything else as
- * `trunkline_server_add` says) are borrowed until the callback returns; keep the call with
- * `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
- */
-typedef void (*trunkline_call_callback)(struct trunkline_call *call,
-                                        struct trunkline_str arguments,
-                                        void *user_data);
 
 /**
  * A header of a request or response. Its value may have any bytes that HTTP allows.
@@ -678,6 +728,21 @@ enum trunkline_result trunkline_server_set_lifespan(struct trunkline_server *ser
                                                     struct trunkline_error **error);
 
 /**
+ * Checks that the store of a server, such as one of your own, keeps its contract
+ * (`trunkline_store`). `findings` has a line for each finding, and is empty if there is none; it
+ * is yours: `trunkline_text_free`. Blocks for some seconds and runs callbacks;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port. The check uses keys of its own below
+ * `check/` and removes them afterwards. `TRUNKLINE_INVALID_ARGUMENT` if the server has no store.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+enum trunkline_result trunkline_server_check_store(struct trunkline_server *server,
+                                                   struct trunkline_text **findings,
+                                                   struct trunkline_error **error);
+
+/**
  * The port of the server. Borrowed: valid until the server is freed. NULL for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
@@ -728,6 +793,22 @@ void trunkline_server_options_free(struct trunkline_server_options *options);
 enum trunkline_result trunkline_server_options_set_limit(struct trunkline_server_options *options,
                                                          uint32_t limit,
                                                          uint64_t value);
+
+/**
+ * Keeps the server's state in a store of the program's own, in the place of a URL
+ * (`trunkline_server_options_set_store`). All functions must be there; they are copied, and run
+ * where callbacks run. So a program that blocks elsewhere keeps calls waiting for its store: they
+ * are refused as busy after `TRUNKLINE_LIMIT_STORE_DEADLINE_MS`. `destructor` fires exactly once,
+ * when neither the options nor a server uses `user_data` any more; also if this function fails.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_server_options_set_own_store(
+    struct trunkline_server_options *options,
+    const struct trunkline_store *store,
+    void *user_data,
+    trunkline_destructor destructor);
 
 /**
  * Sets the name for people.

@@ -40,5 +40,6 @@ mod requests;
 mod scope;
 mod server;
 mod server_requests;
+mod store;
 mod telemetry;
 mod waiting;

@@ -19,6 +19,8 @@ pub struct trunkline_server_options {
     /// The members of the registration beside these.
     pub(crate) registration: SetMembers,
     pub(crate) given: SetMembers,
+    /// The functions of a store of the program's own.
+    pub(crate) store: Option<ServerRequestHandlers>,
     pub(crate) wrong: Option<Failure>,
 }
 

@@ -5,18 +5,21 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Weak};
 
+use serde::Deserialize;
 use trunkline::bridge_support::Mutex;
 use trunkline_bridge::BridgeError;
-use trunkline_bridge::message::{Notification, NotifyListener};
+use trunkline_bridge::message::{Notification, NotifyListener, Request};
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
+use crate::edge::text::Text;
 use crate::foreground::{SignalHandlers, Stop};
 use crate::lifespan::HostLifespan;
 use crate::listener::{Listener, trunkline_listener};
 use crate::open_handle::{self, OpenHandle};
 use crate::options::{SetMembers, trunkline_server_options};
 use crate::port::{Port, trunkline_port};
+use crate::store::StoreReceiver;
 
 /// A server: one set of tools, resources and prompts, reachable over any number of transports.
 /// Freed with `trunkline_server_free`.
@@ -39,12 +42,25 @@ pub(crate) struct Server {
     clients: Mutex<Vec<(u64, Weak<OpenHandle>)>>,
 }
 
+/// The reply of the check of a store.
+#[derive(Deserialize)]
+struct StoreCheck {
+    findings: Vec<String>,
+}
+
 impl trunkline_server {
     pub(crate) fn new(name: &str, version: &str, options: &trunkline_server_options) -> Result<Self, Failure> {
         let info = options.info.clone().with("name", name).with("version", version);
         let registration = options.registration.clone().with("info", info.0).with("options", options.given.clone().0);
         let port = options.port.clone().map_or_else(Port::new, Ok)?;
-        let handle = port.core.register("server", registration.0)?;
+        let handle = match &options.store {
+            Some(store) => {
+                let registration = registration.with("store", store.as_given());
+                let receiver = Arc::new(StoreReceiver(store.clone()));
+                port.make(receiver, |core| core.register("server", registration.0), |_| ())?
+            }
+            None => port.core.register("server", registration.0)?,
+        };
         let inner = Arc::new(Server {
             port: port.clone(),
             handle,
@@ -63,6 +79,19 @@ impl trunkline_server {
 
     pub(crate) fn handle(&self) -> u64 {
         self.inner.handle
+    }
+
+    /// The findings of the check of its store, a line each.
+    pub(crate) fn check_store(&self) -> Result<Text, Failure> {
+        let port = self.port().clone();
+        port.check_may_wait()?;
+        let request = Request::default().with_method("checkStore".to_owned()).with_wait(true);
+        let ticket = port.core.request_message(self.handle(), request)?;
+        let reply = port.wait_for(ticket, None)?;
+        let StoreCheck { findings } =
+            serde_json::from_slice(&reply).map_err(|reason| Failure::internal(reason.to_string()))?;
+        let lines: Vec<_> = findings.iter().map(|finding| finding.replace('\n', " ")).collect();
+        Ok(Text::copy(lines.join("\n").as_bytes()))
     }
 
     pub(crate) fn note_client(&self, handle: u64, open: &Arc<OpenHandle>) {
@@ -161,6 +190,7 @@ impl Drop for trunkline_server {
         self.inner.stop();
         let _ = self.port().core.unregister(self.handle());
         self.port().detach_all_of(self.handle());
+        self.port().detach(self.handle());
         // No callback of the server runs any more.
         self.inner.lifespan.end();
     }

@@ -1,4 +1,4 @@
-export { Server, type PromptChanges, type ResourceChanges, type ToolChanges } from "./server.js";
+export { checkStore, Server, type PromptChanges, type ResourceChanges, type ToolChanges } from "./server.js";
 export { type AuthOptions, type HttpOptions, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";
 export { PresentedToken, TokenError, type TokenVerifier } from "./auth.js";
 export { type ChangeableRegistration, type Changes, type ErrorHook, type Registration } from "./features/feature.js";
@@ -18,6 +18,8 @@ export { type Listener } from "./listener.js";
 export { Client, type ClientEvents, type ConnectOptions, type Notification } from "./client.js";
 export { ClientGroup, type GroupServer, type GroupTarget, type ServerTarget } from "./client-group/generated/client-group.js";
 export { type ChildProcess, type ConnectTarget, type RemoteServer } from "./connection.js";
+export { StoreError } from "./store.js";
+export { type Store } from "./generated/store.js";
 export { type Transport } from "./generated/transport.js";
 export * from "./generated/errors.js";
 export { ToolError } from "./errors.js";

@@ -4,14 +4,22 @@ import { base64 } from "./content.js";
 import type { ErrorHook } from "./features/feature.js";
 import type { Implementation } from "./generated/model.js";
 import * as generated from "./generated/options.js";
+import type { Store } from "./generated/store.js";
 import type { OpenLifespan } from "./lifespan.js";
+import type { StoreCallables } from "./store.js";
 import { inMilliseconds } from "./times.js";
 
 /** Name and version of the server. */
 export type ServerInfo = Implementation;
 
 /** Limits and behaviour of a server. All times are in milliseconds. */
-export interface ServerOptions extends generated.ServerOptions {
+export interface ServerOptions extends Omit<generated.ServerOptions, "store"> {
+  /**
+   * Keeps tasks, the sessions of older revisions, and used request states and DPoP proofs in a
+   * store, so that they outlive the process, and several processes share them: a URL (`memory:`,
+   * `sqlite:PATH`, `redis://…` or `rediss://…`), or a store of the program's own.
+   */
+  store?: string | Store | undefined;
   /** Instructions for the model. */
   instructions?: string | undefined;
   /** Called with what a handler threw, where the caller is given a generic text. */
@@ -49,9 +57,11 @@ export interface MountOptions extends HttpOptions {
 }
 
 /** The message that registers a server. */
-export function describeServer(info: ServerInfo, { instructions, ...options }: Omit<ServerOptions, "onError" | "lifespan">): object {
+export function describeServer(info: ServerInfo, { instructions, store, ...others }: Omit<ServerOptions, "onError" | "lifespan">, own: StoreCallables | undefined): object {
+  const options = { ...others, store: own ? undefined : (store as string | undefined) };
   const { stateKeys } = options;
-  return { info, instructions, options: { ...inMilliseconds(options, generated.serverOptionsTimes), stateKeys: stateKeys?.map(base64) } };
+  const lanes = own && Object.fromEntries([...own.keys()].map((name) => [name, "queue"]));
+  return { info, instructions, store: lanes, options: { ...inMilliseconds(options, generated.serverOptionsTimes), stateKeys: stateKeys?.map(base64) } };
 }
 
 /** The transport of a listener, with the handle of the verifier in place of the function. */

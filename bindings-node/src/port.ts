@@ -12,6 +12,7 @@ import { log, type LogRecord } from "./log.js";
 import { native, type NativePort } from "./native/native.js";
 import { Requests } from "./requests.js";
 import type { CallScopes, Owner } from "./scope.js";
+import type { StoreCallables } from "./store.js";
 import { observes, Telemetry } from "./telemetry.js";
 
 /** Events taken in one turn of the event loop. Timers and sockets are served before the next. */
@@ -48,6 +49,8 @@ export class Port {
   readonly #port: NativePort;
   readonly #callables = new Map<number, Callable>();
   readonly #servers = new Map<number, Owner>();
+  /** The functions of stores of the program's own, by server. They stay until `Freed`. */
+  readonly #stores = new Map<number, StoreCallables>();
   readonly #calls: Calls;
   readonly #owners = new Map<number, HandleOwner>();
   readonly #handoffs: Handoffs;
@@ -82,9 +85,10 @@ export class Port {
   }
 
   /** Registers a server; `owner` is for the calls of its features. */
-  registerServer(description: object, owner: Owner): number {
+  registerServer(description: object, owner: Owner, store?: StoreCallables): number {
     const handle = this.#register("server", description);
     this.#servers.set(handle, owner);
+    if (store) this.#stores.set(handle, store);
     return handle;
   }
 
@@ -235,7 +239,7 @@ export class Port {
     switch (kind) {
       case EventKind.Call:
         if (name === waistMethod.explain) this.#calls.explain(ticket, this.#callables.get(handle), body);
-        else this.#calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#owners.get(handle)?.callable(name), body, cause);
+        else this.#calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#named(handle, name), body, cause);
         break;
       case EventKind.Cancel:
         this.#calls.cancel(ticket, body);
@@ -261,11 +265,17 @@ export class Port {
         break;
       case EventKind.Freed:
         this.#callables.delete(handle);
+        this.#stores.delete(handle);
         break;
       case EventKind.Telemetry:
         this.#telemetry?.receive(JSON.parse(body) as never);
         break;
     }
+  }
+
+  /** The handler of a request of the server of a connection, or the function of a store. */
+  #named(handle: number, name: string): Callable | undefined {
+    return this.#owners.get(handle)?.callable(name) ?? this.#stores.get(handle)?.get(name);
   }
 
   /** Closes the port at the exit of the process. The event loop has ended, so this blocks. */

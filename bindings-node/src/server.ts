@@ -20,12 +20,14 @@ import { Lifespan } from "./lifespan.js";
 import { Listener, type Address } from "./listener.js";
 import type { CompletionReference } from "./generated/model.js";
 import type { Category } from "./generated/operations.js";
+import type { Store } from "./generated/store.js";
 import { OpenHandle } from "./open-handle.js";
 import { describeHttp, describeServer, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";
 import { port } from "./port.js";
 import type { Schema } from "./schema/convert.js";
 import type { StandardSchemaV1 } from "./schema/standard-schema.js";
 import type { Owner } from "./scope.js";
+import { storeCallables } from "./store.js";
 import { milliseconds } from "./times.js";
 
 /** A connection to a server in the same process. */
@@ -43,6 +45,22 @@ const dropped = new FinalizationRegistry<number>((handle) => {
 
 /** Adds a connection in memory to a server; gives the server's handle. */
 export let connectInMemory: (server: Server, connection: MemoryConnection) => Promise<number>;
+
+let storeFindings: (server: Server) => Promise<string[]>;
+
+/**
+ * Checks that a store keeps the contract of `Store`: the findings; none if it does. It uses keys of
+ * its own below `check/`, removes them afterwards, and takes some seconds. A call of the store has
+ * ten seconds.
+ */
+export async function checkStore(store: string | Store): Promise<string[]> {
+  const server = new Server({ name: "check", version: "1" }, { store });
+  try {
+    return await storeFindings(server);
+  } finally {
+    await server.close();
+  }
+}
 
 /** A server of tools, resources, prompts and skills for clients of every revision. */
 export class Server {
@@ -67,6 +85,10 @@ export class Server {
       await server.#lifespan?.enter(connection.end);
       return handle;
     };
+    storeFindings = async (server) => {
+      const checked = await server.#port.requests.send(server.#known(), "checkStore", undefined, {});
+      return (checked as { findings: string[] }).findings;
+    };
   }
 
   /** Handles web-standard requests, as in `export default { fetch: server.fetch }`. */
@@ -76,7 +98,8 @@ export class Server {
     const owner: Owner = { onError, lifespan: undefined };
     this.#lifespan = lifespan && new Lifespan(lifespan, owner);
     this.#telemetry = options.telemetry;
-    this.#handle = this.#port.registerServer(describeServer(info, options), owner);
+    const store = typeof options.store === "object" ? storeCallables(options.store) : undefined;
+    this.#handle = this.#port.registerServer(describeServer(info, options, store), owner, store);
     dropped.register(this, this.#handle, this);
   }
 

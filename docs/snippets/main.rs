@@ -41,6 +41,7 @@ snippets!(
     middleware,
     over_http,
     own_methods,
+    own_store,
     progress,
     prompts,
     providers,

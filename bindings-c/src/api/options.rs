@@ -9,6 +9,7 @@ use crate::generated::options::LIMITS;
 use crate::json::parsed;
 use crate::options::{trunkline_client_options, trunkline_http_options, trunkline_server_options};
 use crate::requests::trunkline_request_options;
+use crate::store::{self, trunkline_store};
 
 /// Sets a limit (one of `trunkline_limit`).
 #[unsafe(no_mangle)]
@@ -22,6 +23,22 @@ pub unsafe extern "C" fn trunkline_server_options_set_limit(
         let name = name.ok_or_else(|| Failure::invalid("the argument `limit` is not a trunkline_limit"))?;
         options.given.put(name, value);
     })
+}
+
+/// Keeps the server's state in a store of the program's own, in the place of a URL
+/// (`trunkline_server_options_set_store`). All functions must be there; they are copied, and run
+/// where callbacks run. So a program that blocks elsewhere keeps calls waiting for its store: they
+/// are refused as busy after `TRUNKLINE_LIMIT_STORE_DEADLINE_MS`. `destructor` fires exactly once,
+/// when neither the options nor a server uses `user_data` any more; also if this function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_own_store(
+    options: *mut trunkline_server_options,
+    store: *const trunkline_store,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.store = Some(store::functions(handle!(store), user_data)?))
 }
 
 /// Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default

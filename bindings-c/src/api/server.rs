@@ -40,6 +40,23 @@ pub unsafe extern "C" fn trunkline_server_new_with(
     })
 }
 
+/// Checks that the store of a server, such as one of your own, keeps its contract
+/// (`trunkline_store`). `findings` has a line for each finding, and is empty if there is none; it
+/// is yours: `trunkline_text_free`. Blocks for some seconds and runs callbacks;
+/// `TRUNKLINE_BLOCKING` inside a callback of the same port. The check uses keys of its own below
+/// `check/` and removes them afterwards. `TRUNKLINE_INVALID_ARGUMENT` if the server has no store.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_check_store(
+    server: *mut trunkline_server,
+    findings: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (server, findings) = (handle!(server), out!(findings));
+        findings.finish(server.check_store()?.give())
+    })
+}
+
 /// Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
 /// A process can do this once: on Unix, descriptor 1 points at stderr and descriptor 0 at the null
 /// device from now on, so that stray prints cannot touch the protocol; on Windows they stay as they

@@ -1,6 +1,7 @@
 //! Functions of the host and the data that goes with them.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use crate::edge::failure::Failure;
 
@@ -12,6 +13,8 @@ pub type trunkline_destructor = Option<unsafe extern "C" fn(user_data: *mut c_vo
 pub(crate) struct UserData {
     pointer: *mut c_void,
     destructor: trunkline_destructor,
+    /// The owner, where several functions have the same data.
+    _owner: Option<Arc<UserData>>,
 }
 
 // SAFETY: the library only passes the pointer on; the header's conventions say that callbacks and
@@ -23,7 +26,12 @@ unsafe impl Sync for UserData {}
 impl UserData {
     /// Takes the data over at once, so that the destructor fires whatever happens afterwards.
     pub(crate) fn new(pointer: *mut c_void, destructor: trunkline_destructor) -> Self {
-        Self { pointer, destructor }
+        Self { pointer, destructor, _owner: None }
+    }
+
+    /// The same data for one of several functions: freed when the last of them lets go.
+    pub(crate) fn share(self: &Arc<Self>) -> Self {
+        Self { pointer: self.pointer, destructor: None, _owner: Some(self.clone()) }
     }
 
     pub(crate) fn pointer(&self) -> *mut c_void {

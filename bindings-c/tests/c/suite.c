@@ -1595,6 +1595,7 @@ static void stop_leaves_errno(void) {
 #include "suite_telemetry.c"
 #include "suite_world.c"
 #include "suite_store.c"
+#include "suite_own_store.c"
 
 /* ---- */
 
@@ -1664,6 +1665,7 @@ static const struct {
     {"own_descriptors", own_descriptors},
     {"json_writer", json_writer},
     {"stores", stores},
+    {"own_stores", own_stores},
 };
 
 int main(int count, char **arguments) {

@@ -95,6 +95,11 @@ pub static CHAPTERS: &[Chapter] = &[
         rows: &[
             row("trunkline_server_new*", PROMPT, OPTION),
             row("trunkline_server_set_lifespan", PROMPT, OPTION),
+            row(
+                "trunkline_server_check_store",
+                WAITS,
+                &["NULL", "INVALID_ARGUMENT", "CLOSED", "BUSY", "BLOCKING", "FORKED"],
+            ),
             row("trunkline_server_port", PROMPT, NOTHING),
             row("trunkline_server_free", FREES, NOTHING),
         ],

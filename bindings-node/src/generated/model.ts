@@ -1009,6 +1009,14 @@ export interface Credentials {
   value: string;
 }
 
+/** An entry of a log of a store. */
+export interface StoredEntry {
+  /** The position in the log. */
+  position: number;
+  /** The text that was appended. */
+  text: string;
+}
+
 /** The changes that a subscription is for. At least one of them is named. */
 export interface SubscriptionFilter {
   /** URIs of resources whose contents may change. */

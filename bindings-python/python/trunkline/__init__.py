@@ -32,6 +32,7 @@ from ._internal.model.resource_contents import EmbeddedResource, ResourceContent
 from ._internal.schema.fields import Field
 from ._internal.server.server import Server
 from ._internal.signature.dependencies import Depends
+from ._internal.store import StoreError
 
 if TYPE_CHECKING:
     from ._internal._generated.options import (
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         ServerOptions,
         ToolOptions,
     )
+    from ._internal._generated.store import Store
     from ._internal.client._generated.group_servers import GroupTarget
     from ._internal.client.connect_options import ConnectOptions, OnNotification, OnToolsChanged
     from ._internal.client.connection import Target
@@ -56,11 +58,12 @@ if TYPE_CHECKING:
     from ._internal.features.registry import EnterLifespan
     from ._internal.http_mount import ASGIApp
     from ._internal.requests import OnProgress
+    from ._internal.server.store_check import check_store
 
 __version__ = _native.VERSION
 
 _OPTIONS = "Auth Child Client Endpoint Http Mount Prompt Resource Sample Server Tool"
-# Types of annotations, which are loaded when they are asked for.
+# Types of annotations, and functions that few programs need: loaded when they are asked for.
 _LAZY = {
     **{f"{name}Options": "_generated.options" for name in _OPTIONS.split()},
     "ASGIApp": "http_mount",
@@ -74,8 +77,10 @@ _LAZY = {
     "OnProgress": "requests",
     "OnToolsChanged": "client.connect_options",
     "Provider": "features.provider",
+    "Store": "_generated.store",
     "ProxiedClient": "features.mount",
     "SyncProvider": "features.provider",
+    "check_store": "server.store_check",
     "Target": "client.connection",
 }
 
@@ -147,6 +152,8 @@ __all__ = [
     "Server",
     "ServerOptions",
     "Skill",
+    "Store",
+    "StoreError",
     "SyncClient",
     "SyncContext",
     "SyncProvider",
@@ -156,6 +163,7 @@ __all__ = [
     "Verify",
     "__version__",
     "assistant",
+    "check_store",
     "elicit",
     "elicit_url",
     "list_roots",

@@ -226,6 +226,8 @@ pub(super) struct PendingServerRequest {
     pub(super) answer: oneshot::Sender<HostAnswer>,
     /// The number of its telemetry; 0: it is not observed.
     pub(super) operation: u64,
+    /// Its failure is told as it is: no peer gets it.
+    pub(super) is_private: bool,
 }
 
 /// A request of the host.

@@ -33,11 +33,18 @@ pub(super) struct HostFunction {
     state: Weak<PortState>,
     /// Known as soon as the connection is being opened.
     connection: Arc<OnceLock<u64>>,
+    /// No peer gets the failures of the functions: they are told as they are.
+    is_private: bool,
 }
 
 impl HostFunction {
     pub(super) fn new(state: &Arc<PortState>) -> Self {
-        Self { state: Arc::downgrade(state), connection: Arc::default() }
+        Self { state: Arc::downgrade(state), connection: Arc::default(), is_private: false }
+    }
+
+    /// The way to functions whose failures no peer gets: they are told as they are.
+    pub(super) fn private(state: &Arc<PortState>) -> Self {
+        Self { is_private: true, ..Self::new(state) }
     }
 
     /// Sets the connection, once.
@@ -59,8 +66,9 @@ impl HostFunction {
         params: RawJson,
     ) -> BoxedTask<HostAnswer> {
         let state = Weak::clone(&self.state);
-        let connection = self.connection.get().copied().unwrap_or_default();
-        Box::pin(async move { RequestForHost { connection, observed, operation, lane, params }.answer(state).await })
+        let (connection, is_private) = (self.connection.get().copied().unwrap_or_default(), self.is_private);
+        let request = RequestForHost { connection, observed, operation, lane, params, is_private };
+        Box::pin(async move { request.answer(state).await })
     }
 }
 
@@ -72,6 +80,7 @@ struct RequestForHost {
     operation: &'static str,
     lane: Lane,
     params: RawJson,
+    is_private: bool,
 }
 
 impl RequestForHost {
@@ -85,8 +94,8 @@ impl RequestForHost {
 
     fn send(self, state: Weak<PortState>, answer: oneshot::Sender<HostAnswer>) -> Option<WaitingCall> {
         let there = state.upgrade()?;
-        let ticket =
-            there.tables.lock().server_requests.insert(PendingServerRequest { answer, operation: self.observed })?;
+        let pending = PendingServerRequest { answer, operation: self.observed, is_private: self.is_private };
+        let ticket = there.tables.lock().server_requests.insert(pending)?;
         let (kind, name, body) = (EventKind::Call, self.operation.to_owned(), self.params.into_bytes().into());
         there.queue.push(self.lane, Event { kind, ticket, handle: self.connection, name, body, cause: 0 });
         Some(WaitingCall { state, ticket, connection: self.connection, lane: self.lane })
@@ -133,6 +142,7 @@ pub(super) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, 
             None | Some("") => given.message,
             Some(path) => format!("{path}: {}", given.message),
         }),
+        (FailKind::Internal, _) if is_private(state, ticket) => RpcError::new(RpcError::internal().code, given.message),
         (FailKind::Internal, _) => {
             if !given.logged {
                 tracing::error!(target: "trunkline::client::handlers", error = given.message, "a handler of the client failed");
@@ -140,11 +150,18 @@ pub(super) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, 
             RpcError::internal()
         }
         (FailKind::Protocol, Some(code)) => RpcError { code, message: given.message, data: given.data },
+        (FailKind::Protocol, None) if is_private(state, ticket) => {
+            RpcError { message: given.message, data: given.data, ..RpcError::internal() }
+        }
         (FailKind::Protocol, None) => {
             return unless_done(state, ticket, BridgeError::invalid("fail: a protocol failure needs a code"));
         }
     };
     Ok(finish(state, ticket, Err(error)))
+}
+
+fn is_private(state: &PortState, ticket: u64) -> bool {
+    state.tables.lock().server_requests.get(ticket).is_some_and(|request| request.is_private)
 }
 
 /// The error of an answer that cannot be sent; the request can still be answered. One that is done

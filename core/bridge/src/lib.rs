@@ -29,6 +29,7 @@ mod groups;
 mod host_function;
 mod host_reads;
 mod host_reply;
+mod host_store;
 mod log;
 mod log_scope;
 pub mod message;

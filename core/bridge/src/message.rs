@@ -109,6 +109,10 @@ message! {
         instructions: Option<String> = "instructions",
         /// The options.
         options: ServerOptions = "options",
+        /// The functions of a store of the host's own, each with its lane, in the place of the
+        /// option `store`: all six. A `Call` of one has the handle of the server and the name of
+        /// the function.
+        store: Option<Handlers> = "store",
     }
 }
 

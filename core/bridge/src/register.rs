@@ -6,6 +6,7 @@ use super::{
     entries::{HostTarget, RegisteredFeature},
     error::{BridgeError, ErrorKind},
     event::Lane,
+    host_store::HostedStore,
     message::{
         self, EXPLAIN, RegisterProxy, RegisterServer, RegisterSkill, Registration, SharedConnection, Time, hints,
     },
@@ -24,6 +25,7 @@ use trunkline::server::{
     ProviderDefinition, RegisterError, RequestHandlerDefinition, ResourceDefinition, ResourceTemplateDefinition,
     Server, SkillDefinition, SkillFile, ToolDefinition,
 };
+use trunkline::store::StoreChoice;
 
 fn skill_file(given: message::SkillFile) -> Result<SkillFile, BridgeError> {
     let wrong = |problem: &str| BridgeError::invalid(format!("skill: {}: {problem}", given.path));
@@ -186,7 +188,7 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
     })
 }
 
-fn register_server(state: &PortState, given: RegisterServer) -> Result<u64, BridgeError> {
+fn register_server(state: &Arc<PortState>, given: RegisterServer) -> Result<u64, BridgeError> {
     for member in ["name", "version"] {
         match given.info.get(member).and_then(Value::as_str) {
             None => return Err(BridgeError::invalid(format!("server: info.{member} must be a string"))),
@@ -197,8 +199,20 @@ fn register_server(state: &PortState, given: RegisterServer) -> Result<u64, Brid
     // An object that clients would refuse to read is refused here.
     Implementation::deserialize(&given.info).map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
     given.options.check().map_err(|error| BridgeError::invalid(format!("server: {error}")))?;
-    let server = Server::new(given.info, given.instructions, state.telemetry.of_server(given.options));
-    state.tables.lock().servers.insert(server).ok_or_else(full)
+    let store = given.store.map(|functions| HostedStore::new(state, &functions)).transpose()?;
+    let options = match &store {
+        Some(_) if given.options.store.is_some() => {
+            return Err(BridgeError::invalid("server: it has a store of its own, or options.store, but not both"));
+        }
+        Some(store) => given.options.with_store(StoreChoice::own(Arc::new(store.clone()))),
+        None => given.options,
+    };
+    let server = Server::new(given.info, given.instructions, state.telemetry.of_server(options));
+    let handle = state.tables.lock().servers.insert(server).ok_or_else(full)?;
+    if let Some(store) = store {
+        store.set_server(handle);
+    }
+    Ok(handle)
 }
 
 pub(super) fn register(state: &Arc<PortState>, given: Registration) -> Result<u64, BridgeError> {

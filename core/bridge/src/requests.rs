@@ -7,6 +7,7 @@ use super::{
     expectation::Expectation,
     groups,
     host_reply::HostReply,
+    host_store,
     message::{NEXT, Request, START_TASK, SUBSCRIBE},
     notifications,
     replies::{finish, note_sent},
@@ -59,6 +60,10 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
         Some(HandleKind::Request) => {
             drop(guard);
             return streams::request(state, handle, &given);
+        }
+        Some(HandleKind::Server) => {
+            drop(guard);
+            return host_store::check(state, handle, &given);
         }
         _ => return Err(closed()),
     };

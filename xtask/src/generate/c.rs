@@ -441,7 +441,7 @@ const OBJECTS: [Object; 5] = [
             Source {
                 record: "RegisterServer",
                 place: "registration",
-                except: &["info", "options"],
+                except: &["info", "options", "store"],
                 limits: false,
                 note: "",
             },

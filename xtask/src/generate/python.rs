@@ -6,6 +6,7 @@ mod client_requests;
 mod facts;
 mod group;
 mod server_requests;
+mod store;
 mod streams;
 mod transport;
 
@@ -215,6 +216,7 @@ pub(crate) fn render(root: &Path, surface: &Surface) -> Result<Vec<File>> {
         &group::sync_client(&client_group),
     ));
     files.push(file("client/_generated/transport.py", "Transports of a program's own.", &transport::render(surface)));
+    files.push(file("_generated/store.py", "Stores of a program's own.", &store::render(surface)));
     files.push(file(
         "_generated/facts.py",
         "The facts about a call, a connection and a token.",
@@ -477,7 +479,7 @@ fn error_facts(fields: &[Field]) -> String {
 fn options(surface: &Surface) -> (String, String, String) {
     let mut tables = String::from("from typing import Final\n");
     let mut text = String::from(
-        "import os\nfrom collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, ChildStderr, DpopPolicy, Icon, LoggingLevel, OAuthGrant, OnDuplicate, Root, ToolAnnotations)\nfrom .sample_options import SampleOptions as SampleOptions  # noqa: PLC0414 - for other modules\n",
+        "import os\nfrom collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import (Annotations, CacheScope, ChildStderr, DpopPolicy, Icon, LoggingLevel, OAuthGrant, OnDuplicate, Root, ToolAnnotations)\nfrom .sample_options import SampleOptions as SampleOptions  # noqa: PLC0414 - for other modules\nfrom .store import Store\n",
     );
     let mut sample = String::from(
         "from collections.abc import Mapping, Sequence\nfrom typing import Any, Literal, TypedDict\n\nfrom .models import ModelPreferences, Tool, ToolChoice\n",
@@ -559,6 +561,7 @@ fn option_dict(
         };
         let ty = OPTION_TYPES.iter().find(|(name, _)| *name == option).map(|(_, ty)| (*ty).to_owned());
         let ty = ty.unwrap_or_else(|| given(&field.ty).replace("[Tool]", "[Tool | Mapping[str, Any]]"));
+        let ty = if (name, &*option) == ("ServerOptions", "store") { format!("{ty} | Store") } else { ty };
         let none = if ty == "Any" { "" } else { " | None" };
         let _ = write!(*text, "\n    {option}: {ty}{none}\n");
         let default = field.default.as_ref().filter(|_| with_defaults).and_then(|value| default(field, value));

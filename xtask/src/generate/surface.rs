@@ -26,6 +26,8 @@ pub(crate) struct Surface {
     pub(crate) host: Vec<HostOperation>,
     /// The functions of a transport of the host's own.
     pub(crate) channel: Vec<ChannelFunction>,
+    /// The functions of a store of the host's own.
+    pub(crate) store: Vec<ChannelFunction>,
     /// The operations of a group.
     pub(crate) group: Vec<GroupOperation>,
     /// The facts about a call, a connection and a token to verify.
@@ -227,7 +229,7 @@ pub(crate) struct GroupOperation {
     pub(crate) result: Option<String>,
 }
 
-/// A function of a transport of the host's own.
+/// A function of a transport or a store of the host's own.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ChannelFunction {
     /// In snake case, such as `transport_send`; the name of its calls on the waist.
@@ -239,9 +241,9 @@ pub(crate) struct ChannelFunction {
 }
 
 impl ChannelFunction {
-    /// The name of the method of a transport.
+    /// The name of the method of a transport or a store.
     pub(crate) fn method(&self) -> &str {
-        self.name.trim_start_matches("transport_")
+        self.name.split_once('_').map_or(&*self.name, |(_, method)| method)
     }
 }
 

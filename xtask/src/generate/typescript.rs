@@ -5,6 +5,7 @@ mod client_requests;
 mod facts;
 mod group;
 mod server_requests;
+mod store;
 mod streams;
 mod transport;
 
@@ -67,6 +68,7 @@ pub(crate) fn render(surface: &Surface) -> Vec<File> {
         file("token-facts", facts::of_token(surface)),
         file("operations", operations(surface)),
         file("streams", streams::CLASSES.to_owned()),
+        file("store", store::render(surface)),
         file("transport", transport::render(surface)),
         (GROUP.to_owned(), format!("// {MARK}\n{}", group::client(surface))),
         file("group-servers", group::servers()),

@@ -13,6 +13,7 @@ use crate::{
     event,
     groups::{self, GroupOperation},
     host_function::HostFunctionRow,
+    host_store,
     message::{self, Request},
     skills,
     telemetry::{TelemetryMeasurements, TelemetryRecord},
@@ -101,6 +102,7 @@ pub fn surface() -> Value {
     models.as_requests(&mut host);
     host.extend(client_auth::FUNCTIONS.iter().map(|row| models.host_function(row)));
     let channel: Vec<Value> = channel::FUNCTIONS.iter().map(|row| models.channel_function(row)).collect();
+    let store: Vec<Value> = host_store::FUNCTIONS.iter().map(|row| models.channel_function(row)).collect();
     // Subscriptions are not a protocol method: each language has a few lines of its own for these.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
@@ -121,6 +123,7 @@ pub fn surface() -> Value {
         "waistMethods": [message::NEXT, message::EXPLAIN],
         "host": host,
         "channel": channel,
+        "store": store,
         "group": group,
         "facts": facts,
         "notifications": notifications,
@@ -260,8 +263,8 @@ impl Models {
         })
     }
 
-    /// A function of a transport of the host's own. Its parameters and the members of its result
-    /// are arguments and return values.
+    /// A function of a transport or a store of the host's own. Its parameters and the members of
+    /// its result are arguments and return values.
     fn channel_function(&mut self, row: &'static HostFunctionRow) -> Value {
         let mut fields = |ty: &Option<Type>| match ty {
             Some(Type::Model(object)) => self.fields(object.fields, None),

@@ -14,6 +14,7 @@ mod logs;
 mod mounted;
 mod opening;
 mod server_requests;
+mod stores;
 mod subscriptions;
 mod tasks;
 mod threads;

@@ -2567,6 +2567,38 @@ class LoadedCredentials(Model):
         return json
 
 
+class StoredEntry(Model):
+    """An entry of a log of a store."""
+
+    __slots__ = (
+        "position",
+        "text",
+    )
+
+    position: int
+    """The position in the log."""
+
+    text: str
+    """The text that was appended."""
+
+    def __init__(self, position: int, text: str) -> None:
+        self.position = position
+        self.text = text
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> StoredEntry:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(json["position"], string_of(json, "text"))
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {"position": self.position, "text": self.text}
+        return json
+
+
 class SubscriptionFilter(Model):
     """The changes that a subscription is for. At least one of them is named."""
 

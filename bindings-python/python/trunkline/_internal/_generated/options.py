@@ -20,6 +20,7 @@ from .models import (
     ToolAnnotations,
 )
 from .sample_options import SampleOptions as SampleOptions  # noqa: PLC0414 - for other modules
+from .store import Store
 
 
 class AuthOptions(TypedDict, total=False):
@@ -702,7 +703,7 @@ class ServerOptions(TypedDict, total=False):
     tokens are verified. Default: 64 MiB.
     """
 
-    store: str | os.PathLike[str] | None
+    store: str | os.PathLike[str] | Store | None
     """Place of the tasks and of the sessions of the legacy era over HTTP, so that they outlive
     their process and other workers answer for them: a URL, `sqlite:PATH` for the processes of
     one machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests. Workers that

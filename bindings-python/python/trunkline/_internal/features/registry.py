@@ -47,6 +47,7 @@ class Registry:
         max_threads: int | None,
         lifespan: EnterLifespan | None,
         dependencies: Sequence[Depends],
+        store: Mapping[str, Handler],
     ) -> None:
         # The registration message of the server.
         self._json = json
@@ -56,6 +57,8 @@ class Registry:
             if not isinstance(mark, Depends):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise InvalidArgumentError(f"dependencies are made by Depends(function), not {mark!r}")
         self._dependencies = dependencies
+        # The functions of a store of the program's own.
+        self._store = store
         self._overrides: dict[Hashable, Callable[[bool], Dependency]] = {}
         # In the order of registration, which is that of lists, of middleware, and of looking for a
         # template.
@@ -440,6 +443,8 @@ class Registry:
                 except _native.NativeError as error:
                     port.dispose()
                     reraise(error)
+                if self._store:
+                    port.hosts[self._handle] = self._store
                 self._users.clear()
                 self._borrowed.clear()
                 self._background = None  # if there was one, its thread is in the parent process

@@ -84,7 +84,8 @@ class Events:
         self.native = native
         self.loop: AbstractEventLoop | None = None
         self.handlers: dict[int, Handler] = {}
-        # Connection -> the handlers for requests of its server, by operation.
+        # Connection -> the handlers for requests of its server, by operation. Server -> the
+        # functions of its store.
         self.hosts: dict[int, Mapping[str, Handler]] = {}
         # Connection -> its loop, and the receiver of its notifications there; without a loop, on
         # any thread.
@@ -171,6 +172,7 @@ class Events:
                 self._handoff.take(handle, self.loop, self.drain)
         elif kind == waist.FREED:
             self.handlers.pop(handle, None)
+            self.hosts.pop(handle, None)
         elif kind == waist.TELEMETRY:
             if self.telemetry is not None:
                 self.telemetry.receive(body)

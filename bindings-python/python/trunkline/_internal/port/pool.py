@@ -31,6 +31,9 @@ if TYPE_CHECKING:
         def handlers(self) -> Mapping[int, Handler]: ...
 
         @property
+        def hosts(self) -> Mapping[int, Mapping[str, Handler]]: ...
+
+        @property
         def telemetry(self) -> Telemetry | None: ...
 
         def handler(self, handle: int, name: str) -> Handler | None:
@@ -75,7 +78,10 @@ class Pool:
         """
         self._context = contextvars.copy_context()
         port = self._port()
-        if port is not None and any(handler.in_thread for handler in [*port.handlers.values()]):
+        if port is None:
+            return
+        hosted = [handler for handlers in [*port.hosts.values()] for handler in handlers.values()]
+        if any(handler.in_thread for handler in [*port.handlers.values(), *hosted]):
             self.start()
 
     def start(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import trunkline
@@ -10,6 +11,7 @@ import trunkline
 from .._generated.models import Icon
 from .._generated.option_names import SERVER_OPTIONS
 from ..features.completion import Completions
+from ..features.handler import Handler
 from ..features.middleware import Middlewares
 from ..features.mount import Mounts
 from ..features.prompt import Prompts
@@ -66,16 +68,25 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         dependencies: Sequence[Depends] = (),
         **options: Unpack[trunkline.ServerOptions],
     ) -> None:
+        store = options.get("store")
+        handlers: Mapping[str, Handler] = {}
+        if store is not None and not isinstance(store, (str, os.PathLike)):
+            from ..store import store_handlers
+
+            handlers = store_handlers(store)
+            options = {**options, "store": None}
+        lanes = {name: handler.registration["lane"] for name, handler in handlers.items()}
         info = camel_case(
             name=name, version=version, title=title, description=description, website_url=website_url, icons=icons
         )
         self.name = name
         self.version = version
         super().__init__(
-            camel_case(info=info, instructions=instructions, options=encoded(SERVER_OPTIONS, options)),
+            camel_case(info=info, instructions=instructions, options=encoded(SERVER_OPTIONS, options), store=lanes),
             max_threads,
             lifespan,
             dependencies,
+            handlers,
         )
 
     def __repr__(self) -> str:

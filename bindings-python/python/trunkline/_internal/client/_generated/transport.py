@@ -80,6 +80,7 @@ class TransportCalls:
     def __init__(self, native: _native.Port, functions: Mapping[str, ServerRequestHandler]) -> None:
         self.native = native
         self.handlers: dict[int, ServerRequestHandler] = {}
+        self.hosts: dict[int, Mapping[str, ServerRequestHandler]] = {}
         self._functions = functions
         self._pool = Pool(self, None)
         if FUNCTIONS.keys() <= functions.keys():

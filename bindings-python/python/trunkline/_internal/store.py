@@ -1,0 +1,86 @@
+"""Stores of a program's own: their functions for the core, and their errors."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextvars import Context as ContextVars
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._generated.store import FUNCTIONS
+from ._generated.waist import RESULT
+from .errors import InvalidArgumentError
+from .features.handler import Handler
+from .returns import Answer
+from .schema.jsonable import jsonable
+
+if TYPE_CHECKING:
+    from .port.port import Port
+    from .port.scope import CallScope
+
+
+class StoreError(Exception):
+    """Raised by a store of one's own. `kind` says why: `unavailable` (it cannot be reached; any
+    other exception says so, too), `full` (there is no room in it), or `corrupt` (it holds
+    something that cannot be read).
+    """
+
+    def __init__(self, message: str, kind: Literal["unavailable", "full", "corrupt"] = "unavailable") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class StoreHandler(Handler):
+    """Takes the members of a call of the core. A `def` method runs on a thread of the pool."""
+
+    __slots__ = ("_method", "_params", "_result")
+
+    kind = "store"
+
+    def __init__(self, name: str, method: Callable[..., Any], params: tuple[str, ...], result: str | None) -> None:
+        super().__init__(name, {}, in_thread=not inspect.iscoroutinefunction(method))
+        self._method = method
+        self._params = params
+        self._result = result
+
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
+        return self._answer(await self._method(*self._arguments(body)))
+
+    def run_in_thread(
+        self,
+        port: Port,  # noqa: ARG002
+        ticket: int,  # noqa: ARG002
+        body: Any,
+        context: ContextVars,
+        scope: CallScope | None,  # noqa: ARG002
+    ) -> Answer:
+        return self._answer(context.run(self._method, *self._arguments(body)))
+
+    def failure(self, error: BaseException) -> dict[str, Any]:
+        told = isinstance(error, StoreError)
+        message = str(error) if told else f"{type(error).__name__}: {error}"
+        return {"kind": "protocol", "message": message, "data": {"error": error.kind if told else "unavailable"}}
+
+    def _arguments(self, body: Mapping[str, Any]) -> list[Any]:
+        return [body[name] / 1000 if name.endswith("Ms") else body.get(name) for name in self._params]
+
+    def _answer(self, value: Any) -> Answer:
+        return RESULT, {} if self._result is None else {self._result: jsonable(value)}
+
+
+def store_handlers(store: Any) -> dict[str, StoreHandler]:
+    """The functions of a store, by the names of their calls.
+
+    Raises:
+        InvalidArgumentError: if a method is missing.
+    """
+    missing = [method for method, *_ in FUNCTIONS.values() if not callable(getattr(store, method, None))]
+    if missing:
+        raise InvalidArgumentError(
+            f"store: a URL, or a store with the methods of trunkline.Store; "
+            f"{type(store).__qualname__} lacks {', '.join(missing)}"
+        )
+    return {
+        name: StoreHandler(name, getattr(store, method), params, result)
+        for name, (method, params, result) in FUNCTIONS.items()
+    }

@@ -1,0 +1,402 @@
+//! Stores of the host's own: six functions of the host keep the state of a server.
+
+use super::{
+    entries::{HostRequest, HostTarget},
+    error::BridgeError,
+    event::Lane,
+    host_function::{HostFunction, HostFunctionRow},
+    message::{Handlers, Request},
+    replies::answer_by_task,
+    state::{PortState, full},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
+use trunkline::{
+    bridge_support::{described, store_findings},
+    protocol::{RawJson, RpcError, describe::Described, error::code},
+    runtime::BoxedTask,
+    store::{LogEntry, Store, StoreError, StoreErrorKind},
+};
+
+const GET: &str = "store_get";
+const PUT: &str = "store_put";
+const PUT_IF: &str = "store_put_if";
+const REMOVE: &str = "store_remove";
+const APPEND: &str = "store_append";
+const READ: &str = "store_read";
+/// The name of the store in errors.
+const NAME: &str = "of the program";
+/// Calls that the host has at a time.
+const MAX_CALLS: usize = 1024;
+/// The end of the positions of a log.
+const POSITIONS: u64 = 1 << 53;
+/// Longest time to keep something, in milliseconds: a century.
+const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
+
+/// The functions, for the declaration of the surface.
+pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
+    HostFunctionRow {
+        name: GET,
+        doc: &[" The text of a key. Without one, there is none, or its time is over."],
+        params: Some(StoreKey::TYPE),
+        result: Some(FoundText::TYPE),
+    },
+    HostFunctionRow {
+        name: PUT,
+        doc: &[" Sets the text of a key for so long, whatever was there."],
+        params: Some(PutText::TYPE),
+        result: None,
+    },
+    HostFunctionRow {
+        name: PUT_IF,
+        doc: &[
+            " Sets the text of a key for so long if the key still has the text `expected`, or if there is none where",
+            " nothing is expected. Returns whether it did. It is atomic among all that use the store.",
+        ],
+        params: Some(PutTextIf::TYPE),
+        result: Some(PutOutcome::TYPE),
+    },
+    HostFunctionRow {
+        name: REMOVE,
+        doc: &[" Removes the text or the log of a key, if there is one."],
+        params: Some(StoreKey::TYPE),
+        result: None,
+    },
+    HostFunctionRow {
+        name: APPEND,
+        doc: &[
+            " Adds an entry to the end of a log, which is made when it is needed. Its position: positions of a log rise, with",
+            " gaps, are at least 1 and less than 2^53, and none is given twice, also not after the log was removed. Beyond",
+            " `maxEntries` the oldest entries go. The log goes as a whole when nothing was added to it for so long.",
+        ],
+        params: Some(AppendEntry::TYPE),
+        result: Some(EntryPosition::TYPE),
+    },
+    HostFunctionRow {
+        name: READ,
+        doc: &[
+            " The oldest entries of a log after a position, at most `limit`. Where there are none, it may wait for one for",
+            " so long. If it does not, it is called again: at once when this process adds an entry, and otherwise every 100 ms.",
+        ],
+        params: Some(ReadLog::TYPE),
+        result: Some(FoundEntries::TYPE),
+    },
+];
+
+described! {
+    /// The key of a text or a log.
+    #[derive(Serialize)]
+    pub struct StoreKey {
+        /// The key: printable ASCII of 1 to 512 bytes.
+        required key: String = "key",
+    }
+}
+
+described! {
+    /// The text of a key.
+    #[derive(Deserialize)]
+    pub struct FoundText {
+        /// The text, byte for byte as it was put.
+        #[serde(default)]
+        optional text: Option<String> = "text",
+    }
+}
+
+described! {
+    /// A text to keep.
+    #[derive(Serialize)]
+    pub struct PutText {
+        /// The key.
+        required key: String = "key",
+        /// The text.
+        required text: String = "text",
+        /// The time for which it is kept, in milliseconds.
+        required keep_for_ms: u64 = "keepForMs",
+    }
+}
+
+described! {
+    /// A text to keep under a condition.
+    #[derive(Serialize)]
+    pub struct PutTextIf {
+        /// The key.
+        required key: String = "key",
+        /// The text that must be there. Without it, there must be none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        optional expected: Option<String> = "expected",
+        /// The text.
+        required text: String = "text",
+        /// The time for which it is kept, in milliseconds.
+        required keep_for_ms: u64 = "keepForMs",
+    }
+}
+
+described! {
+    /// The outcome of a condition.
+    #[derive(Deserialize)]
+    pub struct PutOutcome {
+        /// The text was set.
+        required done: bool = "done",
+    }
+}
+
+described! {
+    /// An entry for a log.
+    #[derive(Serialize)]
+    pub struct AppendEntry {
+        /// The key of the log.
+        required log: String = "log",
+        /// The text of the entry.
+        required entry: String = "entry",
+        /// The most entries that the log keeps.
+        required max_entries: u64 = "maxEntries",
+        /// The time for which the log is kept, in milliseconds.
+        required keep_for_ms: u64 = "keepForMs",
+    }
+}
+
+described! {
+    /// The place of an entry in its log.
+    #[derive(Deserialize)]
+    pub struct EntryPosition {
+        /// The position.
+        required position: u64 = "position",
+    }
+}
+
+described! {
+    /// The entries of a log that are wanted.
+    #[derive(Serialize)]
+    pub struct ReadLog {
+        /// The key of the log.
+        required log: String = "log",
+        /// The position after which they begin.
+        required after: u64 = "after",
+        /// The most entries.
+        required limit: u64 = "limit",
+        /// The longest time to wait for one, in milliseconds.
+        required wait_ms: u64 = "waitMs",
+    }
+}
+
+described! {
+    /// An entry of a log of a store.
+    #[derive(Deserialize)]
+    pub struct StoredEntry {
+        /// The position in the log.
+        required position: u64 = "position",
+        /// The text that was appended.
+        required text: String = "text",
+    }
+}
+
+described! {
+    /// Entries of a log.
+    #[derive(Deserialize)]
+    pub struct FoundEntries {
+        /// The entries, in the order of their positions.
+        required entries: Vec<StoredEntry> = "entries",
+    }
+}
+
+/// A store whose calls go to the host, with the handle of its server.
+#[derive(Clone)]
+pub(super) struct HostedStore {
+    host: HostFunction,
+    lanes: StoreLanes,
+    calls: Arc<Semaphore>,
+    /// The host forgets the functions when nothing uses the store any more.
+    target: Arc<HostTarget>,
+}
+
+/// The drainers that take the calls of each function.
+#[derive(Clone, Copy)]
+struct StoreLanes {
+    get: Lane,
+    put: Lane,
+    put_if: Lane,
+    remove: Lane,
+    append: Lane,
+    read: Lane,
+}
+
+impl HostedStore {
+    pub(super) fn new(state: &Arc<PortState>, functions: &Handlers) -> Result<Self, BridgeError> {
+        if let Some(name) = functions.keys().find(|name| FUNCTIONS.iter().all(|function| function.name != **name)) {
+            return Err(BridgeError::invalid(format!("server: store: {name:?} is not a function of a store")));
+        }
+        let lane = |name: &str| {
+            let missing = || BridgeError::invalid(format!("server: store: it has no function {name}"));
+            functions.get(name).copied().ok_or_else(missing)
+        };
+        let lanes = StoreLanes {
+            get: lane(GET)?,
+            put: lane(PUT)?,
+            put_if: lane(PUT_IF)?,
+            remove: lane(REMOVE)?,
+            append: lane(APPEND)?,
+            read: lane(READ)?,
+        };
+        Ok(Self {
+            host: HostFunction::private(state),
+            lanes,
+            calls: Arc::new(Semaphore::new(MAX_CALLS)),
+            target: HostTarget::new(&state.queue, Lane::default()),
+        })
+    }
+
+    /// Sets the handle of the server, once.
+    pub(super) fn set_server(&self, handle: u64) {
+        self.host.set_connection(handle);
+        self.target.set_handle(handle);
+    }
+
+    fn ask<T: DeserializeOwned + Send + 'static>(
+        &self,
+        name: &'static str,
+        lane: Lane,
+        params: &impl Serialize,
+    ) -> BoxedTask<Result<T, StoreError>> {
+        let (this, params) = (self.clone(), RawJson::from_value(params));
+        let place = Arc::clone(&self.calls).try_acquire_owned();
+        Box::pin(async move {
+            let _place = place.map_err(|_| unavailable("too many calls wait for it"))?;
+            let params = params.map_err(|problem| unavailable(&problem.to_string()))?;
+            let answer = this.host.call(name, lane, params).await.map_err(|error| failure(&error))?;
+            answer.read().map_err(|problem| nonsense(name, &problem))
+        })
+    }
+
+    /// The same of a function without a result.
+    fn tell(&self, name: &'static str, lane: Lane, params: &impl Serialize) -> BoxedTask<Result<(), StoreError>> {
+        let told = self.ask::<serde::de::IgnoredAny>(name, lane, params);
+        Box::pin(async move { told.await.map(drop) })
+    }
+}
+
+fn unavailable(problem: &str) -> StoreError {
+    StoreError::new(StoreErrorKind::Unavailable, NAME, problem)
+}
+
+fn nonsense(name: &str, problem: &str) -> StoreError {
+    unavailable(&format!("the answer of {name} makes no sense: {problem}"))
+}
+
+/// The failure of a function: `data.error` has the kind.
+fn failure(error: &RpcError) -> StoreError {
+    let named = error.data.as_ref().and_then(|data| data["error"].as_str());
+    let kind = match named {
+        Some("full") => StoreErrorKind::Full,
+        Some("corrupt") => StoreErrorKind::Corrupt,
+        Some("invalid") => StoreErrorKind::Invalid,
+        _ if error.code == code::INVALID_PARAMS => StoreErrorKind::Invalid,
+        _ => StoreErrorKind::Unavailable,
+    };
+    StoreError::new(kind, NAME, &*error.message)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis().min(LONGEST)).unwrap_or(u64::MAX)
+}
+
+/// A number that every language can hold.
+fn count(number: usize) -> u64 {
+    (number as u64).min(POSITIONS - 1)
+}
+
+impl Store for HostedStore {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        let found = self.ask::<FoundText>(GET, self.lanes.get, &StoreKey { key: key.to_owned() });
+        Box::pin(async move { Ok(found.await?.text) })
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        let keep_for_ms = milliseconds(keep_for);
+        self.tell(PUT, self.lanes.put, &PutText { key: key.to_owned(), text: text.to_owned(), keep_for_ms })
+    }
+
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        let (key, text, expected) = (key.to_owned(), text.to_owned(), expected.map(str::to_owned));
+        let put = PutTextIf { key, expected, text, keep_for_ms: milliseconds(keep_for) };
+        let outcome = self.ask::<PutOutcome>(PUT_IF, self.lanes.put_if, &put);
+        Box::pin(async move { Ok(outcome.await?.done) })
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        self.tell(REMOVE, self.lanes.remove, &StoreKey { key: key.to_owned() })
+    }
+
+    fn append(
+        &self,
+        log: &str,
+        entry: &str,
+        max_entries: usize,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<u64, StoreError>> {
+        let (log, entry) = (log.to_owned(), entry.to_owned());
+        let entry = AppendEntry { log, entry, max_entries: count(max_entries), keep_for_ms: milliseconds(keep_for) };
+        let appended = self.ask::<EntryPosition>(APPEND, self.lanes.append, &entry);
+        Box::pin(async move {
+            let EntryPosition { position } = appended.await?;
+            if (1..POSITIONS).contains(&position) {
+                Ok(position)
+            } else {
+                Err(nonsense(APPEND, &format!("the position {position}: they are at least 1 and less than 2^53")))
+            }
+        })
+    }
+
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        let wanted = ReadLog { log: log.to_owned(), after, limit: count(limit), wait_ms: milliseconds(wait) };
+        let found = self.ask::<FoundEntries>(READ, self.lanes.read, &wanted);
+        Box::pin(async move {
+            let entries = found.await?.entries;
+            let mut last = after;
+            for StoredEntry { position, .. } in &entries {
+                if *position <= last {
+                    return Err(nonsense(READ, &format!("the position {position} follows {last}")));
+                }
+                last = *position;
+            }
+            let entry = |StoredEntry { position, text }| LogEntry { position, text };
+            Ok(entries.into_iter().take(limit).map(entry).collect())
+        })
+    }
+}
+
+/// The request of a server that checks its store: the reply has the `findings`.
+const CHECK: &str = "checkStore";
+
+/// Checks the store of a server, on behalf of a request.
+pub(super) fn check(state: &Arc<PortState>, handle: u64, given: &Request) -> Result<u64, BridgeError> {
+    if given.method != CHECK {
+        return Err(BridgeError::invalid(format!(
+            "request: a server takes the method {CHECK}, not {:?}",
+            given.method
+        )));
+    }
+    let (server, runtime) = (state.server(handle)?, state.runtime()?);
+    let findings = store_findings(&server, &runtime).map_err(|error| BridgeError::invalid(error.to_string()))?;
+    let ticket = state.tables.lock().requests.insert(HostRequest::running(given, handle)).ok_or_else(full)?;
+    let answer = async move {
+        let reply = RawJson::from_value(&serde_json::json!({"findings": findings.await}));
+        reply.map_err(|error| BridgeError::invalid(error.to_string()))
+    };
+    answer_by_task(state, ticket, given, answer).map(|()| ticket).inspect_err(|_| {
+        let request = state.tables.lock().requests.remove(ticket);
+        drop(request);
+    })
+}
