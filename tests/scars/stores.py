@@ -14,6 +14,8 @@ from peer import START
 TLS = Path(__file__).parents[2] / "core/tests/tls"
 # Signs the certificate of the Redis here; the variable SSL_CERT_FILE makes a process trust it.
 AUTHORITY = TLS / "ca.pem"
+# Preloaded, it fills the disk of a store.
+FULL_DISK = Path(__file__).with_name("full_disk.c")
 
 
 @dataclass
@@ -81,6 +83,37 @@ async def redis() -> AsyncGenerator[Redis]:
             yield server
         finally:
             await server.stop()
+
+
+@dataclass
+class Disk:
+    """A SQLite file on a disk that can be full: whoever writes to the file is told so."""
+
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:{self.folder / 'state.db'}"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {"LD_PRELOAD": str(self.folder / "full_disk.so"), "FULL_DISK": str(self.folder / "full")}
+
+    def fill(self) -> None:
+        (self.folder / "full").touch()
+
+    def make_room(self) -> None:
+        (self.folder / "full").unlink()
+
+
+@contextlib.asynccontextmanager
+async def disk() -> AsyncGenerator[Disk]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        options = ["-shared", "-fPIC", "-o", str(folder / "full_disk.so"), str(FULL_DISK), "-ldl"]
+        compiler = await asyncio.create_subprocess_exec("cc", *options)
+        assert await compiler.wait() == 0, "the library of a full disk is not compiled"
+        yield Disk(folder)
 
 
 @contextlib.asynccontextmanager

@@ -264,6 +264,44 @@ async def redis_missing(language: Language) -> float:
         return slowest
 
 
+@row("the disk of a SQLite file is full: seconds until a client is refused", AT_ONCE, "s")
+async def disk_full(language: Language) -> float:
+    async with stores.disk() as disk, crew(language, disk.url, 2, **disk.variables) as workers:
+        home, other = workers.workers
+        session = await workers.session(at=home)
+        await session.ask("resources/subscribe", {"uri": mood(1)}, at=home)
+        stream = await session.stream(at=home)
+        done = await workers.task(1, at=home)
+        await workers.task_becomes(done)
+        running = await workers.task(3000, at=home)
+        disk.fill()
+        slowest = 0.0
+        for worker in (home, other):
+            for _ in range(3):
+                slowest = max(slowest, await refused(workers.task(1, at=worker)))
+                slowest = max(slowest, await refused(workers.session(at=worker)))
+            await workers.echo(at=worker)
+            # Things that are there can be read.
+            assert (await workers.modern("tasks/get", {"taskId": done}, at=worker))["status"] == "completed"
+        await session.ask("ping", {}, at=home)
+        await workers.touch(1, at=home)
+        disk.make_room()
+        end = time.monotonic() + SOON
+        for worker in (home, other):
+            while True:
+                try:
+                    assert (await workers.task_becomes(await workers.task(1, at=worker)))["status"] == "completed"
+                    await workers.session(at=worker)
+                    break
+                except Refused as error:
+                    assert time.monotonic() < end, error
+                    await asyncio.sleep(0.05)
+        await heard(stream, moods([1]))
+        for task in (done, running):
+            assert (await workers.task_becomes(task))["status"] == "completed"
+        return slowest
+
+
 @row("URLs that name no store: programs that start", 0, "programs")
 async def wrong_urls(language: Language) -> float:
     started = 0

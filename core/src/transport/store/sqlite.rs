@@ -75,7 +75,9 @@ impl SqliteStore {
         let job: ThreadWork = Box::new(move |connection| {
             let done = connection
                 .and_then(|connection| transact(connection, writes, now, work).map_err(|failure| file.error(failure)));
-            let is_usable = done.as_ref().err().is_none_or(|error| error.kind == StoreErrorKind::Invalid);
+            // On a full disk a new connection could not even read: it has files to make.
+            let is_usable = |error: &StoreError| matches!(error.kind, StoreErrorKind::Invalid | StoreErrorKind::Full);
+            let is_usable = done.as_ref().err().is_none_or(is_usable);
             // A caller that gave up has no use for it.
             let _ = answer.send(done);
             is_usable
@@ -473,6 +475,8 @@ mod tests {
         assert_eq!(error.kind, StoreErrorKind::Full, "{error}");
         assert_eq!(store.get("a").await.unwrap().as_deref(), Some("1"));
         assert_eq!(store.get("b").await.unwrap(), None);
+        assert_eq!(store.put("b", &large, MINUTE).await.unwrap_err().kind, StoreErrorKind::Full, "the same connection");
+        bounded(1 << 20).await.unwrap();
         store.put("b", &large, MINUTE).await.unwrap();
     }
 
