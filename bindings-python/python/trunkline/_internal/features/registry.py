@@ -47,7 +47,7 @@ class Registry:
         max_threads: int | None,
         lifespan: EnterLifespan | None,
         dependencies: Sequence[Depends],
-        store: Mapping[str, Handler],
+        store: Mapping[str, Any],
     ) -> None:
         # The registration message of the server.
         self._json = json
