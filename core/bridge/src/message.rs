@@ -323,8 +323,8 @@ message! {
 
 message! {
     /// A completion in a definition: registered as `completer`, for the member `complete` of
-    /// prompts and resource templates. Its `Call` has the body of a completion's. Features that have
-    /// it keep it when its handle is unregistered.
+    /// prompts and resource templates. Its `Call` has the body of a completion's. Features that
+    /// have it keep it when its handle is unregistered.
     pub struct RegisterCompleter {
         /// The server.
         server: u64 = "server",
