@@ -94,8 +94,8 @@ pub struct Origin {
 }
 
 impl Tally {
-    /// Checks files of records, and every `.jsonl` file in folders and below, on all processors. What
-    /// is known to be wrong in messages that were received is only counted.
+    /// Checks files of records, and every `.jsonl` file in folders and below, on all processors.
+    /// Tolerated faults of messages that were received are only counted.
     ///
     /// # Errors
     /// When something cannot be read.

@@ -41,9 +41,9 @@ struct WaitingStream {
     has_events: bool,
 }
 
-/// The news for a stream since it asked last.
+/// The changes for a stream since it asked last.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct News {
+pub(super) struct Updates {
     /// No notice up to this position is for it.
     pub(super) done: Option<u64>,
     /// The log of its session has new events.
@@ -107,15 +107,15 @@ impl NoticeBoard {
         wake
     }
 
-    /// The news for a stream, which reads notices from now on.
-    pub(super) fn news(&self, session: &str, wake: &Arc<Notify>) -> News {
+    /// The updates of a stream, which reads notices from now on.
+    pub(super) fn updates(&self, session: &str, wake: &Arc<Notify>) -> Updates {
         match self.0.lock().stream(session, wake) {
             Some(stream) => {
                 stream.is_due = false;
                 let (done, has_events) = (stream.done.take(), std::mem::take(&mut stream.has_events));
-                News { done, has_events, is_replaced: false }
+                Updates { done, has_events, is_replaced: false }
             }
-            None => News { is_replaced: true, ..News::default() },
+            None => Updates { is_replaced: true, ..Updates::default() },
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
     fn resting(board: &NoticeBoard, session: &str, wants: bool, done: u64) -> (Arc<str>, Arc<Notify>) {
         let session = Arc::from(session);
         let wake = board.enter(&session, Box::new(move |_| wants));
-        assert!(board.news(&session, &wake).has_events, "it begins with the log");
+        assert!(board.updates(&session, &wake).has_events, "it begins with the log");
         board.rest(&session, &wake, done);
         (session, wake)
     }
@@ -186,10 +186,10 @@ mod tests {
             let (session, wake) = resting(&board, "interested", true, 7);
             let woken: usize = (8..108).map(|position| board.post(position, changed()).len()).sum();
             assert_eq!(woken, 1, "beside {uninterested}: once, until it has read");
-            assert_eq!(board.news(&session, &wake).done, Some(7), "its place is before the notice");
+            assert_eq!(board.updates(&session, &wake).done, Some(7), "its place is before the notice");
             // The others have passed by without being woken.
             for (session, wake) in others {
-                assert_eq!(board.news(&session, &wake).done, Some(107));
+                assert_eq!(board.updates(&session, &wake).done, Some(107));
             }
         }
     }
@@ -199,12 +199,12 @@ mod tests {
         let board = NoticeBoard::default();
         board.begin(7);
         let (session, wake) = resting(&board, "s", true, 7);
-        board.news(&session, &wake);
+        board.updates(&session, &wake);
         assert!(board.post(8, changed()).is_empty(), "it reads");
         assert_eq!(board.after(7, 9).unwrap().len(), 1);
         board.post(9, changed());
         board.rest(&session, &wake, 8);
-        assert_eq!(board.news(&session, &wake).done, None, "it reads on");
+        assert_eq!(board.updates(&session, &wake).done, None, "it reads on");
         board.rest(&session, &wake, 9);
         assert_eq!(board.post(10, changed()).len(), 1);
     }
@@ -216,14 +216,14 @@ mod tests {
         let (other, of_other) = resting(&board, "t", true, 0);
         board.wake("s");
         board.wake("unknown");
-        assert!(board.news(&session, &older).has_events && !board.news(&other, &of_other).has_events);
+        assert!(board.updates(&session, &older).has_events && !board.updates(&other, &of_other).has_events);
         let newer = board.enter(&session, Box::new(|_| true));
-        assert!(board.news(&session, &older).is_replaced);
+        assert!(board.updates(&session, &older).is_replaced);
         board.leave(&session, &older);
         board.wake("s");
-        assert!(!board.news(&session, &newer).is_replaced);
+        assert!(!board.updates(&session, &newer).is_replaced);
         board.leave(&session, &newer);
-        assert!(board.news(&session, &newer).is_replaced);
+        assert!(board.updates(&session, &newer).is_replaced);
     }
 
     #[test]

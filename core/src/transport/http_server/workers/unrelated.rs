@@ -101,20 +101,20 @@ impl SharedSession {
     pub(in crate::transport::http_server) async fn place(&self) -> Result<StreamPlace, StoreError> {
         let kept = self.workers.store.get(&keys::read_up_to(&self.id)).await?;
         let kept = kept.and_then(|id| EventId::parse(&id)).and_then(StreamPlace::of);
-        Ok(kept.filter(|kept| kept.told >= self.opened).unwrap_or(StreamPlace { told: self.opened, own: 0 }))
+        Ok(kept.filter(|kept| kept.notice >= self.opened).unwrap_or(StreamPlace { notice: self.opened, own: 0 }))
     }
 
     /// Returns whether the stream can go on after a place that a client named: what followed it is
     /// kept, or can be made up for.
     pub(in crate::transport::http_server) async fn has_place(&self, place: StreamPlace) -> Result<bool, StoreError> {
         let Workers { store, board, max_events, .. } = &*self.workers;
-        if place.told < self.opened {
+        if place.notice < self.opened {
             return Ok(false);
         }
-        if place.told > board.position() {
+        if place.notice > board.position() {
             // Not read here yet: it is new, or made up.
-            let found = store.read(keys::NOTICES, place.told.saturating_sub(1), 1, Duration::ZERO).await?;
-            if found.first().is_none_or(|entry| entry.position != place.told) {
+            let found = store.read(keys::NOTICES, place.notice.saturating_sub(1), 1, Duration::ZERO).await?;
+            if found.first().is_none_or(|entry| entry.position != place.notice) {
                 return Ok(false);
             }
         }
@@ -167,7 +167,7 @@ impl Feed {
             self.shared.renew();
             if !is_more {
                 if has_room && fed.is_ok() {
-                    self.workers.board.rest(&self.shared.id, &self.wake, place.told);
+                    self.workers.board.rest(&self.shared.id, &self.wake, place.notice);
                 }
                 let pause = if has_room { LOOK } else { PAUSE };
                 race::until(&*runtime, later(runtime.now(), pause), self.wake.notified()).await;
@@ -177,27 +177,27 @@ impl Feed {
 
     /// Takes in what happened meanwhile. `true`: a newer stream has taken over.
     fn take_news(&mut self, place: &mut StreamPlace, searched: &mut Instant) -> bool {
-        let news = self.workers.board.news(&self.shared.id, &self.wake);
-        place.told = news.done.map_or(place.told, |done| place.told.max(done));
+        let updates = self.workers.board.updates(&self.shared.id, &self.wake);
+        place.notice = updates.done.map_or(place.notice, |done| place.notice.max(done));
         let now = self.workers.runtime.now();
         let is_time = now.saturating_duration_since(*searched) >= SEARCH;
-        self.has_events |= news.has_events || is_time;
+        self.has_events |= updates.has_events || is_time;
         if self.has_events {
             *searched = now;
         }
-        news.is_replaced
+        updates.is_replaced
     }
 
     /// Feeds what follows a place, which moves to the one from which there is more.
     async fn feed(&mut self, place: &mut StreamPlace) -> Result<(), StoreError> {
-        let told = match self.workers.notices_after(place.told).await? {
+        let notice = match self.workers.notices_after(place.notice).await? {
             Some(notices) => {
                 self.tell(&notices, *place);
-                notices.last().map_or(place.told, |(position, _)| *position)
+                notices.last().map_or(place.notice, |(position, _)| *position)
             }
             None => self.tell_all(*place),
         };
-        place.told = told;
+        place.notice = notice;
         if self.has_events {
             let log = keys::events(&self.shared.id);
             let entries = self.workers.store.read(&log, place.own, BATCH, Duration::ZERO).await?;
@@ -215,7 +215,7 @@ impl Feed {
                 // That something changed is as true when it is said once.
                 let mut new = self.connection.notifications_of(changes);
                 new.retain(|new| said.insert(new.clone()));
-                events.extend(events_at(StreamPlace { told: *position, ..place }, new));
+                events.extend(events_at(StreamPlace { notice: *position, ..place }, new));
             }
         }
         self.stream.feed(self.reader, events);
@@ -224,10 +224,10 @@ impl Feed {
     /// Feeds a notification of everything that the client asked for, because nobody knows any more
     /// which of it changed: the position of the latest notice.
     fn tell_all(&self, place: StreamPlace) -> u64 {
-        let told = self.workers.board.position();
+        let notice = self.workers.board.position();
         let all = self.connection.all_notifications();
-        self.stream.feed(self.reader, events_at(StreamPlace { told, ..place }, all));
-        told
+        self.stream.feed(self.reader, events_at(StreamPlace { notice, ..place }, all));
+        notice
     }
 
     /// Feeds events of the session: the position of the last one.
