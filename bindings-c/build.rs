@@ -1,5 +1,5 @@
 //! Gives the shared library its SONAME: until 1.0 the full version, because any release may change
-//! the interface.
+//! the interface. `dlclose` leaves it where it is, because its threads go on.
 
 use std::env;
 
@@ -11,6 +11,6 @@ fn main() {
             println!("cargo:rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libtrunkline.{version}.dylib");
         }
         Ok("windows") => {}
-        _ => println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libtrunkline.so.{version}"),
+        _ => println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libtrunkline.so.{version},-z,nodelete"),
     }
 }

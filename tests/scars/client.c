@@ -1,5 +1,5 @@
-/* The client of the scars in C: client URL | COMMAND... | threads COUNT (README.md). Its calls wait
- * in threads. */
+/* The client of the scars in C: client URL | COMMAND... | threads COUNT | copies PATH (README.md). Its
+ * calls wait in threads. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,8 @@
 
 /* In client_threads.c. */
 void call_from_threads(long count);
+/* In client_copies.c. */
+void use_copies(const char *path);
 
 typedef struct {
   trunkline_client *client;
@@ -62,6 +64,10 @@ int main(int count, char **arguments) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   if (count == 3 && strcmp(arguments[1], "threads") == 0) {
     call_from_threads(atol(arguments[2]));
+    return 0;
+  }
+  if (count == 3 && strcmp(arguments[1], "copies") == 0) {
+    use_copies(arguments[2]);
     return 0;
   }
   client = connect_to(count - 1, arguments + 1);

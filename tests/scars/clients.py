@@ -160,17 +160,3 @@ async def server_restarted(language: Language) -> float:
     finally:
         server.kill()
         await server.ended()
-
-
-@row("threads of C block and dispatch on one port: the slowest call", 1, "s", languages=("c",))
-async def threads_on_one_port(language: Language) -> float:
-    count = "100000" if LONG_FORM else "5000"
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*language.client, "threads", count, stdout=pipe)
-    try:
-        output, _ = await process.communicate()
-        assert process.returncode == 0, process.returncode
-        return float(output)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()

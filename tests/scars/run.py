@@ -15,6 +15,7 @@ import crowd
 import exits
 import hostile
 import mounted
+import processes
 import row
 import workers
 from peer import Language
@@ -51,7 +52,7 @@ async def measure(languages: list[Language]) -> list[dict[str, Any]]:
 
 
 def main(words: list[str]) -> int:
-    assert clients and crowd and exits and hostile and mounted and workers
+    assert clients and crowd and exits and hostile and mounted and processes and workers
     if row.LONG_FORM:
         words.remove(row.LONG)
     if "--only" in words:
