@@ -117,7 +117,7 @@ impl PreparedRequest<'_> {
             port.detach(*ticket);
         }
         if let Some((telemetry, span)) = port.telemetry().zip(span) {
-            telemetry.sent(&port.core, *sent.as_ref().unwrap_or(&0), span);
+            telemetry.sent(&port.core, sent.as_ref().ok().copied(), span);
         }
         Ok((sent?, outcome?))
     }
@@ -257,7 +257,7 @@ impl EventReceiver for StartedRequest {
 
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
         if let (EventKind::Reply, Some((telemetry, span))) = (event.kind, port.telemetry().zip(self.span)) {
-            telemetry.sent(&port.core, event.ticket, span);
+            telemetry.sent(&port.core, Some(event.ticket), span);
         }
         match (event.kind, &self.progress) {
             (EventKind::Reply, _) => self.complete(event.body.into_outcome().map_err(Failure::from)),

@@ -98,10 +98,10 @@ impl PortTelemetry {
         (request.with_trace(Some(trace)), Some(span))
     }
 
-    /// Ends the span of a request that was sent.
-    pub(crate) fn sent(&self, core: &trunkline_bridge::Port, ticket: u64, span: Span) {
-        // Without a record it was not sent.
-        let record = core.telemetry(ticket, &[]).ok().flatten().unwrap_or_else(|| b"{}".to_vec());
+    /// Ends the span of a request. `None`: it could not be sent.
+    pub(crate) fn sent(&self, core: &trunkline_bridge::Port, ticket: Option<u64>, span: Span) {
+        let record = ticket.and_then(|ticket| core.telemetry(ticket, &[]).ok().flatten());
+        let record = record.unwrap_or_else(|| b"{}".to_vec());
         self.end(Some(span), &record);
     }
 

@@ -3,7 +3,7 @@
 typedef struct {
   char name[60], kind[8], parent[60], error[40];
   int number, entered, ended;
-  bool inside;
+  bool inside, unsent;
 } test_span;
 
 static test_span test_spans[16];
@@ -48,6 +48,11 @@ static void end_span(void *pointer, trunkline_str record, void *user_data) {
   test_span *span = (test_span *)pointer;
   char metric[60] = "", tool[40] = "";
   (void)user_data;
+  if (span && same(record, "{}")) {
+    span->ended++;
+    span->unsent = true;
+    return;
+  }
   text_at(record, "/metric/name", metric, sizeof metric);
   if (!span) {
     /* Requests that the library answers itself, and sessions. */
@@ -115,6 +120,7 @@ static test_span *span_named(const char *name, const char *kind) {
    within it. */
 static void telemetry(void) {
   static const char *const revisions[] = {"2025-11-25", "2026-07-28"};
+  static const char *const other_method[] = {"server/discover", "resources/subscribe"};
   static char data[] = "data";
   size_t index;
   for (index = 0; index < 2; ++index) {
@@ -156,6 +162,11 @@ static void telemetry(void) {
     CHECK(strcmp(span_named("tools/call failing", "client")->error, "tool_error") == 0);
     CHECK(strcmp(span_named("tools/call failing", "server")->error, "tool_error") == 0);
     trunkline_text_free(result), result = NULL;
+
+    /* A method of the other era. */
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "has no such method",
+          trunkline_client_request(client, trunkline_str_of(other_method[index]), NOTHING, NULL, &result, &error));
+    CHECK(span_named(other_method[index], "client")->unsent && span_named(other_method[index], "client")->ended == 1);
 
     OK(trunkline_client_call_tool(client, S("measures"), NOTHING, NULL, &result, &error));
     check_text(result, "/content/0/text", "measured");

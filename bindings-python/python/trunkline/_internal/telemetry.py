@@ -177,7 +177,7 @@ class SentSpan:
         self._telemetry = telemetry
         self._native = native
         self._span = span
-        # Set once it was sent.
+        # 0: it was not sent yet.
         self.ticket: int = 0
 
     def __enter__(self) -> Self:
@@ -187,10 +187,10 @@ class SentSpan:
         if error is not None:
             self._span.record_exception(error)
         try:
-            record = self._native.telemetry(self.ticket)
+            record = self._native.telemetry(self.ticket) if self.ticket else None
         except _native.NativeError:
             record = None  # another process's
-        if record is None:  # it was not sent
+        if record is None:
             self._span.end()
         else:
             self._telemetry.end(self._span, record)

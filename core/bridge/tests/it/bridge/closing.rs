@@ -82,7 +82,7 @@ fn the_bounds_of_admission_are_options() {
     let (client, _) = host.opened(open);
     let first = host.call(client, "stuck", json!({}));
     let call = host.called(stuck).ticket;
-    assert_eq!(host.failure(host.call(client, "stuck", json!({})))["data"]["reason"], "busy");
+    assert_eq!(host.failure(host.call(client, "stuck", json!({})))["kind"], "busy");
     assert!(host.port.complete(call, Shape::Text, "done".into()).unwrap());
     assert_eq!(text(&body(&host.reply(first))), "done");
 }

@@ -55,7 +55,12 @@ fn a_store_that_fails_or_answers_nonsense_is_a_typed_error_and_others_go_on() {
             assert!(findings.iter().any(has_reason), "{reason}: {findings:#?}");
         }
         host.stop(0);
-        assert_eq!(host.things(), 3, "the server and its tools");
+        // The end of a call that nobody waits for any more may come after it.
+        let started = Instant::now();
+        while host.things() > 3 {
+            assert!(started.elapsed() < DEADLINE, "more than the server and its tools: {:?}", host.kinds());
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
     }
 }
 
