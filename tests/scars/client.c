@@ -1,5 +1,5 @@
-/* The client of the scars in C: client URL | COMMAND... | threads COUNT | copies PATH (README.md). Its
- * calls wait in threads. */
+/* The client of the scars in C: client URL | COMMAND... | threads COUNT | copies PATH (README.md).
+ * Its calls wait in threads. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

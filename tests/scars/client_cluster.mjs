@@ -1,5 +1,5 @@
-// A cluster whose workers share a port: client_cluster.mjs prints the seconds of the slowest call, also
-// after one of the workers is killed.
+// A cluster whose workers share a port: client_cluster.mjs prints the seconds of the slowest call,
+// also after one of the workers is killed.
 import assert from "node:assert/strict";
 import cluster from "node:cluster";
 import { once } from "node:events";
