@@ -7,7 +7,7 @@ const MAX_NAME: usize = 256;
 
 /// Checks a name for a method of an extension or a vendor: a prefix that is not the protocol's, a
 /// slash, and the name, such as `com.acme/sum`. Vendors take their domain in reverse for a prefix,
-/// so that no later revision of the protocol has it (RPC-36).
+/// so that no later revision of the protocol has it.
 ///
 /// # Errors
 /// The reason for which the name cannot be one.
