@@ -167,9 +167,10 @@ async def cancel_storm(language: Language) -> float:
 @row("sessions that nobody uses: memory of each", 4, "KiB", alone=True)
 async def abandoned_sessions(language: Language) -> float:
     # More than there may be, in one language of the short form and in all of the long one.
-    count = 100_000 if LONG_FORM else 12_000 if language.name == "rust" else 1000
+    count = 100_000 if LONG_FORM else 12_000 if language.name == "rust" else 3000
     async with endpoint(language) as server:
-        for _ in range(50):
+        # The first ones make room that later ones use again.
+        for _ in range(500):
             await open_session(server)
         before = server.memory()
         for _ in range(count // 50):
