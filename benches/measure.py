@@ -8,39 +8,47 @@ import subprocess
 import time
 from typing import Any
 
+from stores import MissingStore, Store, opened
 from workloads import CLIENTS, CONNECTORS, LOAD, SERVERS, WORKLOADS
 
 DEADLINE = 120
 
 
 def measure(work: str, server: str, explicit: dict[tuple[str, str], str], pin: bool = False) -> dict[str, Any]:
-    """The findings of mcpload, or {"error": ...}.
+    """The findings of mcpload, or {"error": ...}, or {"skipped": ...}.
 
     `explicit`: command lines by (server, transport) that win.
     """
+    try:
+        with opened(WORKLOADS[work].store) as store:
+            found = _found(_command(work, server, explicit, pin, store))
+    except MissingStore as missing:
+        found = {"skipped": str(missing)}
+    except (OSError, RuntimeError) as error:
+        found = {"error": str(error)}
+    return {"w": work, "server": server, "t": round(time.time()), **found}
+
+
+def _command(work: str, server: str, explicit: dict[tuple[str, str], str], pin: bool, store: Store) -> list[str]:
     of_client = WORKLOADS[work].measures_clients
-    command = _client_command(work, server) if of_client else _server_command(work, server, explicit)
+    command = _client_command(work, server) if of_client else _server_command(work, server, explicit, store)
     if pin:  # generator on CPU 0, server on CPU 1 (taskset execs, so process ids stay the same)
         at = command.index("--")
         command = ["taskset", "-c", "0", *command[: at + 1], "taskset", "-c", "1", *command[at + 1 :]]
-    try:
-        process = subprocess.Popen(  # noqa: S603
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-    except OSError as error:
-        return _row(work, server, {"error": str(error)})
+    return command
+
+
+def _found(command: list[str]) -> dict[str, Any]:
+    process = subprocess.Popen(  # noqa: S603
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     try:
         out, err = process.communicate(timeout=DEADLINE)
-        found = json.loads(out.splitlines()[-1]) if process.returncode == 0 else {"error": err.strip()[-400:]}
+        return json.loads(out.splitlines()[-1]) if process.returncode == 0 else {"error": err.strip()[-400:]}
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)  # our own child's group
         process.communicate()
-        found = {"error": f"no end after {DEADLINE} s"}
-    return _row(work, server, found)
-
-
-def _row(work: str, server: str, found: dict[str, Any]) -> dict[str, Any]:
-    return {"w": work, "server": server, "t": round(time.time()), **found}
+        return {"error": f"no end after {DEADLINE} s"}
 
 
 def _client_command(work: str, client: str) -> list[str]:
@@ -57,12 +65,14 @@ def _client_command(work: str, client: str) -> list[str]:
     return [LOAD, *words]
 
 
-def _server_command(work: str, server: str, explicit: dict[tuple[str, str], str]) -> list[str]:
+def _server_command(work: str, server: str, explicit: dict[tuple[str, str], str], store: Store) -> list[str]:
     workload = WORKLOADS[work]
     command = explicit.get((server, workload.arguments.split()[0]))
     if not command:
         before, _, after = SERVERS[server].partition("@")
         command = f"{before} {workload.other_arguments.get(server, workload.arguments)} {after}"
     calls = workload.calls_of(server)
+    command = command.replace("{store}", store.url)
     options = [*(["--calls", str(calls)] if calls else []), *(["--fixed"] if server == "bare-fixed" else [])]
+    options += ["--store-pid", str(store.pid)] if store.pid else []
     return [LOAD, *workload.load.split(), "--name", server, *options, "--", *shlex.split(command)]

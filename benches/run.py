@@ -18,7 +18,7 @@ from imports import import_table, measure_imports
 from measure import measure
 from tables import medians, tables
 from targets import targets, targets_table
-from workloads import SERVERS, WORKLOADS
+from workloads import SERVERS, WORKLOADS, chosen
 
 
 def main() -> None:
@@ -66,7 +66,11 @@ def version(program: str) -> str:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--work", default=",".join(WORKLOADS), help="comma list of: " + " ".join(WORKLOADS))
+    parser.add_argument(
+        "--work",
+        default=",".join(WORKLOADS),
+        help="comma list of: " + " ".join(WORKLOADS) + "; or of beginnings, such as grow",
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--servers", help="comma list; default: each workload's own list")
     parser.add_argument(
@@ -89,9 +93,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--base", default="bare", help="server that the paired ratios are against")
     parser.add_argument("--report", metavar="FILE", help="only print the tables of a results file")
     options = parser.parse_args()
-    unknown = set(options.work.split(",")) - set(WORKLOADS)
-    if unknown:
-        parser.error(f"no workload {', '.join(sorted(unknown))}; there are {' '.join(WORKLOADS)}")
+    try:
+        options.work = chosen(options.work)
+    except ValueError as error:
+        parser.error(str(error))
     return options
 
 
@@ -114,7 +119,7 @@ def measure_rounds(options: argparse.Namespace, explicit: dict[tuple[str, str], 
     run = int(time.time())
     with Path(options.out).open("a") as out:
         for number in range(options.rounds):
-            for work in options.work.split(","):
+            for work in options.work if number % 2 == 0 else options.work[::-1]:  # so that a trend evens out
                 names = [*WORKLOADS[work].servers, *([] if WORKLOADS[work].measures_clients else added)]
                 names = [name for name in names if not only or name in only or name in added]
                 start = number % len(names) if names else 0
@@ -122,7 +127,8 @@ def measure_rounds(options: argparse.Namespace, explicit: dict[tuple[str, str], 
                     row = {"run": run, "round": number, **measure(work, name, explicit, options.pin)}
                     print(json.dumps(row), file=out, flush=True)
                     number_shown = row.get("cpu_us_call", row.get("cold_cpu_ms", ""))
-                    print(number, work, name, number_shown, row.get("error", "")[-150:], file=sys.stderr, flush=True)
+                    problem = row.get("error", row.get("skipped", ""))[-150:]
+                    print(number, work, name, number_shown, problem, file=sys.stderr, flush=True)
 
 
 def read(path: str) -> list[dict]:

@@ -3,6 +3,8 @@
 import statistics
 from typing import Any
 
+import growth
+from growth_tables import growth_tables
 from workloads import SERVERS, WORKLOADS
 
 Row = dict[str, Any]
@@ -37,12 +39,17 @@ _CALLS = [
 
 
 def tables(rows: list[Row], base: str) -> str:
-    """Markdown: one table per workload. `base`: the server that the ratios are against."""
-    return "\n".join(
+    """Markdown: one table per workload, and one per dimension of growth.
+
+    `base`: the server that the ratios are against.
+    """
+    of_growth = {point.work for point in growth.points()}
+    found = [
         _table(work, [row for row in rows if row["w"] == work], base)
         for work in WORKLOADS
-        if any(row["w"] == work for row in rows)
-    )
+        if work not in of_growth and any(row["w"] == work for row in rows)
+    ]
+    return "\n".join([*found, growth_tables(rows)])
 
 
 def medians(rows: list[Row]) -> list[Row]:

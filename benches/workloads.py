@@ -4,13 +4,15 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import growth
+
 HERE = Path(__file__).resolve().parent
 HOME = Path(os.environ.get("TRUNKLINE_BENCH_HOME") or HERE.parent / "target" / "bench")
 VENVS = HOME.parent / "venvs"
 LOAD = f"{HOME}/bin/mcpload"
 
-# Name -> command. Each takes: stdio | http PORT [json] [stateless] [--tools N]. Arguments after "@"
-# go to the end.
+# Name -> command. Each takes: stdio | http PORT [json] [stateless] [--tools N]; ours
+# also --store URL. Arguments after "@" go to the end.
 SERVERS = {
     "bare-fixed": f"{HOME}/bin/bare @ fixed",
     "bare": f"{HOME}/bin/bare",
@@ -64,6 +66,7 @@ class Workload:
     other_arguments: dict[str, str] = field(default_factory=dict)  # server -> its own instead
     calls: int = 0
     slow_calls: int = 0
+    store: str = "none"  # a kind of growth.STORES
 
     @property
     def measures_clients(self) -> bool:
@@ -200,3 +203,24 @@ WORKLOADS = {
         slow_calls=20,
     ),
 }
+for point in growth.points():
+    WORKLOADS[point.work] = Workload(
+        point.title,
+        point.load,
+        OURS,
+        HTTP + point.arguments,
+        # One that waits for a store costs more, and 20,000 calls are for those of a few us.
+        calls=2000 if point.store in growth.SHARED else 5000,
+        store=point.store,
+    )
+
+
+def chosen(words: str) -> list[str]:
+    """The workloads of a comma list: names, and beginnings of names such as `grow-tools`."""
+    found: list[str] = []
+    for word in words.split(","):
+        named = [word] if word in WORKLOADS else [work for work in WORKLOADS if work.startswith(f"{word}-")]
+        if not named:
+            raise ValueError(f"no workload {word!r}; there are {' '.join(WORKLOADS)}")
+        found += named
+    return found

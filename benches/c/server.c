@@ -1,4 +1,4 @@
-/* The bench's server in C. usage: server stdio | http PORT [json] [stateless] [--tools N] */
+/* The bench's server in C. usage: server stdio | http PORT [json] [stateless] [--tools N] [--store URL] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +38,15 @@ static trunkline_result add_tool(trunkline_server *server, const char *name, con
   return trunkline_server_add_tool(server, trunkline_str_of(descriptor), add, NULL, NULL, error);
 }
 
+static trunkline_result new_server(const char *store, trunkline_server **server, trunkline_error **error) {
+  trunkline_server_options *options = NULL;
+  trunkline_result result = trunkline_server_options_new(&options, error);
+  if (!result && store) result = trunkline_server_options_set_store(options, trunkline_str_of(store));
+  if (!result) result = trunkline_server_new_with(S("bench"), trunkline_version(), options, server, error);
+  trunkline_server_options_free(options);
+  return result;
+}
+
 static int position(int count, char **arguments, const char *word) {
   int index;
   for (index = 1; index < count; ++index)
@@ -62,16 +71,17 @@ static trunkline_result run_http(trunkline_server *server, int count, char **arg
 int main(int count, char **arguments) {
   int over_http = count > 2 && strcmp(arguments[1], "http") == 0;
   int tools = position(count, arguments, "--tools");
+  int store = position(count, arguments, "--store");
   int more = tools && tools + 1 < count ? atoi(arguments[tools + 1]) : 0;
   trunkline_server *server = NULL;
   trunkline_error *error = NULL;
   trunkline_result result;
   int index;
   if (!over_http && !(count > 1 && strcmp(arguments[1], "stdio") == 0)) {
-    fprintf(stderr, "usage: server stdio | http PORT [json] [stateless] [--tools N]\n");
+    fprintf(stderr, "usage: server stdio | http PORT [json] [stateless] [--tools N] [--store URL]\n");
     return 2;
   }
-  result = trunkline_server_new(S("bench"), trunkline_version(), &server, &error);
+  result = new_server(store && store + 1 < count ? arguments[store + 1] : NULL, &server, &error);
   if (!result) result = trunkline_server_add_tool(server, S(ECHO), echo, NULL, NULL, &error);
   if (!result) result = add_tool(server, "add", "Adds two integers", &error);
   for (index = 0; index < more && !result; ++index) {

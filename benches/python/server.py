@@ -1,11 +1,11 @@
-"""The bench server in Python: server.py stdio | http PORT [json] [stateless] [--tools N]"""
+"""Bench server: server.py stdio | http PORT [json] [stateless] [--tools N] [--store URL]"""
 
 import sys
 
 from trunkline import Server
 
 words = sys.argv[1:]
-server = Server("bench", version="0.0.0")
+server = Server("bench", version="0.0.0", store=words[words.index("--store") + 1] if "--store" in words else None)
 
 
 @server.tool
@@ -32,4 +32,4 @@ if words[:1] == ["stdio"]:
 elif words[:1] == ["http"]:
     server.run("http", port=int(words[1]), json="json" in words, stateless="stateless" in words)
 else:
-    sys.exit("usage: server stdio | http PORT [json] [stateless] [--tools N]")
+    sys.exit("usage: server stdio | http PORT [json] [stateless] [--tools N] [--store URL]")

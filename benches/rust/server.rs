@@ -1,10 +1,11 @@
-//! The bench server in Rust: `server stdio | http PORT [json] [stateless] [--tools N]`
+//! The bench server in Rust: `server stdio | http PORT [json] [stateless] [--tools N] [--store URL]`
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::error::Error;
 use trunkline::{
-    server::{Params, Server},
+    server::{Params, Server, ServerOptions},
+    store::StoreChoice,
     transport::HttpOptions,
 };
 
@@ -19,8 +20,9 @@ struct Add {
     b: i64,
 }
 
-fn server(generated: usize) -> Server {
+fn server(generated: usize, store: Option<&str>) -> Server {
     let mut builder = Server::builder("bench", "0.0.0")
+        .options(ServerOptions::default().with_store(store.map(StoreChoice::url)))
         .tool("echo", "Echo the message back", |Params(e): Params<Echo>| async move { e.message })
         .tool("add", "Add two integers", |Params(n): Params<Add>| async move { (n.a + n.b).to_string() });
     for i in 0..generated {
@@ -37,18 +39,20 @@ fn server(generated: usize) -> Server {
 async fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let generated = match words.iter().position(|word| *word == "--tools") {
-        Some(at) => words.get(at + 1).ok_or("--tools needs a number")?.parse()?,
-        None => 0,
+    let option = |name: &str| match words.iter().position(|word| *word == name) {
+        Some(at) => words.get(at + 1).copied().map(Some).ok_or(format!("{name} needs a value")),
+        None => Ok(None),
     };
+    let generated = option("--tools")?.map_or(Ok(0), str::parse)?;
+    let server = server(generated, option("--store")?);
     match words[..] {
-        ["stdio", ..] => server(generated).serve_stdio().await?,
+        ["stdio", ..] => server.serve_stdio().await?,
         ["http", port, ..] => {
             let (json, stateless) = (words.contains(&"json"), words.contains(&"stateless"));
             let options = HttpOptions::default().with_port(port.parse()?).with_json(json).with_stateless(stateless);
-            server(generated).listen_with(options).await?.ended().await;
+            server.listen_with(options).await?.ended().await;
         }
-        _ => return Err("usage: server stdio | http PORT [json] [stateless] [--tools N]".into()),
+        _ => return Err("usage: server stdio | http PORT [json] [stateless] [--tools N] [--store URL]".into()),
     }
     Ok(())
 }

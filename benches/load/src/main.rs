@@ -1,7 +1,9 @@
 //! mcpload: drives ONE MCP server process and prints ONE JSON line per measurement. See
 //! ../README.md.
+mod lanes;
 mod proc;
 mod wire;
+use lanes::{lanes, Lane};
 use proc::*;
 use serde_json::{json, Value};
 use std::{
@@ -27,6 +29,16 @@ struct Opt {
     list_len: usize,
     sessions: usize,
     streams: bool,
+    /// Processes that serve the same.
+    workers: usize,
+    /// Each request of a session goes to the next of them.
+    anywhere: bool,
+    /// Sessions that are open while some of them are used.
+    open: Option<usize>,
+    /// Generated tools, ten of which are called.
+    among: usize,
+    /// The process of the store.
+    store: Option<u32>,
     path: String,
     cmd: Vec<String>,
 }
@@ -49,6 +61,11 @@ fn opts() -> Opt {
         list_len: 2,
         sessions: 1000,
         streams: false,
+        workers: 1,
+        anywhere: false,
+        open: None,
+        among: 0,
+        store: None,
         path: "/mcp".into(),
         cmd: vec![],
     };
@@ -63,6 +80,11 @@ fn opts() -> Opt {
             "--size" => o.size = v().parse().unwrap(),
             "--sessions" => o.sessions = v().parse().unwrap(),
             "--list-len" => o.list_len = v().parse().unwrap(),
+            "--workers" => o.workers = v().parse().unwrap(),
+            "--anywhere" => o.anywhere = true,
+            "--open" => o.open = Some(v().parse().unwrap()),
+            "--among" => o.among = v().parse().unwrap(),
+            "--store-pid" => o.store = Some(v().parse().unwrap()),
             "--path" => o.path = v(),
             "--tool" => {
                 o.tool = match v().as_str() {
@@ -115,13 +137,21 @@ fn spawn(cmd: &[String], piped: bool) -> Child {
     }
     c.spawn().unwrap_or_else(|e| panic!("{}: {e}", cmd[0]))
 }
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// Ports that are free, each another.
+fn free_ports(n: usize) -> Vec<u16> {
+    let held: Vec<_> = (0..n).map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    held.iter().map(|l| l.local_addr().unwrap().port()).collect()
+}
+fn at_port(cmd: &[String], port: u16) -> Vec<String> {
+    cmd.iter().map(|x| x.replace("{port}", &port.to_string())).collect()
+}
+fn is_http(o: &Opt) -> bool {
+    o.cmd.iter().any(|x| x.contains("{port}"))
 }
 fn http(o: &Opt) -> Option<(Vec<String>, u16)> {
-    o.cmd.iter().any(|x| x.contains("{port}")).then(|| {
-        let p = free_port();
-        (o.cmd.iter().map(|x| x.replace("{port}", &p.to_string())).collect(), p)
+    is_http(o).then(|| {
+        let p = free_ports(1)[0];
+        (at_port(&o.cmd, p), p)
     })
 }
 fn connect_wait(srv: &mut Server, port: u16) -> Http {
@@ -204,27 +234,31 @@ fn run_stdio(s: &mut Stdio, g: &Gen, id0: u64, n: u64, inflight: usize) -> Stats
     st
 }
 
-fn run_http(cs: &mut [Http], g: &Gen, id0: u64, n: u64) -> Stats {
+fn run_http(lanes: &mut [Lane], g: &Gen, id0: u64, n: u64) -> Stats {
     let mut st = Stats::default();
-    let mut cur: Vec<Option<(u64, Instant)>> = vec![None; cs.len()];
-    let mut fds: Vec<libc::pollfd> =
-        cs.iter().map(|c| libc::pollfd { fd: c.s.as_raw_fd(), events: libc::POLLIN, revents: 0 }).collect();
+    let mut cur: Vec<Option<(u64, Instant)>> = vec![None; lanes.len()];
+    let mut fds: Vec<libc::pollfd> = lanes
+        .iter_mut()
+        .map(|l| libc::pollfd { fd: l.current().s.as_raw_fd(), events: libc::POLLIN, revents: 0 })
+        .collect();
     let (mut sent, mut done) = (0, 0);
     while done < n {
-        for (c, q) in cs.iter_mut().zip(cur.iter_mut()) {
+        for ((l, q), fd) in lanes.iter_mut().zip(cur.iter_mut()).zip(fds.iter_mut()) {
             if q.is_none() && sent < n {
                 *q = Some((id0 + sent, Instant::now()));
+                let c = l.next();
+                fd.fd = c.s.as_raw_fd();
                 c.post(|b| g.body(id0 + sent, b));
                 sent += 1;
             }
         }
         let r = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as _, 60_000) };
         assert!(r > 0, "no response in 60 s");
-        for i in 0..cs.len() {
+        for i in 0..lanes.len() {
             if fds[i].revents == 0 {
                 continue;
             }
-            let Some(r) = cs[i].poll_reply() else {
+            let Some(r) = lanes[i].current().poll_reply() else {
                 continue;
             };
             let (id, t) = cur[i].take().expect("unasked response");
@@ -254,15 +288,16 @@ fn run_http(cs: &mut [Http], g: &Gen, id0: u64, n: u64) -> Stats {
     st
 }
 
-fn measure(o: &Opt, pid: u32, mut f: impl FnMut(u64, u64) -> Stats) -> Value {
-    let rss0 = rss(pid);
+fn measure(o: &Opt, pids: &[u32], mut f: impl FnMut(u64, u64) -> Stats) -> Value {
+    let of_store = || o.store.map_or(Cpu::default(), cpu);
+    let rss0 = rss_of(pids);
     if o.warmup > 0 {
         f(1, o.warmup);
     }
-    let (c0, g0, t0) = (cpu(pid), own_cpu_ns(), Instant::now());
+    let (c0, s0, g0, t0) = (cpu_of(pids), of_store(), own_cpu_ns(), Instant::now());
     let mut st = f(1_000_000, o.calls);
-    let (dt, c, gc) = (t0.elapsed(), cpu(pid) - c0, own_cpu_ns() - g0);
-    let (n, rss1) = (o.calls as f64, rss(pid));
+    let (dt, c, gc, s) = (t0.elapsed(), cpu_of(pids) - c0, own_cpu_ns() - g0, of_store() - s0);
+    let (n, rss1) = (o.calls as f64, rss_of(pids));
     st.lat.sort_unstable();
     let q = |p: f64| st.lat.get((st.lat.len() as f64 * p) as usize).map_or(0.0, |&x| x as f64 / 1e3);
     json!({"calls": o.calls, "errors": st.errors, "first_error": st.first_error,
@@ -271,35 +306,28 @@ fn measure(o: &Opt, pid: u32, mut f: impl FnMut(u64, u64) -> Stats) -> Value {
         "calls_s": n / dt.as_secs_f64(), "p50_us": q(0.5), "p99_us": q(0.99), "wall_s": dt.as_secs_f64(),
         "server_cores": c.clock_ns as f64 / 1e9 / dt.as_secs_f64(), "gen_cpu_us_call": gc as f64 / n / 1e3, "gen_cores": gc as f64 / 1e9 / dt.as_secs_f64(),
         "resp_bytes": st.resp_bytes as f64 / n, "mb_s": if o.size > 1000 { n * o.size as f64 / 1e6 / dt.as_secs_f64() } else { 0.0 },
-        "rss_init_kb": rss0.0, "rss_end_kb": rss1.0, "anon_init_kb": rss0.1, "anon_end_kb": rss1.1})
+        "rss_init_kb": rss0.0, "rss_end_kb": rss1.0, "anon_init_kb": rss0.1, "anon_end_kb": rss1.1,
+        "store_cpu_us_call": s.clock_ns as f64 / n / 1e3})
 }
 
 fn calls(o: &Opt) -> Value {
-    let g = Gen::new(o.tool, o.size, o.modern, o.fixed, o.list_len);
-    if let Some((cmd, port)) = http(o) {
-        let mut srv = Server(spawn(&cmd, false));
-        drop(connect_wait(&mut srv, port));
-        let mut cs: Vec<Http> = (0..o.conns).map(|_| Http::connect(port).unwrap()).collect();
-        for c in &mut cs {
-            if o.modern || o.fixed {
-                let (m, nm) = match o.tool {
-                    Tool::Echo => ("tools/call", "Mcp-Name: echo\r\n"),
-                    Tool::Add => ("tools/call", "Mcp-Name: add\r\n"),
-                    Tool::List => ("tools/list", ""),
-                };
-                c.set_head(port, &o.path, &format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {m}\r\n{nm}"));
-            } else {
-                c.handshake(port, &o.path);
-            }
+    let g = Gen::new(o.tool, o.size, o.modern, o.fixed, o.list_len, o.among);
+    if is_http(o) {
+        let ports = free_ports(o.workers);
+        let mut servers: Vec<_> = ports.iter().map(|&port| Server(spawn(&at_port(&o.cmd, port), false))).collect();
+        for (server, &port) in servers.iter_mut().zip(&ports) {
+            drop(connect_wait(server, port));
         }
-        measure(o, srv.0.id(), |id, n| run_http(&mut cs, &g, id, n))
+        let mut lanes = lanes(o, &ports);
+        let pids: Vec<u32> = servers.iter().map(|s| s.0.id()).collect();
+        measure(o, &pids, |id, n| run_http(&mut lanes, &g, id, n))
     } else {
         let mut s = Stdio::new(spawn(&o.cmd, true));
         if !o.modern && !o.fixed {
             s.handshake();
         } // `fixed` would answer the notification too
         let pid = s.child.id();
-        let v = measure(o, pid, |id, n| run_stdio(&mut s, &g, id, n, o.inflight));
+        let v = measure(o, &[pid], |id, n| run_stdio(&mut s, &g, id, n, o.inflight));
         drop(Server(s.child));
         v
     }

@@ -9,6 +9,12 @@ pub struct Cpu {
     pub user_us: u64,
     pub sys_us: u64,
 }
+impl std::ops::Add for Cpu {
+    type Output = Cpu;
+    fn add(self, o: Cpu) -> Cpu {
+        Cpu { clock_ns: self.clock_ns + o.clock_ns, user_us: self.user_us + o.user_us, sys_us: self.sys_us + o.sys_us }
+    }
+}
 impl std::ops::Sub for Cpu {
     type Output = Cpu;
     fn sub(self, o: Cpu) -> Cpu {
@@ -67,11 +73,14 @@ pub fn tree(root: u32) -> Vec<u32> {
     out
 }
 pub fn cpu(root: u32) -> Cpu {
-    tree(root).into_iter().map(cpu_one).fold(Cpu::default(), |a, b| Cpu {
-        clock_ns: a.clock_ns + b.clock_ns,
-        user_us: a.user_us + b.user_us,
-        sys_us: a.sys_us + b.sys_us,
-    })
+    tree(root).into_iter().map(cpu_one).fold(Cpu::default(), |a, b| a + b)
+}
+/// Of several processes, each with its descendants.
+pub fn cpu_of(roots: &[u32]) -> Cpu {
+    roots.iter().map(|&root| cpu(root)).fold(Cpu::default(), |a, b| a + b)
+}
+pub fn rss_of(roots: &[u32]) -> (u64, u64) {
+    roots.iter().map(|&root| rss(root)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
 /// (VmRSS, RssAnon) in KiB, over the process tree.

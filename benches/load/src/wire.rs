@@ -44,17 +44,20 @@ pub struct Gen {
     pub modern: bool,
     pub fixed: bool,
     pub list_len: usize,
+    /// Generated tools among which ten are called, evenly spread; 0: `add`.
+    among: usize,
     filler_json: String,
     filler: String,
 }
 
 impl Gen {
-    pub fn new(tool: Tool, size: usize, modern: bool, fixed: bool, list_len: usize) -> Gen {
+    pub fn new(tool: Tool, size: usize, modern: bool, fixed: bool, list_len: usize, among: usize) -> Gen {
+        assert!(among.is_multiple_of(10), "--among needs a multiple of ten");
         // Text with newlines every 80 bytes: escaping work, but ordinary.
         let filler: String = (0..size.saturating_sub(24))
             .map(|i| if i % 80 == 79 { '\n' } else { (b'a' + (i % 26) as u8) as char })
             .collect();
-        Gen { tool, modern, fixed, list_len, filler_json: filler.replace('\n', "\\n"), filler }
+        Gen { tool, modern, fixed, list_len, among, filler_json: filler.replace('\n', "\\n"), filler }
     }
     pub fn body(&self, id: u64, out: &mut Vec<u8>) {
         let meta = if self.modern {
@@ -64,6 +67,10 @@ impl Gen {
         };
         match self.tool {
             Tool::Echo => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"message {id:016}{}"}}{meta}}}}}"#, self.filler_json),
+            Tool::Add if self.among > 0 => {
+                let number = id as usize % 10 * (self.among / 10);
+                write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"tool_{number:03}","arguments":{{"a":{id},"b":7}}{meta}}}}}"#)
+            }
             Tool::Add => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{id},"b":7}}{meta}}}}}"#),
             Tool::List => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{{}}}}}"#, meta.trim_start_matches(',')),
         }.unwrap();
@@ -244,16 +251,20 @@ impl Http {
             }
         }
     }
+    /// Sets the headers for requests of a session that is open.
+    pub fn join(&mut self, port: u16, path: &str, session: Option<&str>) {
+        let mut extra = "MCP-Protocol-Version: 2025-11-25\r\n".to_string();
+        if let Some(s) = session {
+            extra += &format!("Mcp-Session-Id: {s}\r\n")
+        }
+        self.set_head(port, path, &extra);
+    }
     /// initialize + initialized; sets the session headers for what follows.
     pub fn handshake(&mut self, port: u16, path: &str) -> Reply {
         self.set_head(port, path, "");
         let r = self.roundtrip(INIT);
         assert!(r.status == 200, "initialize: HTTP {} {}", r.status, String::from_utf8_lossy(&r.body));
-        let mut extra = "MCP-Protocol-Version: 2025-11-25\r\n".to_string();
-        if let Some(s) = &r.session {
-            extra += &format!("Mcp-Session-Id: {s}\r\n")
-        }
-        self.set_head(port, path, &extra);
+        self.join(port, path, r.session.as_deref());
         let n = self.roundtrip(INITED);
         assert!(n.status / 100 == 2, "initialized: HTTP {}", n.status);
         r

@@ -21,13 +21,14 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
         bail!("the measurements need Linux: they read /proc");
     }
     let mut harness = vec![];
-    let mut build_only = false;
+    let (mut build_only, mut needs_redis) = (false, false);
     let mut options = options.iter();
     while let Some(option) = options.next() {
         match (option.as_str(), option == "--build-only") {
             (_, true) => build_only = true,
             ("--rounds" | "--work" | "--servers" | "--server" | "--base" | "--imports", _) => {
                 let value = options.next().with_context(|| format!("{option} needs a value"))?;
+                needs_redis |= option == "--work" && (value == "all" || value.contains("grow"));
                 harness.extend([option.as_str(), if value == "all" { "" } else { value }]);
             }
             ("--pin", _) => harness.push("--pin"),
@@ -39,6 +40,9 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     builds::everything(workspace)?;
     if build_only {
         return Ok(true);
+    }
+    if needs_redis && let Err(missing) = system::redis_server() {
+        eprintln!("nothing is measured with Redis: {missing:#}");
     }
     measure(workspace, &harness)
 }

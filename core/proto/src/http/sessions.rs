@@ -33,6 +33,8 @@ pub struct Sessions<S> {
     of: HashMap<Arc<str>, BTreeSet<SessionTurn>>,
     /// Rises with each session, to number them.
     latest: u64,
+    /// The last two looks for sessions to end, the older one first.
+    looks: [Option<Instant>; 2],
     bounds: SessionBounds,
 }
 
@@ -55,7 +57,8 @@ struct SessionTurn {
 impl<S: Clone> Sessions<S> {
     /// No sessions yet.
     pub fn new(bounds: SessionBounds) -> Self {
-        Self { open: HashMap::new(), order: BTreeMap::new(), of: HashMap::new(), latest: 0, bounds }
+        let (open, order, of) = (HashMap::new(), BTreeMap::new(), HashMap::new());
+        Self { open, order, of, latest: 0, looks: [None; 2], bounds }
     }
 
     /// Makes room for a session of that principal. Beyond its share one of its own sessions gives
@@ -162,18 +165,45 @@ impl<S: Clone> Sessions<S> {
     }
 
     /// Ends the sessions that have been idle for too long, those never used after a minute. One
-    /// that is `busy` counts as used.
+    /// that is `busy` counts as used. Only those are looked at that were used lately, and those
+    /// that have been idle for too long: the others neither became busy nor are due.
     pub fn expire(&mut self, now: Instant, busy: impl Fn(&S) -> bool) -> Vec<S> {
-        let mut over = Vec::new();
-        for (turn, id) in self.order.clone() {
-            let longest = if turn.was_used { self.bounds.idle } else { UNUSED.min(self.bounds.idle) };
+        // Of the look before the last one, since a session may become busy a little after its use.
+        let [since, last] = self.looks;
+        self.looks = [last, Some(now)];
+        for id in self.used_since(since) {
             if self.get(&id).is_some_and(&busy) {
                 self.use_now(now, &id);
-            } else if now.saturating_duration_since(turn.last_used) >= longest {
+            }
+        }
+        let mut over = Vec::new();
+        for id in self.idle_at(now) {
+            if self.get(&id).is_some_and(&busy) {
+                self.use_now(now, &id);
+            } else {
                 over.extend(self.remove(&id));
             }
         }
         over
+    }
+
+    /// The sessions that were opened or used at `since` or later; all of them if there is none.
+    fn used_since(&self, since: Option<Instant>) -> Vec<Arc<str>> {
+        let Some(since) = since else { return self.order.values().cloned().collect() };
+        let from = |was_used| SessionTurn { was_used, last_used: since, number: 0 };
+        let unused = self.order.range(from(false)..).take_while(|(turn, _)| !turn.was_used);
+        unused.chain(self.order.range(from(true)..)).map(|(_, id)| Arc::clone(id)).collect()
+    }
+
+    /// The sessions that have been idle for too long.
+    fn idle_at(&self, now: Instant) -> Vec<Arc<str>> {
+        let up_to = |was_used, last_used| SessionTurn { was_used, last_used, number: u64::MAX };
+        let unused = now.checked_sub(UNUSED.min(self.bounds.idle));
+        let unused = unused.into_iter().flat_map(|end| self.order.range(..=up_to(false, end)));
+        // The used ones follow all others.
+        let used = now.checked_sub(self.bounds.idle);
+        let used = used.into_iter().flat_map(|end| self.order.range(up_to(false, now)..=up_to(true, end)));
+        unused.chain(used.filter(|(turn, _)| turn.was_used)).map(|(_, id)| Arc::clone(id)).collect()
     }
 
     /// Every session, ended.
@@ -275,6 +305,36 @@ mod tests {
         assert_eq!(sessions.of.values().map(BTreeSet::len).sum::<usize>(), 1);
         assert_eq!(sessions.expire(now + MINUTE * 10, |_| false), [2]);
         assert!(sessions.of.is_empty());
+    }
+
+    #[test]
+    fn sessions_expire_without_a_look_at_those_that_are_neither_due_nor_used_lately() {
+        let bounds = SessionBounds { max: 200, max_per_client: 200, idle: MINUTE * 10 };
+        let (mut sessions, start) = (Sessions::new(bounds), Instant::now());
+        let ids: Vec<_> = (0..200).map(|number| open(&mut sessions, start, number, None)).collect();
+        for id in &ids[..199] {
+            sessions.touch(start, id);
+        }
+        let looks = |sessions: &mut Sessions<u8>, minute, busy: Option<u8>| {
+            let asked = Cell::new(0);
+            let over = sessions.expire(start + MINUTE * minute, |session| {
+                asked.set(asked.get() + 1);
+                Some(*session) == busy
+            });
+            (over, asked.get())
+        };
+        assert_eq!(looks(&mut sessions, 0, None), (vec![], 200), "they are new");
+        assert_eq!(looks(&mut sessions, 1, Some(7)).0, [199], "nothing has used it");
+        assert_eq!(looks(&mut sessions, 2, Some(7)).1, 200 - 1, "it became busy after its use");
+        assert_eq!(looks(&mut sessions, 3, Some(7)), (vec![], 1));
+        sessions.touch(start + MINUTE * 3, &ids[8]);
+        assert_eq!(looks(&mut sessions, 4, Some(7)), (vec![], 2));
+        assert_eq!(looks(&mut sessions, 9, Some(7)), (vec![], 2));
+        let (over, asked) = looks(&mut sessions, 10, None);
+        assert_eq!((over.len(), asked), (197, 1 + 197));
+        assert_eq!(looks(&mut sessions, 13, None), (vec![8], 2));
+        assert_eq!(looks(&mut sessions, 18, None), (vec![], 0));
+        assert_eq!(looks(&mut sessions, 19, None), (vec![7], 1), "ten minutes after it was busy last");
     }
 
     #[test]

@@ -1,0 +1,96 @@
+"""Tables and verdicts of how the cost of a call grows."""
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from growth import MOST, POINTS, STORES, TITLES, Point
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One server with one store, along the numbers of one dimension."""
+
+    dimension: str
+    store: str
+    server: str
+    points: list[list[Row]]
+
+    def cost(self, index: int, key: str = "cpu_us_call") -> float | None:
+        values = [row[key] for row in self.points[index] if row.get(key) is not None]
+        return statistics.median(values) if values else None
+
+    def ratio(self, index: int) -> float | None:
+        """The cost in times of that at the smallest number: the median of the rounds' ratios."""
+        first = {(row.get("run"), row["round"]): row.get("cpu_us_call") for row in self.points[0]}
+        pairs = [(row.get("cpu_us_call"), first.get((row.get("run"), row["round"]))) for row in self.points[index]]
+        ratios = [cost / base for cost, base in pairs if cost and base]
+        return statistics.median(ratios) if ratios else None
+
+    @property
+    def growth(self) -> float | None:
+        """The largest of the ratios."""
+        ratios = [ratio for index in range(1, len(self.points)) if (ratio := self.ratio(index))]
+        return max(ratios, default=None)
+
+    @property
+    def errors(self) -> int:
+        rows = [row for point in self.points for row in point]
+        return sum(row.get("errors", 0) + ("error" in row) for row in rows)
+
+
+def growth_targets(rows: list[Row]) -> list[Row]:
+    """A call costs the same, within a tenth, at each number."""
+    found = []
+    for curve in _curves(rows):
+        growth = curve.growth
+        if growth is not None:
+            numbers = " to ".join(f"{number:,}" for number in (POINTS[curve.dimension][0], POINTS[curve.dimension][-1]))
+            what = f"{curve.server}, CPU per call from {numbers} {curve.dimension}, store: {curve.store}"
+            found.append(
+                {"what": what, "sign": "at most", "target": MOST, "measured": round(growth, 2), "met": growth <= MOST}
+            )
+    return found
+
+
+def growth_tables(rows: list[Row]) -> str:
+    """Markdown: one table per dimension."""
+    return "\n".join(
+        _table(dimension, curves)
+        for dimension in POINTS
+        if (curves := [curve for curve in _curves(rows) if curve.dimension == dimension])
+    )
+
+
+def _curves(rows: list[Row]) -> Iterator[Curve]:
+    for dimension, numbers in POINTS.items():
+        for store in STORES:
+            works = [Point(dimension, store, number).work for number in numbers]
+            for server in dict.fromkeys(row["server"] for row in rows if row["w"] in works):
+                measured = [[row for row in rows if row["w"] == work and row["server"] == server] for work in works]
+                yield Curve(dimension, store, server, measured)
+
+
+def _table(dimension: str, curves: list[Curve]) -> str:
+    numbers = POINTS[dimension]
+    heads = ["server", "store", *(f"{number:,}" for number in numbers), *(f"x at {number:,}" for number in numbers[1:])]
+    heads += [f"store's own at {number:,}" for number in (numbers[0], numbers[-1])] + ["errors"]
+    lines = [
+        f"\n### grow-{dimension}: CPU us per call, by {TITLES[dimension]}\n",
+        "| " + " | ".join(heads) + " |",
+        "|---" * len(heads) + "|",
+    ]
+    for curve in curves:
+        costs = [_shown(curve.cost(index)) for index in range(len(numbers))]
+        ratios = [_shown(curve.ratio(index), 2, "x") for index in range(1, len(numbers))]
+        own = [_shown(curve.cost(index, "store_cpu_us_call") or None) for index in (0, len(numbers) - 1)]
+        lines.append("| " + " | ".join([curve.server, curve.store, *costs, *ratios, *own, str(curve.errors)]) + " |")
+    skipped = {row["skipped"] for curve in curves for point in curve.points for row in point if "skipped" in row}
+    return "\n".join(lines + [f"\nNot measured: {reason}." for reason in sorted(skipped)])
+
+
+def _shown(value: float | None, digits: int = 1, unit: str = "") -> str:
+    return "-" if value is None else f"{value:,.{digits}f}{unit}"

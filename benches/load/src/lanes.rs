@@ -1,0 +1,84 @@
+//! HTTP conversations with one server process, or with several that serve the same.
+use crate::{wire::*, Opt};
+
+/// A conversation that waits for each reply before its next call, with a connection to each process
+/// that it calls.
+pub struct Lane {
+    conns: Vec<Http>,
+    turn: usize,
+}
+
+impl Lane {
+    fn new(conns: Vec<Http>) -> Lane {
+        Lane { conns, turn: 0 }
+    }
+    /// The connection of the latest call.
+    pub fn current(&mut self) -> &mut Http {
+        &mut self.conns[self.turn]
+    }
+    /// The connection of the next call.
+    pub fn next(&mut self) -> &mut Http {
+        self.turn = (self.turn + 1) % self.conns.len();
+        self.current()
+    }
+}
+
+/// `--conns` lanes for each port, in sessions of their own if `--open` says nothing else.
+pub fn lanes(o: &Opt, ports: &[u16]) -> Vec<Lane> {
+    let homes: Vec<u16> = (0..o.conns).flat_map(|_| ports.iter().copied()).collect();
+    if o.modern || o.fixed {
+        return homes.iter().map(|&port| Lane::new(vec![modern(o, port)])).collect();
+    }
+    if let Some(number) = o.open {
+        assert!(ports.len() == 1 && number > 0, "--open N is for one process, and 1 or more");
+        return in_sessions(o, ports[0], number);
+    }
+    homes.iter().map(|&home| in_session(o, home, ports)).collect()
+}
+
+fn connect(port: u16) -> Http {
+    Http::connect(port).unwrap_or_else(|e| panic!("port {port}: {e}"))
+}
+
+fn modern(o: &Opt, port: u16) -> Http {
+    assert!(o.among == 0, "--among is for 2025-11-25, whose requests do not repeat the name in a header");
+    let (method, name) = match o.tool {
+        Tool::Echo => ("tools/call", "Mcp-Name: echo\r\n"),
+        Tool::Add => ("tools/call", "Mcp-Name: add\r\n"),
+        Tool::List => ("tools/list", ""),
+    };
+    let mut conn = connect(port);
+    conn.set_head(port, &o.path, &format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}"));
+    conn
+}
+
+/// A session that is opened at one port and, with `--anywhere`, goes on at each of them in turn.
+fn in_session(o: &Opt, home: u16, ports: &[u16]) -> Lane {
+    let mut first = connect(home);
+    let session = first.handshake(home, &o.path).session;
+    let mut conns = vec![first];
+    if o.anywhere {
+        let session = session.expect("--anywhere needs a server with sessions");
+        conns.extend(ports.iter().filter(|&&port| port != home).map(|&port| joined(o, port, &session)));
+    }
+    Lane::new(conns)
+}
+
+fn joined(o: &Opt, port: u16, session: &str) -> Http {
+    let mut conn = connect(port);
+    conn.join(port, &o.path, Some(session));
+    conn
+}
+
+/// Opens so many sessions, and calls in the first ones: in one each, or in one together.
+fn in_sessions(o: &Opt, port: u16, number: usize) -> Vec<Lane> {
+    let mut opener = connect(port);
+    let mut called = vec![];
+    for _ in 0..number {
+        let session = opener.handshake(port, &o.path).session.expect("no session id");
+        if called.len() < o.conns {
+            called.push(session);
+        }
+    }
+    (0..o.conns).map(|i| Lane::new(vec![joined(o, port, &called[i % called.len()])])).collect()
+}
