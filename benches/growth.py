@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 POINTS = {"sessions": (1, 100, 10_000), "tools": (10, 1000, 10_000), "workers": (1, 2, 4)}
 TITLES = {
-    "sessions": "open sessions, and calls in 8 of them",
-    "tools": "registered tools, and calls of 10 of them",
-    "workers": "worker processes, each with calls in 8 sessions; with a store in common each call goes to the next one",
+    "sessions": "open sessions, 8 of them called",
+    "tools": "registered tools, 10 of them called",
+    "workers": "worker processes, each with 8 sessions",
 }
 # "none": the server has no store, and keeps its sessions itself.
 STORES = ("none", "memory", "sqlite", "redis")

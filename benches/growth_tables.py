@@ -32,9 +32,9 @@ class Curve:
 
     @property
     def growth(self) -> float | None:
-        """The largest of the ratios."""
-        ratios = [ratio for index in range(1, len(self.points)) if (ratio := self.ratio(index))]
-        return max(ratios, default=None)
+        """The largest of the ratios; `None` if one is missing."""
+        ratios = [self.ratio(index) for index in range(1, len(self.points))]
+        return max(found) if len(found := [ratio for ratio in ratios if ratio]) == len(ratios) else None
 
     @property
     def errors(self) -> int:
@@ -79,7 +79,7 @@ def _table(dimension: str, curves: list[Curve]) -> str:
     heads = ["server", "store", *(f"{number:,}" for number in numbers), *(f"x at {number:,}" for number in numbers[1:])]
     heads += [f"store's own at {number:,}" for number in (numbers[0], numbers[-1])] + ["errors"]
     lines = [
-        f"\n### grow-{dimension}: CPU us per call, by {TITLES[dimension]}\n",
+        f"\n### grow-{dimension}: CPU us per call by {TITLES[dimension]}\n",
         "| " + " | ".join(heads) + " |",
         "|---" * len(heads) + "|",
     ]

@@ -6,22 +6,33 @@ import shlex
 import signal
 import subprocess
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from stores import MissingStore, Store, opened
 from workloads import CLIENTS, CONNECTORS, LOAD, SERVERS, WORKLOADS
 
-DEADLINE = 120
+DEADLINE = 300
+# An error of mcpload is one line.
+ENVIRONMENT = {**os.environ, "RUST_BACKTRACE": "0"}
 
 
-def measure(work: str, server: str, explicit: dict[tuple[str, str], str], pin: bool = False) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Options:
+    # The generator and the server have a processor each.
+    pin: bool = False
+    # In the place of each workload's own number; 0: its own.
+    calls: int = 0
+
+
+def measure(work: str, server: str, explicit: dict[tuple[str, str], str], options: Options) -> dict[str, Any]:
     """The findings of mcpload, or {"error": ...}, or {"skipped": ...}.
 
     `explicit`: command lines by (server, transport) that win.
     """
     try:
         with opened(WORKLOADS[work].store) as store:
-            found = _found(_command(work, server, explicit, pin, store))
+            found = _found(_command(work, server, explicit, options, store))
     except MissingStore as missing:
         found = {"skipped": str(missing)}
     except (OSError, RuntimeError) as error:
@@ -29,10 +40,13 @@ def measure(work: str, server: str, explicit: dict[tuple[str, str], str], pin: b
     return {"w": work, "server": server, "t": round(time.time()), **found}
 
 
-def _command(work: str, server: str, explicit: dict[tuple[str, str], str], pin: bool, store: Store) -> list[str]:
-    of_client = WORKLOADS[work].measures_clients
-    command = _client_command(work, server) if of_client else _server_command(work, server, explicit, store)
-    if pin:  # generator on CPU 0, server on CPU 1 (taskset execs, so process ids stay the same)
+def _command(work: str, server: str, explicit: dict[tuple[str, str], str], options: Options, store: Store) -> list[str]:
+    calls = options.calls or WORKLOADS[work].calls_of(server)
+    if WORKLOADS[work].measures_clients:
+        command = _client_command(work, server, str(calls))
+    else:
+        command = _server_command(work, server, calls, explicit, store)
+    if options.pin:  # generator on CPU 0, server on CPU 1 (taskset execs, so process ids stay the same)
         at = command.index("--")
         command = ["taskset", "-c", "0", *command[: at + 1], "taskset", "-c", "1", *command[at + 1 :]]
     return command
@@ -40,7 +54,7 @@ def _command(work: str, server: str, explicit: dict[tuple[str, str], str], pin: 
 
 def _found(command: list[str]) -> dict[str, Any]:
     process = subprocess.Popen(  # noqa: S603
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=ENVIRONMENT
     )
     try:
         out, err = process.communicate(timeout=DEADLINE)
@@ -51,9 +65,9 @@ def _found(command: list[str]) -> dict[str, Any]:
         return {"error": f"no end after {DEADLINE} s"}
 
 
-def _client_command(work: str, client: str) -> list[str]:
+def _client_command(work: str, client: str, calls: str) -> list[str]:
     workload = WORKLOADS[work]
-    calls, bare = str(workload.calls_of(client)), shlex.split(SERVERS["bare"])
+    bare = shlex.split(SERVERS["bare"])
     if workload.load == "connect":
         run = [*shlex.split(CONNECTORS[client]), calls]
         return [LOAD, "client", "--name", client, "--calls", calls, "--", *run, "--", *bare, "stdio"]
@@ -65,13 +79,14 @@ def _client_command(work: str, client: str) -> list[str]:
     return [LOAD, *words]
 
 
-def _server_command(work: str, server: str, explicit: dict[tuple[str, str], str], store: Store) -> list[str]:
+def _server_command(
+    work: str, server: str, calls: int, explicit: dict[tuple[str, str], str], store: Store
+) -> list[str]:
     workload = WORKLOADS[work]
     command = explicit.get((server, workload.arguments.split()[0]))
     if not command:
         before, _, after = SERVERS[server].partition("@")
         command = f"{before} {workload.other_arguments.get(server, workload.arguments)} {after}"
-    calls = workload.calls_of(server)
     command = command.replace("{store}", store.url)
     options = [*(["--calls", str(calls)] if calls else []), *(["--fixed"] if server == "bare-fixed" else [])]
     options += ["--store-pid", str(store.pid)] if store.pid else []

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from imports import import_table, measure_imports
-from measure import measure
+from measure import Options, measure
 from tables import medians, tables
 from targets import targets, targets_table
 from workloads import SERVERS, WORKLOADS, chosen
@@ -87,6 +87,7 @@ def arguments() -> argparse.Namespace:
         help="generator on CPU 0, server on CPU 1: steadier for 1 in flight over stdio; "
         "a multi-threaded server loses its second core",
     )
+    parser.add_argument("--calls", type=int, default=0, help="a number for every workload, to try the harness")
     parser.add_argument("--imports", type=int, default=0, metavar="N", help="measure imports too, in N processes each")
     parser.add_argument("--out", default="results.jsonl", help="appended to")
     parser.add_argument("--json", help="write the medians there")
@@ -117,6 +118,7 @@ def added_servers(definitions: list[str]) -> tuple[dict[tuple[str, str], str], l
 def measure_rounds(options: argparse.Namespace, explicit: dict[tuple[str, str], str], added: list[str]) -> None:
     only = options.servers.split(",") if options.servers else None
     run = int(time.time())
+    measuring = Options(options.pin, options.calls)
     with Path(options.out).open("a") as out:
         for number in range(options.rounds):
             for work in options.work if number % 2 == 0 else options.work[::-1]:  # so that a trend evens out
@@ -124,7 +126,7 @@ def measure_rounds(options: argparse.Namespace, explicit: dict[tuple[str, str], 
                 names = [name for name in names if not only or name in only or name in added]
                 start = number % len(names) if names else 0
                 for name in names[start:] + names[:start]:  # the order rotates from round to round
-                    row = {"run": run, "round": number, **measure(work, name, explicit, options.pin)}
+                    row = {"run": run, "round": number, **measure(work, name, explicit, measuring)}
                     print(json.dumps(row), file=out, flush=True)
                     number_shown = row.get("cpu_us_call", row.get("cold_cpu_ms", ""))
                     problem = row.get("error", row.get("skipped", ""))[-150:]

@@ -1,4 +1,4 @@
-/* The bench's server in C. usage: server stdio | http PORT [json] [stateless] [--tools N] [--store URL] */
+/* Usage: server stdio | http PORT [json] [stateless] [--tools N] [--store URL] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// The bench server in Node: server.mjs stdio | http PORT [json] [stateless] [--tools N] [--store URL]
+// Bench server: server.mjs stdio | http PORT [json] [stateless] [--tools N] [--store URL]
 import { Server } from "trunkline";
 
 const words = process.argv.slice(2);

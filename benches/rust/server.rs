@@ -1,4 +1,4 @@
-//! The bench server in Rust: `server stdio | http PORT [json] [stateless] [--tools N] [--store URL]`
+//! Bench server: `server stdio | http PORT [json] [stateless] [--tools N] [--store URL]`
 
 use schemars::JsonSchema;
 use serde::Deserialize;

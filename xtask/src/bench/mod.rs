@@ -26,14 +26,14 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     while let Some(option) = options.next() {
         match (option.as_str(), option == "--build-only") {
             (_, true) => build_only = true,
-            ("--rounds" | "--work" | "--servers" | "--server" | "--base" | "--imports", _) => {
+            ("--rounds" | "--work" | "--servers" | "--server" | "--base" | "--imports" | "--calls", _) => {
                 let value = options.next().with_context(|| format!("{option} needs a value"))?;
                 needs_redis |= option == "--work" && (value == "all" || value.contains("grow"));
                 harness.extend([option.as_str(), if value == "all" { "" } else { value }]);
             }
             ("--pin", _) => harness.push("--pin"),
             _ => bail!(
-                "unknown option {option:?}; there are --build-only, --rounds, --work, --servers, --server, --base, --imports, --pin"
+                "unknown option {option:?}; there are --build-only, --rounds, --work, --servers, --server, --base, --imports, --calls, --pin"
             ),
         }
     }
