@@ -203,9 +203,9 @@ impl ClientHandlers {
         Self { passing: Some(handler), ..self }
     }
 
-    /// Passes a request on, if these handlers do.
-    pub(super) fn passed_on(&self, method: &str, params: &RawJson) -> Option<BoxedTask<Result<RawJson, RpcError>>> {
-        self.passing.as_ref().map(|handler| handler(method, params.clone()))
+    /// The way on for requests, if these handlers pass them on.
+    pub(super) fn passing(&self) -> Option<&PassingHandler> {
+        self.passing.as_ref()
     }
 
     /// The handlers for a server of a group: the group's own client takes the notifications of all.

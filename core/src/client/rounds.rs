@@ -79,7 +79,7 @@ impl ClientRounds {
         if self.round >= limit {
             return Err(ClientError::TooManyRounds(limit));
         }
-        check(&client, &required)?;
+        check(&client, None, &required)?;
         let now = client.runtime.now();
         let following = Self {
             client: Weak::clone(&self.client),
@@ -152,11 +152,16 @@ impl ClientRounds {
     }
 }
 
-/// Requests that the client did not declare, does not know or cannot read fail the call.
-pub(super) fn check(client: &ClientInner, required: &InputRequired) -> Result<(), ClientError> {
+/// Requests that the client, or the one for whom it calls, did not declare, does not know or cannot
+/// read fail the call.
+pub(super) fn check(
+    client: &ClientInner,
+    of_other: Option<&RawJson>,
+    required: &InputRequired,
+) -> Result<(), ClientError> {
     let conversation = client.conversation.lock();
     let Some(revision) = conversation.revision() else { return Err(ClientError::Closed) };
-    let capabilities: Value = conversation.capabilities().parse().unwrap_or_default();
+    let capabilities: Value = of_other.unwrap_or_else(|| conversation.capabilities()).parse().unwrap_or_default();
     drop(conversation);
     for (key, request) in &required.requests {
         let params: Value = request.params.parse().unwrap_or_default();

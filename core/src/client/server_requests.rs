@@ -2,7 +2,7 @@
 //! is sent.
 
 use super::{
-    handlers::ServerRequest,
+    handlers::{PassingHandler, ServerRequest},
     host::{Run, as_raw},
     inner::ClientInner,
 };
@@ -110,8 +110,8 @@ impl ClientInner {
     ) -> BoxedTask<Result<RawJson, Unanswered>> {
         let handlers = self.host.handlers();
         let given: Value = params.parse().unwrap_or_default();
-        if let Some(answer) = handlers.passed_on(method, &params) {
-            return self.checked_answer(method, given, answer);
+        if let Some(passing) = handlers.passing() {
+            return self.passed_answer(method, params, passing);
         }
         if method == method::ROOTS_LIST {
             let roots = self.host.roots().map(|roots| roots.into_iter().collect::<ListRootsResult>());
@@ -132,6 +132,17 @@ impl ClientInner {
                 self.checked_answer(method, given, Box::pin(async move { operation.around(answer).await }))
             }
         }
+    }
+
+    /// The answer to a request that is passed on.
+    pub(super) fn passed_answer(
+        &self,
+        method: &str,
+        params: RawJson,
+        passing: &PassingHandler,
+    ) -> BoxedTask<Result<RawJson, Unanswered>> {
+        let given: Value = params.parse().unwrap_or_default();
+        self.checked_answer(method, given, passing(method, params))
     }
 
     /// The answer of a handler, checked, within its time.

@@ -3,7 +3,7 @@
 
 use super::{shares::pass_log, watching::Shown};
 use crate::{
-    client::{ClientError, ClientEvents},
+    client::{ClientError, ClientEvents, ProgressHook},
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
     random::unguessable,
     runtime::Promise,
@@ -90,10 +90,9 @@ impl ActiveCalls {
                 let text = format!("{method} belongs to no call: the proxy has nobody to ask");
                 return Err(RpcError::invalid_request(text));
             };
-            let asked = PendingQuestion { question: call.put(&method, &params)?, call };
             // A call that ended without the answer is not the one that needs it: its result and
             // the question of another call may come at once.
-            if let Some(answer) = asked.question.answer.kept().await {
+            if let Some(answer) = call.ask(&method, &params).await {
                 return answer;
             }
         }
@@ -138,7 +137,7 @@ impl ProxiedCall {
     }
 
     /// Passes progress of the server on to the caller.
-    pub(super) fn progress(&self, params: &RawJson) {
+    fn progress(&self, params: &RawJson) {
         #[derive(serde::Deserialize)]
         struct Progress {
             progress: f64,
@@ -149,6 +148,17 @@ impl ProxiedCall {
         if let (Some(info), Ok(Progress { progress, total, message })) = (current, params.parse()) {
             info.progress(progress, total, message.as_deref());
         }
+    }
+
+    /// Takes progress of the server, where the caller wants it.
+    pub(super) fn progress_for(self: &Arc<Self>, info: &CallInfo) -> Option<ProgressHook> {
+        info.request_info().progress_token.as_ref()?;
+        let reporting = Arc::downgrade(self);
+        Some(Arc::new(move |params: &RawJson| {
+            if let Some(call) = reporting.upgrade() {
+                call.progress(params);
+            }
+        }))
     }
 
     /// Serves the call by a request of the caller, until its outcome is there. `None`: the caller
@@ -172,6 +182,16 @@ impl ProxiedCall {
                 return None;
             }
         }
+    }
+
+    /// The answer of the caller. `None`: the call ended first.
+    pub(super) async fn ask(self: Arc<Self>, method: &str, params: &RawJson) -> Option<Result<RawJson, RpcError>> {
+        let question = match self.put(method, params) {
+            Ok(question) => question,
+            Err(error) => return Some(Err(error)),
+        };
+        let asked = PendingQuestion { question, call: self };
+        asked.question.answer.kept().await
     }
 
     async fn step(&self) -> ProxiedCallStep {

@@ -57,6 +57,9 @@ pub(super) fn rpc_error(error: &ClientError) -> RpcError {
     match error {
         ClientError::Busy(text) => RpcError::busy(text),
         ClientError::Invalid(text) => RpcError::invalid_params(text),
+        ClientError::NoInput(text) => {
+            RpcError::invalid_request(format!("The server behind this one did not get the input that it needs: {text}"))
+        }
         error => {
             // The detail may hold what the server process wrote, which is not for every caller.
             tracing::warn!(target: "trunkline::server::proxy", %error, "the server behind a proxy gave no result");

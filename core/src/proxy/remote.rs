@@ -10,7 +10,9 @@ use super::{
     watching::{Shown, Watching},
 };
 use crate::{
-    client::{Client, ClientError, ClientEvents, InputResponses, ProgressHook, RequestOptions},
+    client::{
+        Client, ClientError, ClientEvents, InputResponses, OtherClient, PassingHandler, ProgressHook, RequestOptions,
+    },
     engine::OnBehalf,
     protocol::{Era, RawJson, RpcError, SentTrace, error::code, extension, method, model::ClientCapabilities},
     race::unless,
@@ -71,9 +73,12 @@ impl Remote {
             Err(error) => return Outcome::Protocol(error),
         };
         let takes_input = matches!(info.method(), method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
+        if takes_input && let Some(kept) = info.kept(KEPT) {
+            return self.taken_up(info, &kept).await;
+        }
         let caller = Caller::of(info);
         if takes_input && self.client.revision().era() == Era::Modern {
-            return self.modern(info, caller, &params).await;
+            return self.modern(info, caller, params).await;
         }
         let capabilities = callers::capabilities(info);
         if takes_input && (caller != Caller::Nobody || capabilities != ClientCapabilities::default()) {
@@ -118,23 +123,67 @@ impl Remote {
 
     /// Sends a request to a server of the modern era, which sees the capabilities of the caller and
     /// leaves its requests for input to the caller.
-    async fn modern(&self, info: &CallInfo, caller: Caller, params: &RawJson) -> Outcome {
+    async fn modern(&self, info: &CallInfo, caller: Caller, params: RawJson) -> Outcome {
         let capabilities = callers::as_raw(&callers::capabilities(info));
         let mut options = options_for(info).with_on_progress(progress_of(info)).with_manual_input(true);
-        let on_behalf = Some(Arc::new(OnBehalf { capabilities, log_level: info.log_level() }));
+        let seen = Arc::new(OnBehalf { capabilities, log_level: info.log_level() });
         if let Some(state) = info.state() {
             options = options.with_input_responses(answers(info, &state));
         }
-        match self.shared(info, caller.clone(), params, &options, on_behalf).await {
+        match self.shared(info, caller.clone(), &params, &options, Some(Arc::clone(&seen))).await {
             // TKX-05: a tool that can only be a task is one here, too, where the caller takes
             // tasks.
             Outcome::Protocol(error) if needs_task(&error) => {
                 info.start_task();
-                let options = options_for(info).with_on_progress(progress_of(info));
-                self.shared(info, caller, params, &options, None).await
+                self.as_task(info, caller, params, seen).await
             }
             outcome => outcome,
         }
+    }
+
+    /// Makes a call as a task of a server of the modern era, whose requests for input go to the
+    /// caller.
+    async fn as_task(&self, info: &CallInfo, caller: Caller, params: RawJson, seen: Arc<OnBehalf>) -> Outcome {
+        let place = match self.shares.take(caller, info, &self.client) {
+            Ok(place) => place,
+            Err(error) => return Outcome::Protocol(error),
+        };
+        let Some(call) = ProxiedCall::new() else { return Outcome::Protocol(RpcError::internal()) };
+        let mut options = options_for(info).with_on_progress(call.progress_for(info));
+        if let Some(state) = info.state() {
+            options = options.with_input_responses(answers(info, &state));
+        }
+        let asked = Arc::downgrade(&call);
+        let ask: PassingHandler = Arc::new(move |method, params| {
+            let (asked, method) = (Weak::clone(&asked), method.to_owned());
+            Box::pin(async move {
+                let answer = match asked.upgrade() {
+                    Some(call) => call.ask(&method, &params).await,
+                    None => None,
+                };
+                answer.unwrap_or_else(|| Err(RpcError::invalid_request("the call is over")))
+            })
+        });
+        let other = OtherClient { seen, ask };
+        let within = if info.is_task() { Duration::MAX } else { self.client.options().max_timeout };
+        let (sent, client, ambient) = (Arc::clone(&call), self.client.clone(), Ambient::current());
+        // A task of its own, because the caller may come back for it with another request.
+        self.client.runtime().spawn(Box::pin(async move {
+            // An answer by a request for input, in the place of the task, is for the caller, too.
+            let options = options.with_manual_input(true);
+            let started = ambient.around(client.start_task_on_behalf(other, params, &options));
+            let task = match unless(sent.stop.kept(), started).await.unwrap_or(Err(ClientError::Cancelled)) {
+                Ok(task) => task,
+                Err(error) => return sent.finish(Err(error)),
+            };
+            let outcome = unless(sent.stop.kept(), task.outcome_within(within)).await;
+            sent.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
+            drop(place);
+            if let Err(error) = task.cancel().await {
+                tracing::debug!(target: "trunkline::server::proxy", %error, "a task behind a proxy was not cancelled");
+            }
+        }));
+        self.drive(call, info).await
     }
 
     /// Sends a request to a server of the legacy era, on the connection of the caller.
@@ -145,13 +194,6 @@ impl Remote {
         capabilities: ClientCapabilities,
         params: RawJson,
     ) -> Outcome {
-        if let Some(kept) = info.kept(KEPT) {
-            let Some(call) = kept.as_str().and_then(|id| self.parked.take(id)) else {
-                let text = "The call has ended at the server behind this one, which waited for the answers; call again";
-                return Outcome::Protocol(RpcError::invalid_request(text));
-            };
-            return self.drive(call, info).await;
-        }
         let lease = match self.connections.lease(caller, capabilities) {
             Ok(lease) => lease,
             Err(error) => return Outcome::Protocol(error),
@@ -161,14 +203,7 @@ impl Remote {
             Err(error) => return Outcome::Protocol(rpc_error(&error)),
         };
         let Some(call) = ProxiedCall::new() else { return Outcome::Protocol(RpcError::internal()) };
-        let wanted = info.request_info().progress_token.is_some();
-        let reporting = Arc::downgrade(&call);
-        let on_progress: ProgressHook = Arc::new(move |params: &RawJson| {
-            if let Some(call) = reporting.upgrade() {
-                call.progress(params);
-            }
-        });
-        let options = options_for(info).with_on_progress(wanted.then_some(on_progress));
+        let options = options_for(info).with_on_progress(call.progress_for(info));
         let (sent, method) = (Arc::clone(&call), info.method());
         lease.connection.calls.add(&call);
         let ambient = Ambient::current();
@@ -180,6 +215,15 @@ impl Remote {
             drop(lease);
             sent.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
         }));
+        self.drive(call, info).await
+    }
+
+    /// Serves a call whose caller has come back with answers.
+    async fn taken_up(&self, info: &CallInfo, kept: &Value) -> Outcome {
+        let Some(call) = kept.as_str().and_then(|id| self.parked.take(id)) else {
+            let text = "The call has ended at the server behind this one, which waited for the answers; call again";
+            return Outcome::Protocol(RpcError::invalid_request(text));
+        };
         self.drive(call, info).await
     }
 

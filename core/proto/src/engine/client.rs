@@ -287,7 +287,7 @@ impl<T: Clone> ClientConversation<T> {
             }
         };
         let identity = if declares { Cow::Owned(spoken.declaring(&extension::TASKS)) } else { spoken };
-        if declares && self.with_tasks.is_none() {
+        if declares && extras.on_behalf.is_none() && self.with_tasks.is_none() {
             self.with_tasks = Some(identity.capabilities.clone());
         }
         let as_task = extras.task || (self.declares_tasks && extras.on_behalf.is_none());

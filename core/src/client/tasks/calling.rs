@@ -4,6 +4,8 @@
 use super::{
     following::Following,
     form::{created_task, read_task},
+    input::TaskInput,
+    other_client::OtherClient,
     state::ClientTaskState,
     support::{Support, TaskForm, needs_task},
     task::ClientTask,
@@ -18,6 +20,7 @@ use crate::{
         reply::ReplyTo,
         rounds::RepeatedCall,
     },
+    engine::RequestExtras,
     protocol::{RawJson, RpcError, method, model::Task},
     race::unless,
     runtime::Promise,
@@ -47,6 +50,7 @@ struct TaskCall {
 /// The reply of a call that is started for its task.
 pub(super) struct Starting {
     on_progress: Option<ProgressHook>,
+    other: Option<Arc<OtherClient>>,
     started: Promise<Result<StartedTask, ClientError>>,
 }
 
@@ -94,7 +98,10 @@ impl Client {
             method: method::TOOLS_CALL.to_owned(),
             params: Some(params),
             options: options.clone(),
-            extras: options.on_progress.is_some().into(),
+            extras: RequestExtras {
+                on_behalf: starting.other.as_ref().map(|other| Arc::clone(&other.seen)),
+                ..options.on_progress.is_some().into()
+            },
         };
         let reply: Arc<dyn ReplyTo> = starting.clone();
         match as_task {
@@ -211,7 +218,11 @@ impl TaskCall {
             client.inner.conversation.lock().follow(token.clone(), Arc::clone(&self.reply));
         }
         let state = Arc::new(ClientTaskState::new(task.clone()));
-        Following::start(&client, &task, &state, self.form, self.call.options.manual_input, of_progress);
+        let input = match self.taker.as_ref().and_then(|taker| taker.other.clone()) {
+            Some(other) => TaskInput::Passed(other),
+            None => TaskInput::of(&self.call.options),
+        };
+        Following::start(&client, &task, &state, self.form, input, of_progress);
         let task = ClientTask::new(&client, state);
         let stop = Arc::new(Promise::default());
         {
@@ -266,8 +277,8 @@ impl ClientInner {
 }
 
 impl Starting {
-    pub(super) fn new(on_progress: Option<ProgressHook>) -> Arc<Self> {
-        Arc::new(Self { on_progress, started: Promise::default() })
+    pub(super) fn new(on_progress: Option<ProgressHook>, other: Option<OtherClient>) -> Arc<Self> {
+        Arc::new(Self { on_progress, other: other.map(Arc::new), started: Promise::default() })
     }
 
     pub(super) async fn started(&self) -> Result<StartedTask, ClientError> {

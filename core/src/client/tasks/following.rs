@@ -1,7 +1,7 @@
 //! Follows a task to its end: polls, gives it the input that it asks for, and fetches its result.
 
 use super::{
-    input::{Answering, TaskAnswers},
+    input::{Answering, TaskAnswers, TaskInput},
     state::ClientTaskState,
     support::TaskForm,
 };
@@ -43,7 +43,7 @@ pub(super) struct Following {
     state: Arc<ClientTaskState>,
     id: String,
     form: TaskForm,
-    manual_input: bool,
+    input: TaskInput,
     /// The token of its progress.
     progress: Option<RequestId>,
     /// When this side learned of the task.
@@ -71,7 +71,7 @@ impl Following {
         task: &Task,
         state: &Arc<ClientTaskState>,
         form: TaskForm,
-        manual_input: bool,
+        input: TaskInput,
         progress: Option<RequestId>,
     ) {
         let (inner, id) = (&client.inner, task.task_id.clone());
@@ -85,7 +85,7 @@ impl Following {
             state: Arc::clone(state),
             id,
             form,
-            manual_input,
+            input,
             progress,
             since: now,
             learned: now,
@@ -175,9 +175,9 @@ impl Following {
                 let (client, id) = (self.client.clone(), self.id.clone());
                 self.fetching = Some(Box::pin(async move { fetch(&client, &id, Duration::MAX).await }));
             }
-            TaskForm::Extension if !self.manual_input => {
+            TaskForm::Extension if !matches!(self.input, TaskInput::Manual) => {
                 let required = InputRequired::of_task(task).map_err(ClientError::InvalidResponse)?;
-                self.answering.begin(&self.client.inner, required)?;
+                self.answering.begin(&self.client.inner, &self.input, required)?;
             }
             _ => {}
         }

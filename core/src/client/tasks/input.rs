@@ -1,10 +1,12 @@
-//! The input that a task asks for (the extension): each request goes to the host's handlers once.
+//! The input that a task asks for (the extension): each request is answered once.
 
+use super::other_client::OtherClient;
 use crate::{
     client::{
         error::ClientError,
         inner::ClientInner,
         input_required::InputRequired,
+        options::RequestOptions,
         rounds::{check, no_input},
     },
     protocol::{RawJson, model::JsonObject},
@@ -23,6 +25,16 @@ const MAX_REQUESTS: usize = 1_024;
 /// Answers by the keys of their requests.
 pub(super) type TaskAnswers = Vec<(String, RawJson)>;
 
+/// The one who gives a task the input that it asks for.
+pub(super) enum TaskInput {
+    /// The handlers of the host.
+    Handlers,
+    /// The holder of the task, by its state.
+    Manual,
+    /// The client for which the call was made.
+    Passed(Arc<OtherClient>),
+}
+
 /// The requests of one task, while they are answered.
 #[derive(Default)]
 pub(super) struct Answering {
@@ -33,10 +45,25 @@ pub(super) struct Answering {
     ready: BTreeMap<String, RawJson>,
 }
 
+impl TaskInput {
+    pub(super) fn of(options: &RequestOptions) -> Self {
+        if options.manual_input { Self::Manual } else { Self::Handlers }
+    }
+}
+
 impl Answering {
-    /// Starts the handlers of the requests that are new, all at once. They get the treatment of
-    /// direct requests (TKX-13).
-    pub(super) fn begin(&mut self, client: &Arc<ClientInner>, mut required: InputRequired) -> Result<(), ClientError> {
+    /// Starts to answer the requests that are new, all at once. They get the treatment of direct
+    /// requests (TKX-13).
+    pub(super) fn begin(
+        &mut self,
+        client: &Arc<ClientInner>,
+        input: &TaskInput,
+        mut required: InputRequired,
+    ) -> Result<(), ClientError> {
+        let other = match input {
+            TaskInput::Passed(other) => Some(other),
+            TaskInput::Handlers | TaskInput::Manual => None,
+        };
         if self.running.is_some() {
             return Ok(());
         }
@@ -44,15 +71,17 @@ impl Answering {
         if required.requests.is_empty() {
             return Ok(());
         }
-        check(client, &required)?;
+        check(client, other.map(|other| &other.seen.capabilities), &required)?;
         if self.begun.len() + required.requests.len() > MAX_REQUESTS {
             let text = format!("the task has asked for input {MAX_REQUESTS} times, the most that it may");
             return Err(ClientError::InvalidResponse(text));
         }
         let keys: Vec<String> = required.requests.keys().cloned().collect();
         self.begun.extend(keys.iter().cloned());
-        let answers =
-            required.requests.into_values().map(|request| client.host_answer(&request.method, request.params, None));
+        let answers = required.requests.into_values().map(|request| match other {
+            Some(other) => client.passed_answer(&request.method, request.params, &other.ask),
+            None => client.host_answer(&request.method, request.params, None),
+        });
         let answers = all(answers.collect());
         self.running = Some(Box::pin(async move {
             let answers = answers.await.map_err(no_input)?;

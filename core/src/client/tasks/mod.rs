@@ -5,10 +5,12 @@ mod calling;
 mod following;
 pub(super) mod form;
 mod input;
+mod other_client;
 mod starting;
 mod state;
 pub(super) mod support;
 pub(super) mod table;
 mod task;
 
+pub(crate) use other_client::OtherClient;
 pub use task::ClientTask;

@@ -2,12 +2,16 @@
 
 use super::{
     calling::{StartedTask, Starting},
+    other_client::OtherClient,
     state::ClientTaskState,
     support::{Support, TaskForm},
     task::ClientTask,
 };
-use crate::client::{
-    cancel_on_drop::CancelOnDrop, client::Client, error::ClientError, options::RequestOptions, tools::call_params,
+use crate::{
+    client::{
+        cancel_on_drop::CancelOnDrop, client::Client, error::ClientError, options::RequestOptions, tools::call_params,
+    },
+    protocol::RawJson,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -40,7 +44,31 @@ impl Client {
         if form == Some(TaskForm::Core) && self.task_support_of(name).await? == Support::Forbidden {
             form = None;
         }
-        let starting = Starting::new(options.on_progress.clone());
+        self.started(params, options, form, Starting::new(options.on_progress.clone(), None)).await
+    }
+
+    /// Calls a tool as a task for another client, which a server of the modern era sees, and which
+    /// gets the requests for input of the task.
+    ///
+    /// # Errors
+    /// As for [`Client::request`].
+    pub(crate) async fn start_task_on_behalf(
+        &self,
+        other: OtherClient,
+        params: RawJson,
+        options: &RequestOptions,
+    ) -> Result<ClientTask, ClientError> {
+        let starting = Starting::new(options.on_progress.clone(), Some(other));
+        self.started(params, options, self.task_form(), starting).await
+    }
+
+    async fn started(
+        &self,
+        params: RawJson,
+        options: &RequestOptions,
+        form: Option<TaskForm>,
+        starting: Arc<Starting>,
+    ) -> Result<ClientTask, ClientError> {
         let guard = CancelOnDrop::new(self, self.start_for_task(params, options, form, &starting)?);
         let started = starting.started().await;
         guard.disarm();

@@ -3,6 +3,7 @@
 use super::{
     following::{Following, unknown},
     form::read_task,
+    input::TaskInput,
     state::{ClientTaskState, Handle, Place},
 };
 use crate::{
@@ -82,7 +83,7 @@ impl Client {
         let task = read_task(&state.map_err(unknown)?);
         let task = task.map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
         let state = Arc::new(ClientTaskState::new(task.clone()));
-        Following::start(self, &task, &state, form, options.manual_input, None);
+        Following::start(self, &task, &state, form, TaskInput::of(options), None);
         Ok(ClientTask::new(self, state))
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     LEGACY, MODERN, connect, connect_as,
-    proxies::{OnDrop, client, form, user},
+    proxies::{OnDrop, client, form, text, user},
     soon, until,
 };
 use serde_json::json;
@@ -15,7 +15,7 @@ use std::{
 };
 use tokio::sync::Notify;
 use trunkline::{
-    Context, ProxyDefinition, Revision, Server, Tool,
+    ClientError, Context, ProxyDefinition, RequestOptions, Revision, Server, Tool,
     protocol::{RawJson, method, model::TaskStatus},
     server::TaskSupport,
 };
@@ -34,6 +34,7 @@ fn remote(runs: &Arc<AtomicUsize>, ended: &Arc<Notify>) -> Server {
         .add_tool(Tool::new("must", "Must be a task.", async || "it must").task(TaskSupport::Required))
         .add_tool(Tool::new("never", "Is never a task.", async || "never"))
         .add_tool(Tool::new("ask", "Ask as a task.", ask).task(TaskSupport::Optional))
+        .add_tool(Tool::new("must_ask", "Ask as a task only.", ask).task(TaskSupport::Required))
         .add_tool(
             Tool::new("wait", "Wait for the end.", move |ctx: Context| {
                 let (counted, ended) = (Arc::clone(&counted), Arc::clone(&ended));
@@ -131,9 +132,41 @@ async fn a_task_of_a_proxy_asks_its_own_caller() {
         let gateway = gateway(&Arc::default(), &Arc::default(), old).await;
         let (ann, bob) = (connect_as(&gateway, user("Ann"), new).await, connect_as(&gateway, user("Bob"), new).await);
         for (front, name) in [(&ann, "Ann"), (&bob, "Bob")] {
-            let task = soon(front.start_task("far__ask", ())).await.unwrap();
-            let text = soon(task.result()).await.unwrap().joined_text();
-            assert_eq!(text, format!("hello {name}'s first name"), "{old} behind {new}");
+            for tool in ["far__ask", "far__must_ask"] {
+                let expected = format!("hello {name}'s first name");
+                let task = soon(front.start_task(tool, ())).await.unwrap();
+                assert_eq!(soon(task.result()).await.unwrap().joined_text(), expected, "{tool}, {old} behind {new}");
+                assert_eq!(text(front, tool).await, expected, "call of {tool}, {old} behind {new}");
+            }
         }
+    }
+}
+
+/// A caller of 2026-07-28 that takes no tasks comes back with the answer, for the same task.
+#[tokio::test]
+async fn tkx_05_a_caller_without_tasks_is_asked_by_a_task_behind_the_proxy() {
+    for old in [LEGACY, MODERN] {
+        let gateway = gateway(&Arc::default(), &Arc::default(), old).await;
+        let front = connect_as(&gateway, user("Ann"), MODERN).await;
+        let options = RequestOptions::default().with_manual_input(true);
+        let error = soon(front.call_tool_with("far__must_ask", json!({}), &options)).await.unwrap_err();
+        let ClientError::InputRequired(required) = error else { panic!("{old}: {error:?}") };
+        let keys: Vec<String> = required.requests().map(|(key, _)| key.to_owned()).collect();
+        let answer = RawJson::from_value(&json!({"action": "accept", "content": {"name": "Cyd"}})).unwrap();
+        let answers = required.answer(keys.into_iter().map(|key| (key, answer.clone())));
+        let options = options.with_input_responses(answers);
+        let result = soon(front.call_tool_with("far__must_ask", json!({}), &options)).await.unwrap();
+        assert_eq!(result.joined_text(), "hello Cyd", "{old}");
+    }
+}
+
+/// A caller that cannot answer learns which capability it lacks, as from the server itself.
+#[tokio::test]
+async fn a_task_behind_a_proxy_that_nobody_can_answer_fails() {
+    for (old, new) in PAIRS {
+        let gateway = gateway(&Arc::default(), &Arc::default(), old).await;
+        let front = connect(&gateway, new).await;
+        let error = soon(front.call_tool("far__must_ask", json!({}))).await.unwrap_err();
+        assert!(error.to_string().contains("elicitation"), "{old} behind {new}: {error}");
     }
 }
