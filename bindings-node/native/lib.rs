@@ -169,6 +169,12 @@ impl Port {
         Ok(record.map(text).unwrap_or_default())
     }
 
+    /// The load of all servers that report, as JSON; empty if none does.
+    #[napi(catch_unwind)]
+    pub fn measurements(&self) -> Result<String> {
+        Ok(self.inner.measurements().map_err(thrown)?.map(text).unwrap_or_default())
+    }
+
     /// True if a call was cancelled or is already answered.
     #[napi(catch_unwind)]
     pub fn cancelled(&self, ticket: i64) -> Result<bool> {

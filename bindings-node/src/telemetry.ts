@@ -77,7 +77,7 @@ function load(name: string): number {
 }
 
 function measurementsOf(port: NativePort): TelemetryMeasurements["measurements"] {
-  const json = port.telemetry(0);
+  const json = port.measurements();
   return json === "" ? [] : (JSON.parse(json) as TelemetryMeasurements).measurements;
 }
 

@@ -194,6 +194,13 @@ impl Port {
         })
     }
 
+    fn measurements<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        contained(|| {
+            let json = self.port.measurements().map_err(|error| from_bridge(py, error))?;
+            json.map(|json| decode(py, &json).map_err(|message| raise("internal", message))).transpose()
+        })
+    }
+
     fn cancelled(&self, py: Python<'_>, ticket: u64) -> PyResult<bool> {
         contained(|| self.port.cancelled(ticket).map_err(|error| from_bridge(py, error)))
     }

@@ -48,7 +48,7 @@ pub unsafe extern "C" fn trunkline_port_measurements(
 ) -> trunkline_result {
     guard(error, || {
         let (port, json) = (&handle!(port).port, out!(json));
-        let measured = port.core.telemetry(0, &[])?;
+        let measured = port.core.measurements()?;
         let measured = measured.ok_or_else(|| Failure::not_found("no server of the port reports"))?;
         json.finish(Text::new(measured).give())
     })

@@ -33,6 +33,7 @@ export interface NativePort {
   wait(ticket: number, waitMs: number): [ok: boolean, body: string] | null;
   describe(target: number): string;
   telemetry(target: number, request?: string): string;
+  measurements(): string;
   cancelled(ticket: number): boolean;
   /**
    * Lets the event loop read a pipe that the core hands over; false if it cannot. `onRead` is

@@ -11,11 +11,6 @@ use trunkline::{protocol::method::Method, telemetry::OperationStart};
 
 /// See [`Port::telemetry`](super::Port::telemetry).
 pub(super) fn record(state: &PortState, target: u64, given: Option<&Request>) -> Result<Option<Vec<u8>>, BridgeError> {
-    if target == 0 && given.is_none() {
-        let measurements = if state.is_closing() { None } else { state.telemetry.measurements() };
-        let bytes = measurements.map(|measurements| serde_json::to_vec(&measurements));
-        return bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()));
-    }
     let record = match (given, HandleKind::of(target)) {
         (Some(given), _) => start_of(state, target, given).map(|start| TelemetryRecord::begun(0, &start)),
         (None, Some(HandleKind::Request)) => state.telemetry.take_sent(target),
@@ -30,6 +25,13 @@ pub(super) fn record(state: &PortState, target: u64, given: Option<&Request>) ->
         (None, _) => None,
     };
     let bytes = record.map(|record| serde_json::to_vec(&record.into_value()));
+    bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
+}
+
+/// See [`Port::measurements`](super::Port::measurements).
+pub(super) fn measurements(state: &PortState) -> Result<Option<Vec<u8>>, BridgeError> {
+    let measurements = if state.is_closing() { None } else { state.telemetry.measurements() };
+    let bytes = measurements.map(|measurements| serde_json::to_vec(&measurements));
     bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
 }
 

@@ -405,8 +405,7 @@ impl Port {
 
     /// Telemetry of a request, as a `TelemetryRecord`: with a request, its begin, before it is sent
     /// to the target; without one, the begin of what the call `target` belongs to, or the end of
-    /// the request `target`, once. `None`: it is not observed, or is over. Of 0 without a request,
-    /// the load of all servers that report, as `TelemetryMeasurements`; `None`: there are none.
+    /// the request `target`, once. `None`: it is not observed, or is over.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a request.
@@ -421,6 +420,15 @@ impl Port {
     /// Only if the port is another process's.
     pub fn telemetry_message(&self, target: u64, request: Option<&Request>) -> Result<Option<Vec<u8>>, BridgeError> {
         observed::record(self.state()?, target, request)
+    }
+
+    /// The load of all servers that report, as `TelemetryMeasurements`. `None`: there are none, or
+    /// the port is closing.
+    ///
+    /// # Errors
+    /// Only if the port is another process's.
+    pub fn measurements(&self) -> Result<Option<Vec<u8>>, BridgeError> {
+        observed::measurements(self.state()?)
     }
 
     /// The deadline of [`Port::close`] that the options name: for listeners of a server

@@ -44,7 +44,7 @@ class Telemetry:
 
     def measure_load(self, native: _native.Port) -> None:
         """Measures the load of the servers of a port when the program collects measurements."""
-        measured = native.telemetry(0)
+        measured = native.measurements()
         if measured is None:
             return
         with _lock:
@@ -156,7 +156,7 @@ def _load(name: str, _: CallbackOptions) -> Iterator[Observation]:
         ports = list(_measured)
     for native in ports:
         try:
-            measured = native.telemetry(0)
+            measured = native.measurements()
         except _native.NativeError:
             measured = None
         if measured is not None:

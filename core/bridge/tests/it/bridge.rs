@@ -17,6 +17,7 @@ mod server_requests;
 mod stores;
 mod subscriptions;
 mod tasks;
+mod telemetry;
 mod threads;
 
 pub(crate) use alone::play;
