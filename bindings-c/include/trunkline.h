@@ -2304,8 +2304,9 @@ enum trunkline_result trunkline_http_options_set_idle_timeout_ms(
 
 /**
  * Sets the longest time for which a client reads nothing of what is written to it. Then the
- * connection is closed; the client of a session can come back to its streams. In milliseconds.
- * Default 60000.
+ * connection is closed; the client of a session can come back to its streams. On Linux a client
+ * that vanished without a word is found by it, too: by the first sign of life of its stream that
+ * nobody acknowledges. In milliseconds. Default 60000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -552,8 +552,9 @@ pub unsafe extern "C" fn trunkline_http_options_set_idle_timeout_ms(
 }
 
 /// Sets the longest time for which a client reads nothing of what is written to it. Then the
-/// connection is closed; the client of a session can come back to its streams. In milliseconds.
-/// Default 60000.
+/// connection is closed; the client of a session can come back to its streams. On Linux a client
+/// that vanished without a word is found by it, too: by the first sign of life of its stream that
+/// nobody acknowledges. In milliseconds. Default 60000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_write_timeout_ms(
     options: *mut trunkline_http_options,

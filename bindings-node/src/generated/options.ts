@@ -239,7 +239,9 @@ export interface HttpOptions {
   idleTimeout?: number | undefined;
   /**
    * Longest time for which a client reads nothing of what is written to it. Then the connection is
-   * closed; the client of a session can come back to its streams. Default: 60,000 (1 min).
+   * closed; the client of a session can come back to its streams. On Linux a client that vanished
+   * without a word is found by it, too: by the first sign of life of its stream that nobody
+   * acknowledges. Default: 60,000 (1 min).
    */
   writeTimeout?: number | undefined;
   /**

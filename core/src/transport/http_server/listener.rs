@@ -163,7 +163,7 @@ async fn accept(
             Some(_) = served.join_next() => {}
             // Another one may be without a request by then.
             () = sleep(ACCEPT_PAUSE), if next.is_some() => {}
-            accepted = socket.accept(), if next.is_none() => match accepted {
+            accepted = socket.accept(times.write), if next.is_none() => match accepted {
                 Ok(accepted) => next = Some(accepted),
                 Err(error) => {
                     tracing::debug!(target: "trunkline::server::http", %error, "a connection was not accepted");

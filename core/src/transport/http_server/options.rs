@@ -81,7 +81,9 @@ trunkline_proto::options! {
         /// that. Then the connection is closed.
         idle_timeout: Duration => "idleTimeoutMs" as Millis = Duration::from_secs(60),
         /// Longest time for which a client reads nothing of what is written to it. Then the
-        /// connection is closed; the client of a session can come back to its streams.
+        /// connection is closed; the client of a session can come back to its streams. On Linux a
+        /// client that vanished without a word is found by it, too: by the first sign of life of
+        /// its stream that nobody acknowledges.
         write_timeout: Duration => "writeTimeoutMs" as Millis = Duration::from_secs(60),
         /// Requests without a session at once, until their call has ended: those of 2026-07-28, and
         /// all of a stateless server. Further ones are refused as busy, before their body is read.

@@ -5,10 +5,11 @@ use std::{
     io,
     net::{IpAddr, Ipv6Addr, SocketAddr},
     path::Path,
+    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
 };
 
 #[cfg(unix)]
@@ -59,13 +60,13 @@ impl Socket {
         }
     }
 
-    /// The next connection, and the address of its peer, which a Unix socket does not have.
-    pub(super) async fn accept(&self) -> io::Result<(SocketStream, Option<IpAddr>)> {
+    /// The next connection, and the address of its peer, which a Unix socket does not have. It ends
+    /// when its peer is gone for as long as it may read nothing.
+    pub(super) async fn accept(&self, write_timeout: Duration) -> io::Result<(SocketStream, Option<IpAddr>)> {
         match self {
             Self::Tcp(listener, _) => {
                 let (stream, peer) = listener.accept().await?;
-                // Small writes must not wait for the acknowledgement of earlier ones.
-                let _ = stream.set_nodelay(true);
+                prepare(&stream, write_timeout);
                 Ok((Box::new(stream), Some(peer.ip())))
             }
             #[cfg(unix)]
@@ -91,6 +92,23 @@ impl Address {
     }
 }
 
+/// Sets the options of a connection, as far as the system has them.
+fn prepare(stream: &TcpStream, write_timeout: Duration) {
+    // Small writes must not wait for the acknowledgement of earlier ones.
+    let _ = stream.set_nodelay(true);
+    // A peer that vanished acknowledges nothing, and what a stream writes to it may fit into the
+    // buffer of the system for ever: that gives up after a quarter of an hour only.
+    #[cfg(target_os = "linux")]
+    {
+        /// The system reads the number with a sign.
+        const LONGEST: u32 = u32::MAX >> 1;
+        let time = u32::try_from(write_timeout.as_millis()).unwrap_or(LONGEST).clamp(1, LONGEST);
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, time);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = write_timeout;
+}
+
 fn named(address: String, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("Cannot listen on {address}: {error}"))
 }
@@ -109,3 +127,22 @@ fn bind_unix(path: &Path, _: u32) -> io::Result<Socket> {
 
 #[cfg(unix)]
 mod unix;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_that_vanishes_is_given_up_by_the_system_within_the_time_to_read() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        for (write_timeout, expected) in
+            [(Duration::from_secs(60), 60_000), (Duration::ZERO, 1), (Duration::MAX, u32::MAX >> 1)]
+        {
+            let (stream, _peer) = tokio::join!(listener.accept(), TcpStream::connect(address));
+            let stream = stream.unwrap().0;
+            prepare(&stream, write_timeout);
+            assert_eq!(rustix::net::sockopt::tcp_user_timeout(&stream).unwrap(), expected);
+        }
+    }
+}

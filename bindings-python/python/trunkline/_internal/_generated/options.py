@@ -379,8 +379,9 @@ class HttpOptions(TypedDict, total=False):
 
     write_timeout: float | None
     """Longest time for which a client reads nothing of what is written to it. Then the
-    connection is closed; the client of a session can come back to its streams. In seconds.
-    Default: 60.
+    connection is closed; the client of a session can come back to its streams. On Linux a
+    client that vanished without a word is found by it, too: by the first sign of life of its
+    stream that nobody acknowledges. In seconds. Default: 60.
     """
 
     max_requests: int | None
@@ -577,7 +578,9 @@ class MountOptions(TypedDict, total=False):
 
     write_timeout: float | None
     """Longest time for which a client reads nothing of what is written to it. Then the
-    connection is closed; the client of a session can come back to its streams. In seconds.
+    connection is closed; the client of a session can come back to its streams. On Linux a
+    client that vanished without a word is found by it, too: by the first sign of life of its
+    stream that nobody acknowledges. In seconds.
     """
 
     max_requests: int | None

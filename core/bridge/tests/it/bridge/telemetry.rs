@@ -15,6 +15,6 @@ fn the_load_has_a_function_of_its_own() {
     let measured = load["measurements"].as_array().unwrap();
     let sessions = measured.iter().find(|one| one["name"] == "trunkline.server.sessions");
     assert_eq!(sessions.unwrap()["value"], 1, "{load}");
-    assert_eq!(host.port.telemetry(0, &[]).unwrap(), None, "0 is no request");
+    assert_eq!(host.port.telemetry(0, &[]).unwrap(), None, "0 names nothing");
     host.stop(1000);
 }
