@@ -112,8 +112,10 @@ impl Server {
         let transport = SetMembers::default().with("type", "stdio");
         let given = SetMembers::default().with("server", self.handle).with("transport", transport.0);
         let given = given.with("wait", true).with("foreground", true);
+        // Before the first call, which would end in silence by a signal of the default kind.
+        let signals = SignalHandlers::install(&self.stop);
         let listener = self.listen_by(|core| core.open(given.0))?;
-        self.run(Some(&listener))
+        self.run_until(signals, Some(&listener))
     }
 
     /// Serves duplicates of two descriptors of the host's.
@@ -144,10 +146,14 @@ impl Server {
         Ok(())
     }
 
-    /// Runs callbacks until `stop`, or until `listener` ends; then closes what is still open.
-    pub(crate) fn run(&self, listener: Option<&Listener>) -> Result<(), Failure> {
+    /// Runs callbacks until `stop`; then closes what is still open.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        self.run_until(SignalHandlers::install(&self.stop), None)
+    }
+
+    /// The same, until `listener` ends, too.
+    fn run_until(&self, signals: SignalHandlers<'_>, listener: Option<&Listener>) -> Result<(), Failure> {
         let has_ended = || listener.is_some_and(|listener| listener.open.is_closed());
-        let signals = SignalHandlers::install(&self.stop);
         signals.share_with(|| self.end_by_signals());
         self.port.run_until(None, |_| (self.stop.is_wanted() || has_ended()).then_some(()))?;
         self.stop.clear();

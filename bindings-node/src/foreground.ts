@@ -7,23 +7,25 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const cancelledMs = 500;
 
 /**
- * Waits for the end. At a signal for which the program has no handler, `close` brings the end; a
- * second one acts as if nobody handled it. `share` lets the core take the signals, too, which ends
- * a process whose event loop is blocked.
+ * Serves to the end. At a signal for which the program has no handler, `close` brings the end; a
+ * second one acts as if nobody handled it. `serve` is called with whether signals are handled, for
+ * the core to take them, too, which ends a process whose event loop is blocked.
  */
-export async function endedBySignals<T>(end: Promise<T>, close: () => Promise<void>, share?: () => void): Promise<T> {
+export async function endedBySignals<T>(
+  serve: (areHandled: boolean) => Promise<T>,
+  close: (signal: NodeJS.Signals) => Promise<void>,
+): Promise<T> {
   const handled = SIGNALS.filter((signal) => process.listenerCount(signal) === 0);
   const forget = (): void => {
     for (const signal of handled) process.removeListener(signal, stop);
   };
-  const stop = (): void => {
+  const stop = (signal: NodeJS.Signals): void => {
     forget();
-    void close().then(exitUnlessSettled);
+    void close(signal).then(exitUnlessSettled);
   };
   for (const signal of handled) process.on(signal, stop);
-  if (handled.length > 0) share?.();
   try {
-    return await end;
+    return await serve(handled.length > 0);
   } finally {
     forget();
   }

@@ -45,10 +45,11 @@ export class Listener {
    * not keep the process: it exits with status 1.
    */
   async run(): Promise<void> {
-    const share = (): void => {
-      this.#handle.shareSignals();
+    const serve = (areHandled: boolean): Promise<unknown> => {
+      if (areHandled) this.#handle.shareSignals();
+      return this.#handle.end;
     };
-    await endedBySignals(this.#handle.end, () => this.close(), share);
+    await endedBySignals(serve, () => this.close());
   }
 
   /** Keeps the event loop alive while listening, which is the default. */

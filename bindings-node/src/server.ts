@@ -1,6 +1,6 @@
 // Servers.
 import { invalid } from "./errors.js";
-import { ClosedError } from "./generated/errors.js";
+import { ClosedError, type TrunklineError } from "./generated/errors.js";
 import { completionFeature, type CompletionHandler } from "./features/completion.js";
 import type { ChangeableRegistration, Feature, Registration } from "./features/feature.js";
 import { middlewareFeature, type Middleware } from "./features/middleware.js";
@@ -228,12 +228,17 @@ export class Server {
    * were cancelled.
    */
   async serveStdio(): Promise<void> {
-    const { opened } = await this.#listen({ type: "stdio" }, { foreground: true });
-    const deadlineMs = this.#port.closeDeadlineMs(this.#known());
-    const share = (): void => {
-      opened.shareSignals();
+    const opened = new OpenHandle();
+    const serve = async (signals: boolean): Promise<TrunklineError | undefined> => {
+      await this.#listen({ type: "stdio" }, { opened, foreground: true, signals });
+      return opened.end;
     };
-    const error = await endedBySignals(opened.end, () => opened.close(deadlineMs), share);
+    const close = (signal: NodeJS.Signals): Promise<void> => {
+      // While the lifespan opens there is nothing to drain.
+      if (!opened.isOpen) process.kill(process.pid, signal);
+      return opened.close(this.#port.closeDeadlineMs(this.#known()));
+    };
+    const error = await endedBySignals(serve, close);
     await this.#lifespan?.closed();
     exitUnlessSettled();
     if (error) throw error;
@@ -304,7 +309,7 @@ export class Server {
    * ```
    */
   async closeOnSignal(): Promise<void> {
-    await endedBySignals(this.#closed, () => this.close());
+    await endedBySignals(() => this.#closed, () => this.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -387,9 +392,11 @@ export class Server {
     }
   }
 
-  async #listen(transport: object, how: { foreground?: true } = {}): Promise<Opened> {
+  async #listen(
+    transport: object,
+    { opened = new OpenHandle(), ...how }: { opened?: OpenHandle; foreground?: true; signals?: boolean } = {},
+  ): Promise<Opened> {
     const server = this.#handleToOpen();
-    const opened = new OpenHandle();
     this.#open.add(opened);
     void opened.end.then(() => this.#open.delete(opened));
     try {

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { Client, Server, TokenError } from "trunkline";
+import { freePort } from "../test-support/free-port.mjs";
 
 const resource = "http://127.0.0.1:8000/mcp";
 
@@ -235,14 +236,6 @@ test("XAU-07: a client acts for itself, and a store of one's own keeps its token
     tokens.close();
   }
 });
-
-async function freePort() {
-  const probe = createServer();
-  await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 test("wrong credentials are named", async () => {
   for (const [auth, named] of [

@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, connect } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { BusyError, Client, InvalidArgumentError, ProtocolError, Server } from "trunkline";
+import { freePort } from "../test-support/free-port.mjs";
 
 const patience = 30_000;
 const WORKER = `
@@ -22,15 +23,6 @@ console.log(listener.url);
 await listener.run();
 `;
 const opening = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
-
-async function freePort() {
-  const one = createServer().listen(0, "127.0.0.1");
-  await once(one, "listening");
-  const { port } = one.address();
-  one.close();
-  await once(one, "close");
-  return port;
-}
 
 /** Runs with a process, which ends with it. */
 async function withProcess(command, args, use) {

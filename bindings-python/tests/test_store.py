@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import random
 import socket
 import subprocess
 import sys
@@ -41,8 +42,11 @@ SHARED = ["sqlite", *(["redis"] if sys.platform == "linux" else [])]
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """A port that nobody else gets: connections have local ports above these."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 import socket
 import tempfile
 import time
@@ -70,8 +71,10 @@ class Redis:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return one.getsockname()[1]
+    """A port that nobody else gets: connections have local ports above these."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.randrange(20_000, 32_000))) as one:
+            return one.getsockname()[1]
 
 
 @contextlib.asynccontextmanager

@@ -44,9 +44,8 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
         return Ok(Count::one_passed("not measured: they need Linux".to_owned()));
     }
     let mut count = measure(workspace, &selection.languages, &[])?;
-    if count.failed == 0 {
-        count.said.clear();
-    }
+    // The report has the figures of the others.
+    count.said = count.said.lines().filter(|line| !line.starts_with("ok ")).collect::<Vec<_>>().join("\n");
     Ok(count)
 }
 

@@ -165,7 +165,7 @@ pub unsafe extern "C" fn trunkline_server_run(
     server: *mut trunkline_server,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).inner.clone().run(None))
+    guard(error, || handle!(server).inner.clone().run())
 }
 
 /// Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be

@@ -62,16 +62,18 @@ pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration
 
 /// Reads what `open` is given.
 pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
-    let OpenMessage { server, client, transport, handlers, auth, wait, host_driven_reads, foreground } =
+    let OpenMessage { server, client, transport, handlers, auth, wait, host_driven_reads, foreground, signals } =
         given.read(OPEN)?;
     match (server, client) {
         (Some(_), None) if !handlers.is_empty() || auth.is_some() => Err(BridgeError::invalid(
             "open: handlers and auth are a client's; a server registers what it offers, and has transport.auth",
         )),
-        (None, Some(_)) if foreground => Err(BridgeError::invalid("open: foreground is a listener's")),
+        (None, Some(_)) if foreground || signals => {
+            Err(BridgeError::invalid("open: foreground and signals are a listener's"))
+        }
         (Some(server), None) => {
             let transport = listening(transport)?;
-            Ok(Open::Listener(OpenListener { server, transport, wait, host_driven_reads, foreground }))
+            Ok(Open::Listener(OpenListener { server, transport, wait, host_driven_reads, foreground, signals }))
         }
         (None, Some(mut client)) => {
             // Hosts may also give what has numbers in it apart.

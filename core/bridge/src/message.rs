@@ -511,6 +511,9 @@ message! {
         /// The program ends with the listener: where the host has not taken its `Closed` event two
         /// seconds after it, a handler blocks the host, and the process exits with status 1.
         foreground: bool = "foreground",
+        /// The host handles SIGINT and SIGTERM already: the note `foreground` of `NotifyListener`,
+        /// before the first call can block the host.
+        signals: bool = "signals",
     }
 }
 
@@ -527,6 +530,8 @@ pub struct OpenListener {
     pub host_driven_reads: bool,
     /// The program ends with the listener.
     pub foreground: bool,
+    /// The host handles SIGINT and SIGTERM.
+    pub signals: bool,
 }
 
 /// Where a server listens.

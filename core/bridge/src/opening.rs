@@ -14,7 +14,7 @@ use super::{
     host_reads,
     log_scope::Scoped,
     message::{Connecting, Group, Listening, Open, OpenConnection, OpenListener},
-    replies, requests, server_requests,
+    replies, requests, server_requests, signals,
     slot::ReplySlot,
     state::PortState,
 };
@@ -73,7 +73,17 @@ fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, Bri
     if let Some(handoff) = &handoff {
         host_reads::enable(&state.handoffs, &state.queue, handle, handoff);
     }
-    state.spawn(&process, listen(Arc::clone(state), opening, server, how, handoff, given.foreground));
+    state.spawn(
+        &process,
+        listen(
+            Arc::clone(state),
+            opening,
+            server,
+            how,
+            handoff,
+            Ending { foreground: given.foreground, signals: given.signals },
+        ),
+    );
     Ok(handle)
 }
 
@@ -131,7 +141,10 @@ pub(super) fn open_pipe(
     let (process, server) = (state.process()?, state.server(server)?);
     let opening = PendingOpen::<Arc<Listener>>::enter(state, wait.then(Arc::default))?;
     let handle = opening.handle;
-    state.spawn(&process, listen(Arc::clone(state), opening, server, How::Pipe(reader, writer), None, false));
+    state.spawn(
+        &process,
+        listen(Arc::clone(state), opening, server, How::Pipe(reader, writer), None, Ending::default()),
+    );
     Ok(handle)
 }
 
@@ -228,13 +241,20 @@ fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<(Option<A
     Some(taken)
 }
 
+/// The part of a listener in the end of its program.
+#[derive(Default)]
+struct Ending {
+    foreground: bool,
+    signals: bool,
+}
+
 async fn listen(
     state: Arc<PortState>,
     opening: PendingOpen<Arc<Listener>>,
     server: Server,
     how: How,
     handoff: Option<Arc<ReadHandoff>>,
-    foreground: bool,
+    ending: Ending,
 ) {
     let (handle, slot) = (opening.handle, opening.slot.clone());
     let listening = match state.runtime() {
@@ -248,10 +268,16 @@ async fn listen(
     if become_open(&state, handle, Arc::clone(&listener)).is_none() {
         return listener.close(Duration::ZERO).await;
     }
+    if ending.signals
+        && let Err(error) = signals::end_by_signals(&state, handle)
+    {
+        // The host has them still: a handler that blocks it keeps the process until it returns.
+        tracing::warn!(target: "trunkline::server::listener", %error, "a blocked process does not end by signals");
+    }
     opened(&state, handle, slot.as_deref(), Ok(described));
     listener.ended().await;
     ended::<Arc<Listener>>(&state, handle, None);
-    if foreground {
+    if ending.foreground {
         foreground::exit_if_blocked(&state, handle);
     }
 }

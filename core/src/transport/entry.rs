@@ -6,6 +6,8 @@ use super::Listener;
 use super::Target;
 #[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
 use super::TokioRuntime;
+#[cfg(feature = "stdio")]
+use super::signals::SignalWatch;
 #[cfg(feature = "http-server")]
 use super::{HttpOptions, HttpService, ListenAddress};
 #[cfg(feature = "client")]
@@ -36,9 +38,11 @@ impl Server {
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> io::Result<()> {
         let opened = self.opened().await?;
+        // Before the first call, which would end in silence by a signal of the default kind.
+        let signals = SignalWatch::start(self.options().drain_deadline)?;
         let listener = self.listen_stdio()?;
         drop(opened);
-        listener.run().await
+        listener.run_until(signals).await
     }
 
     /// Serves standard input and output, until the input ends or the listener is closed: for a

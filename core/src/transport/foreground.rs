@@ -25,7 +25,11 @@ impl Listener {
     /// # Errors
     /// If the system does not let the process handle signals.
     pub async fn run(&self) -> io::Result<()> {
-        let signals = SignalWatch::start(self.drain_deadline())?;
+        self.run_until(SignalWatch::start(self.drain_deadline())?).await
+    }
+
+    /// [`Listener::run`] with signals that are taken already.
+    pub(super) async fn run_until(&self, signals: SignalWatch) -> io::Result<()> {
         self.move_to_foreground();
         tokio::select! {
             () = self.ended() => {}

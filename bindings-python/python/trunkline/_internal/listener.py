@@ -29,6 +29,8 @@ class Listener:
         self._server = server
         # The program ends with it.
         self._foreground = foreground
+        # The core takes signals, too: it ends the process while the event loop is blocked.
+        self._shares_signals = False
         self._transport = transport
         self._port: Port | None = None
         self._loop: AbstractEventLoop
@@ -72,7 +74,8 @@ class Listener:
             with redirect_stdout(sys.stderr) if self._transport["type"] == "stdio" else nullcontext():
                 await self._server._ready(port)
             transport, self._verifier = self._server._transport(port, self._transport)
-            self._handle = port.open({"server": server, "transport": transport, "foreground": self._foreground})
+            ending = {"foreground": self._foreground, "signals": self._shares_signals}
+            self._handle = port.open({"server": server, "transport": transport, **ending})
             result = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the listener was closed while it was starting")
@@ -102,11 +105,6 @@ class Listener:
         await port.close(self._handle, deadline)
         if self._port is not None:
             await self._let_go(port, deadline)
-
-    def _share_signals(self) -> None:
-        """Lets the core end the process at a signal while the event loop is blocked."""
-        if self._port is not None:
-            self._port.native.notify(self._handle, {"foreground": True})
 
     async def _let_go(self, port: Port, deadline: float) -> None:
         self._port = None

@@ -7,6 +7,7 @@ use crate::{
     transport::TokioRuntime,
 };
 use std::{
+    hash::{BuildHasher as _, RandomState},
     net::TcpListener as BoundPort,
     process::{Child, Command, Stdio},
     sync::Arc,
@@ -27,6 +28,16 @@ const DEADLINE: Duration = Duration::from_secs(1);
 /// Longest time of a server to start, and of a store to be in use again.
 const SOON: Duration = Duration::from_secs(20);
 
+/// A port that nobody else gets: connections have local ports above these.
+fn free_port() -> u16 {
+    loop {
+        let port = 20_000 + (RandomState::new().hash_one(0) % 12_000) as u16;
+        if BoundPort::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 /// A process of redis-server, which ends with the test.
 struct RedisServer {
     port: u16,
@@ -35,8 +46,7 @@ struct RedisServer {
 
 impl RedisServer {
     async fn start(options: &[&str]) -> Self {
-        let port = BoundPort::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Self::start_at(port, options).await
+        Self::start_at(free_port(), options).await
     }
 
     async fn start_at(port: u16, options: &[&str]) -> Self {

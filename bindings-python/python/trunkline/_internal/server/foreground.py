@@ -19,11 +19,10 @@ async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], ob
     """
     signalled = asyncio.Event()
     with _signals(signalled.set) as are_handled:
+        listener._shares_signals = are_handled
         async with listener:
             if on_ready is not None:
                 on_ready(listener)
-            if are_handled:
-                listener._share_signals()
             ended = asyncio.ensure_future(listener.wait())
             waits: set[asyncio.Future[Any]] = {ended, asyncio.ensure_future(signalled.wait())}
             try:
