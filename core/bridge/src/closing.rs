@@ -1,9 +1,17 @@
 //! The end of a port, and of single listeners and connections.
 
 use super::{
-    connection::Connection, entries::Openable, event::Event, opening::end, state::PortState, streams, table::HandleKind,
+    connection::Connection,
+    entries::{OpenState as Entry, Openable},
+    error::{BridgeError, ErrorKind},
+    event::Event,
+    open_state::{ended, failed_to_open},
+    state::PortState,
+    streams,
+    table::HandleKind,
 };
 use std::{sync::Arc, time::Duration};
+use tokio::task::AbortHandle;
 use trunkline::{bridge_support::Deadline, transport::Listener};
 
 /// Refuses new work and ends everything; `Stopped` is the last event.
@@ -58,6 +66,32 @@ async fn end_by<T: Openable>(state: Arc<PortState>, handle: u64, mut deadline: D
             () = end::<T>(Arc::clone(&state), handle, left) => return,
             // The earliest time counts.
             () = deadline.moved() => {}
+        }
+    }
+}
+
+/// Closes one listener or connection and sends that it is over.
+async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadline: Duration) {
+    enum Found<T> {
+        Open(T),
+        Opening(Option<AbortHandle>),
+    }
+    let found = match T::table(&mut state.tables.lock()).get(handle) {
+        Some(Entry::Open { thing, .. }) => Found::Open(thing.clone()),
+        Some(Entry::Opening { task, .. }) => Found::Opening(task.clone()),
+        Some(Entry::Failed(_)) | None => return,
+    };
+    match found {
+        Found::Open(thing) => {
+            thing.close(deadline).await;
+            ended::<T>(&state, handle, None);
+        }
+        Found::Opening(task) => {
+            let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was being opened");
+            failed_to_open::<T>(&state, handle, closed);
+            // A connection that nobody waits for any more: what it has started is ended by being
+            // dropped.
+            task.iter().for_each(AbortHandle::abort);
         }
     }
 }

@@ -38,6 +38,7 @@ mod models;
 mod notifications;
 mod nulls;
 mod observed;
+mod open_state;
 mod opening;
 mod option_names;
 mod outcomes;

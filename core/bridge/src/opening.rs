@@ -6,15 +6,16 @@ use super::{
     connection::Connection,
     connectors::connector,
     description::server_description,
-    entries::{OpenState as Entry, Openable, WaitingMessage},
+    entries::{OpenState as Entry, Openable},
     error::{BridgeError, ErrorKind},
-    event::{Event, EventKind, Lane},
+    event::{Event, EventKind},
     foreground, functions, groups,
     host_function::HostFunction,
     host_reads,
     log_scope::Scoped,
     message::{Connecting, Group, Listening, Open, OpenConnection, OpenListener},
-    replies, requests, server_requests, signals,
+    open_state::{become_open, ended, failed_to_open, opened},
+    requests, server_requests, signals,
     slot::ReplySlot,
     state::PortState,
 };
@@ -28,7 +29,6 @@ use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
-use tokio::task::AbortHandle;
 use trunkline::{
     bridge_support::ReadHandoff,
     client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, Connector, NamedServer},
@@ -206,41 +206,6 @@ async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<ReplySl
     }
 }
 
-/// Makes an open endpoint of one that is being opened, and gives what waited for it. `None`: it was
-/// closed meanwhile.
-fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T) -> Option<Vec<WaitingMessage>> {
-    let mut tables = state.tables.lock();
-    let endpoint = T::table(&mut tables).get_mut(handle)?;
-    let Entry::Opening { slot, waiting, .. } = endpoint else { return None };
-    let (slot, waiting) = (slot.take(), std::mem::take(waiting));
-    *endpoint = Entry::Open { thing, slot };
-    Some(waiting)
-}
-
-fn failed_to_open<T: Openable>(state: &PortState, handle: u64, error: BridgeError) {
-    let Some((slot, waiting)) = take_opening::<T>(state, handle) else { return };
-    opened(state, handle, slot.as_deref(), Err(error.clone()));
-    for waiting in waiting {
-        if let WaitingMessage::Request(ticket, _) = waiting {
-            replies::finish(state, ticket, Err(error.clone()));
-        }
-    }
-}
-
-/// Takes an opening out; if its reply is waited for, the number stays until it was fetched.
-fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<(Option<Arc<ReplySlot>>, Vec<WaitingMessage>)> {
-    let mut tables = state.tables.lock();
-    let table = T::table(&mut tables);
-    let endpoint = table.get_mut(handle)?;
-    let Entry::Opening { slot, waiting, .. } = endpoint else { return None };
-    let taken = (slot.take(), std::mem::take(waiting));
-    match &taken.0 {
-        Some(slot) => *endpoint = Entry::Failed(Arc::clone(slot)),
-        None => drop(table.remove(handle)),
-    }
-    Some(taken)
-}
-
 /// The part of a listener in the end of its program.
 #[derive(Default)]
 struct Ending {
@@ -296,63 +261,6 @@ fn mount(
     let handle = state.insert_opening(|tables| tables.listeners.insert(endpoint))?;
     opened(state, handle, slot.as_deref(), Ok(json!({})));
     Ok(handle)
-}
-
-/// The outcome of an open.
-fn opened(state: &PortState, handle: u64, slot: Option<&ReplySlot>, outcome: Result<Value, BridgeError>) {
-    let outcome = outcome.map(|described| described.to_string().into());
-    match slot {
-        Some(slot) => {
-            slot.fill(outcome);
-            state.queue.ring_for_threads();
-        }
-        None => replies::send_reply(&state.queue, handle, handle, outcome),
-    }
-}
-
-/// A listener or connection is over: sent once.
-fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<BridgeError>) {
-    let open = {
-        let mut tables = state.tables.lock();
-        let table = T::table(&mut tables);
-        let is_open = matches!(table.get(handle), Some(Entry::Open { .. }));
-        let open = if is_open { table.remove(handle) } else { None };
-        if let (true, Some(error)) = (is_open, &error) {
-            tables.lost.note(handle, error.message.clone());
-        }
-        open
-    };
-    if open.is_some() {
-        let closed = Event { kind: EventKind::Closed, handle, body: error.into(), ..Event::default() };
-        state.queue.push(Lane::Queue, closed);
-        state.queue.ring_for_threads();
-    }
-}
-
-/// Closes one listener or connection and sends that it is over.
-pub(super) async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadline: Duration) {
-    enum Found<T> {
-        Open(T),
-        Opening(Option<AbortHandle>),
-    }
-    let found = match T::table(&mut state.tables.lock()).get(handle) {
-        Some(Entry::Open { thing, .. }) => Found::Open(thing.clone()),
-        Some(Entry::Opening { task, .. }) => Found::Opening(task.clone()),
-        Some(Entry::Failed(_)) | None => return,
-    };
-    match found {
-        Found::Open(thing) => {
-            thing.close(deadline).await;
-            ended::<T>(&state, handle, None);
-        }
-        Found::Opening(task) => {
-            let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was being opened");
-            failed_to_open::<T>(&state, handle, closed);
-            // A connection that nobody waits for any more: what it has started is ended by being
-            // dropped.
-            task.iter().for_each(AbortHandle::abort);
-        }
-    }
 }
 
 /// Takes what a connection receives to the host.
