@@ -1,6 +1,6 @@
 //! Internal: what `trunkline-bridge`, the waist under the bindings for other languages, needs of
 //! this crate and programs in Rust do not. No stability promise: any release may change it. It
-//! exists where the feature `full` is on.
+//! exists where the feature `bridge` is on.
 
 pub use crate::log_text::LogText;
 pub use crate::sync::{Condvar, Mutex};
@@ -8,7 +8,9 @@ pub use trunkline_proto::{described, options};
 
 pub use crate::testing::findings_of as store_findings;
 
-pub use crate::client::{InFlight, observed::end_of, reply::ReplyTo, skill_file_uri};
+#[cfg(feature = "skills")]
+pub use crate::client::skill_file_uri;
+pub use crate::client::{InFlight, observed::end_of, reply::ReplyTo};
 pub use crate::transport::{
     blocked::{BLOCKED_TIMEOUT, CUT_TIMEOUT},
     bound_address::BoundAddress,

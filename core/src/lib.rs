@@ -114,7 +114,7 @@
 #[cfg(feature = "auth")]
 pub mod auth;
 mod boxed_task;
-#[cfg(feature = "full")]
+#[cfg(feature = "bridge")]
 #[doc(hidden)]
 pub mod bridge_support;
 #[cfg(feature = "client")]
@@ -124,7 +124,7 @@ pub mod client_auth;
 mod composition;
 #[cfg(all(test, feature = "full"))]
 mod kept_log;
-#[cfg(feature = "full")]
+#[cfg(feature = "bridge")]
 mod log_text;
 pub mod prelude;
 #[cfg(any(feature = "client", feature = "child-process", feature = "http-client"))]

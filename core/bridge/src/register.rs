@@ -7,15 +7,12 @@ use super::{
     error::{BridgeError, ErrorKind},
     event::Lane,
     host_store::HostedStore,
-    message::{
-        self, EXPLAIN, RegisterProxy, RegisterServer, RegisterSkill, Registration, SharedConnection, Time, hints,
-    },
-    ports,
+    message::{EXPLAIN, RegisterProxy, RegisterServer, Registration, SharedConnection, Time, hints},
+    ports, skills,
     state::{PortState, full},
     table::HandleKind,
     verifications,
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -23,38 +20,9 @@ use trunkline::protocol::model::Implementation;
 use trunkline::server::{
     CompletionDefinition, CompletionTarget, DirectoryDefinition, MiddlewareDefinition, PromptDefinition,
     ProviderDefinition, RegisterError, RequestHandlerDefinition, ResourceDefinition, ResourceTemplateDefinition,
-    Server, SkillDefinition, SkillFile, ToolDefinition,
+    Server, ToolDefinition,
 };
 use trunkline::store::StoreChoice;
-
-fn skill_file(given: message::SkillFile) -> Result<SkillFile, BridgeError> {
-    let wrong = |problem: &str| BridgeError::invalid(format!("skill: {}: {problem}", given.path));
-    let bytes = match (given.text, given.blob) {
-        (Some(text), None) => text.into_bytes(),
-        (None, Some(blob)) => STANDARD.decode(blob).map_err(|_| wrong("blob must be Base64"))?,
-        _ => return Err(wrong("needs either text or blob")),
-    };
-    let file = SkillFile::new(given.path, bytes);
-    Ok(match given.mime_type {
-        Some(mime_type) => file.mime_type(mime_type),
-        None => file,
-    })
-}
-
-fn skill_entry(given: RegisterSkill) -> Result<SkillDefinition, BridgeError> {
-    let entry = match &given.folder {
-        Some(folder) if given.files.is_empty() => {
-            SkillDefinition::from_folder(folder).map_err(|error| BridgeError::invalid(format!("skill: {error}")))?
-        }
-        Some(_) => return Err(BridgeError::invalid("skill: needs either folder or files")),
-        None => SkillDefinition::new(given.files.into_iter().map(skill_file).collect::<Result<Vec<_>, _>>()?),
-    };
-    let entry = entry.cache(hints(given.ttl, given.cache_scope));
-    Ok(match given.root {
-        Some(root) => entry.root(root),
-        None => entry,
-    })
-}
 
 /// The things that a registration names or brings, beside its message.
 struct AdditionParts {
@@ -132,8 +100,8 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
             })
         }
         Registration::Skill(given) => {
-            let entry = skill_entry(given)?;
-            Box::new(move |server, _| server.add_skill(entry).map(|added| added.id()))
+            let add = skills::addition(given)?;
+            Box::new(move |server, _| add(server))
         }
         Registration::Directory(given) => {
             let mut entry = DirectoryDefinition::new(given.uri, given.path).hidden(given.hidden);

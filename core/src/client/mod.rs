@@ -71,7 +71,7 @@ pub use options::{ClientOptions, ProgressHook, RequestOptions};
 pub use server_description::ServerDescription;
 #[cfg(feature = "skills")]
 pub use skills::LoadedSkill;
-#[cfg(feature = "full")]
+#[cfg(all(feature = "bridge", feature = "skills"))]
 #[doc(hidden)]
 pub use skills::skill_file_uri;
 pub use subscription::Subscription;

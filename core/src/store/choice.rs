@@ -36,11 +36,11 @@ impl StoreChoice {
         Self(Chosen::Own(store))
     }
 
-    /// Checks the form of a URL.
+    /// Checks the form of a URL, and that its store is there.
     #[cfg(feature = "server")]
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         match &self.0 {
-            Chosen::Url(url) => StoreUrl::parse(url).map(drop),
+            Chosen::Url(url) => StoreUrl::read(url).map(drop),
             Chosen::Own(_) => Ok(()),
         }
     }
@@ -99,7 +99,7 @@ impl JsonForm<Option<StoreChoice>> for ChosenStore {
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<StoreChoice>, D::Error> {
         let url = String::deserialize(deserializer)?;
-        StoreUrl::parse(&url).map_err(D::Error::custom)?;
+        StoreUrl::read(&url).map_err(D::Error::custom)?;
         Ok(Some(StoreChoice::url(url)))
     }
 

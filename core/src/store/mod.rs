@@ -19,5 +19,7 @@ pub use error::{StoreError, StoreErrorKind};
 pub use guard::StoreGuard;
 pub use memory::ProcessStore;
 pub use operations::{LogEntry, Store};
+#[cfg(not(all(feature = "store-sqlite", feature = "store-redis")))]
+pub(crate) use url::missing;
 pub(crate) use url::{StoreUrl, shown};
 pub(crate) use waiting::Waiting;

@@ -24,6 +24,19 @@ pub(crate) enum StoreUrl {
 }
 
 impl StoreUrl {
+    /// Reads the URL of a store that is there.
+    ///
+    /// # Errors
+    /// It has none of the forms, or the cargo feature of its store is off.
+    pub(crate) fn read(text: &str) -> Result<Self, StoreError> {
+        let url = Self::parse(text)?;
+        match url {
+            Self::Sqlite(_) if cfg!(not(feature = "store-sqlite")) => Err(missing(text, "store-sqlite")),
+            Self::Redis { .. } if cfg!(not(feature = "store-redis")) => Err(missing(text, "store-redis")),
+            _ => Ok(url),
+        }
+    }
+
     /// Reads a URL.
     ///
     /// # Errors
@@ -63,6 +76,12 @@ impl StoreUrl {
             _ => Err(invalid(format!("the forms of URLs are {FORMS}"))),
         }
     }
+}
+
+/// The error of a store whose cargo feature is off.
+pub(crate) fn missing(url: &str, feature: &str) -> StoreError {
+    let problem = format!("the cargo feature {feature} of trunkline is off");
+    StoreError::new(StoreErrorKind::Invalid, shown(url), problem)
 }
 
 fn is_namespace(text: &str) -> bool {

@@ -5,9 +5,13 @@
 //! runtime to import, and not each other. The list stands here, and not in a tool that tries every
 //! subset: most of the 32,768 subsets differ in nothing, and each costs seconds.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 
-use crate::test::{Count, Selection, lint};
+use crate::build::c::Workshop;
+use crate::process::run;
+use crate::test::{Count, Selection, counts, lint};
 use crate::workspace::Workspace;
 
 /// Each layer and each transport alone, and what servers and clients take together. Other commands
@@ -36,7 +40,9 @@ const COMBINATIONS: [&str; 19] = [
 /// The features as `Cargo.toml` lists them.
 const MANIFEST: &str = "core/Cargo.toml";
 /// Features that stand for others, or for what the crate needs beside itself.
-const COLLECTIONS: [&str; 2] = ["default", "full"];
+const COLLECTIONS: [&str; 3] = ["default", "full", "bridge"];
+/// Longest time of the program with the small library.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let manifest = workspace.path(MANIFEST);
@@ -54,7 +60,24 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
         cargo.args(["check", "--quiet", "--package", "trunkline", "--no-default-features", "--features", features]);
         count = count.and(lint::silent(cargo)?);
     }
-    Ok(count)
+    Ok(count.and(small_library(workspace)?))
+}
+
+/// The library of C without its features, which compiles without a warning, and a program that
+/// meets the errors of the parts that are not there.
+fn small_library(workspace: &Workspace) -> Result<Count> {
+    let target = workspace.target.join("small");
+    let mut cargo = workspace.cargo();
+    cargo.args(["build", "--quiet", "--package", "trunkline-c", "--no-default-features", "--target-dir"]).arg(&target);
+    let built = lint::silent(cargo)?;
+    if built.failed > 0 {
+        return Ok(built);
+    }
+    let workshop = Workshop { library: target.join("debug"), programs: target, optimise: false };
+    workshop.place_library(workspace)?;
+    workshop.compile(workspace, "none", &workspace.path("bindings-c/tests/features/none.c"))?;
+    let output = run(workspace.command(workshop.program("none")), DEADLINE)?;
+    Ok(built.and(counts::of_one(&output)))
 }
 
 /// Rules of `clippy.toml` that a nearer file lacks: clippy reads the nearest one only.

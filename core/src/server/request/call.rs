@@ -131,6 +131,11 @@ impl PendingCall {
         let key = self.keys.own_key(key, checked.kind, self.middleware_position())?;
         match rounds.answer(&key).map(|answer| checked.read(answer)) {
             None | Some(Err(ClientRequestError::Suspended)) => {
+                // The call could not go on with the answer.
+                if cfg!(not(feature = "request-state")) {
+                    let text = "the client of 2026-07-28 cannot be asked: the cargo feature `request-state` is off";
+                    return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
+                }
                 rounds.forget(&key);
                 rounds.note(key, request);
                 return Err(ClientRequestError::Suspended);

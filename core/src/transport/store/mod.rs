@@ -9,6 +9,8 @@ mod redis_tests;
 #[cfg(feature = "store-sqlite")]
 mod sqlite;
 
+#[cfg(not(all(feature = "store-sqlite", feature = "store-redis")))]
+use crate::store::missing;
 use crate::{
     runtime::Runtime,
     store::{ProcessStore, Store, StoreError, StoreGuard, StoreUrl, shown},
@@ -65,13 +67,4 @@ pub(super) fn unguarded(
         #[cfg(not(feature = "store-redis"))]
         StoreUrl::Redis { .. } => return Err(missing(url, "store-redis")),
     })
-}
-
-#[cfg(not(all(feature = "store-sqlite", feature = "store-redis")))]
-fn missing(url: &str, feature: &str) -> StoreError {
-    StoreError::new(
-        crate::store::StoreErrorKind::Invalid,
-        shown(url),
-        format!("the cargo feature {feature} of trunkline is off"),
-    )
 }
