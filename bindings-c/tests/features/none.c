@@ -1,4 +1,4 @@
-/* For a library without cargo features: each function that needs one of them fails, and names it. */
+/* For a library without cargo features: a function that needs one of them fails, and names it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -100,7 +100,7 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
             })
         }
         Registration::Skill(given) => {
-            let add = skills::addition(given)?;
+            let add = skills::work::addition(given)?;
             Box::new(move |server, _| add(server))
         }
         Registration::Directory(given) => {

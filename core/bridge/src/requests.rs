@@ -96,7 +96,7 @@ fn ask_server(
         return groups::ask(state, group, ticket, given);
     }
     if skills::is_operation(&given.method) {
-        return skills::ask(state, client, ticket, given);
+        return skills::work::ask(state, client, ticket, given);
     }
     let start = given.trace.as_ref().and_then(|_| client.operation(&given.method, given.params.as_ref()));
     let trace = state.telemetry.sending(ticket, start, given)?;

@@ -8,12 +8,10 @@ use trunkline::protocol::{
 };
 
 #[cfg(feature = "skills")]
-mod work;
+pub(super) mod work;
 #[cfg(not(feature = "skills"))]
 #[path = "skills/no_work.rs"]
-mod work;
-
-pub(super) use work::{addition, ask};
+pub(super) mod work;
 
 const LOAD: &str = "load_skill";
 const READ_FILE: &str = "read_skill_file";
