@@ -75,6 +75,20 @@ pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
     write_if_changed(to, &content)
 }
 
+/// Copies sources; what cargo and others left beside them (extensions for the tests, caches) stays
+/// behind.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+    for file in files_under(from)? {
+        let built = file
+            .extension()
+            .is_some_and(|extension| ["so", "pyd", "node", "map"].iter().any(|built| extension == *built));
+        if !built {
+            copy_if_changed(&file, &to.join(file.strip_prefix(from)?))?;
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn write_if_changed(to: &Path, content: &[u8]) -> Result<()> {
     if std::fs::read(to).is_ok_and(|present| present == content) {
         return Ok(());

@@ -9,7 +9,7 @@ use crate::build::c::Workshop;
 use crate::build::{DEADLINE, launchers, node, python, step};
 use crate::console::Console;
 use crate::process::must;
-use crate::stamp::{Stamp, copy_if_changed, files_under};
+use crate::stamp::{Stamp, copy_if_changed, copy_tree, files_under};
 use crate::workspace::Workspace;
 
 const OUR_VENV: &str = "bench-ours";
@@ -154,20 +154,6 @@ fn released(workspace: &Workspace, file: &str) -> PathBuf {
 /// The command `benches/<language>/<role>`.
 fn launcher(workspace: &Workspace, language: &str, role: &str, program: &[PathBuf]) -> Result<()> {
     launchers::write_one(workspace, &workspace.root.join("benches").join(language).join(role), program)
-}
-
-/// Copies sources; what cargo and others left beside them (extensions for the tests, caches) stays
-/// behind.
-fn copy_tree(from: &Path, to: &Path) -> Result<()> {
-    for file in files_under(from)? {
-        let built = file
-            .extension()
-            .is_some_and(|extension| ["so", "pyd", "node", "map"].iter().any(|built| extension == *built));
-        if !built {
-            copy_if_changed(&file, &to.join(file.strip_prefix(from)?))?;
-        }
-    }
-    Ok(())
 }
 
 fn make_executable(program: &Path) -> Result<()> {

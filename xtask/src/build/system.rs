@@ -93,7 +93,7 @@ pub(crate) fn c_compiler() -> Result<cc::Tool> {
 }
 
 /// The machine that rustc builds for.
-fn host() -> Result<String> {
+pub(crate) fn host() -> Result<String> {
     let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     command.arg("-vV");
     let answer = must(command, QUICK)?.stdout;

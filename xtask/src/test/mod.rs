@@ -14,6 +14,7 @@ mod programs;
 mod prose;
 mod rooms;
 mod rust_docs;
+mod sanitized;
 mod snippets;
 mod suites;
 mod type_names;
@@ -145,7 +146,7 @@ const STEPS: [Step; 32] = {
 
 /// The steps of the long form. CI runs the first two for each push, in a job of their own: they
 /// compile all crates again, in other forms than the tests do.
-const LONG_STEPS: [Step; 6] = [
+const LONG_STEPS: [Step; 8] = [
     Step { name: "rust doc", turn: Turn::Cargo, languages: &[Language::Rust], work: lint::rust_doc },
     Step { name: "cargo features", turn: Turn::Cargo, languages: &[Language::Rust], work: features::check },
     Step {
@@ -162,6 +163,18 @@ const LONG_STEPS: [Step; 6] = [
     },
     Step { name: "c under valgrind", turn: Turn::Last, languages: &[Language::C], work: suites::c_under_valgrind },
     Step { name: "npm package", turn: Turn::Beside, languages: &[Language::Node], work: suites::npm },
+    Step {
+        name: "python under the address sanitizer",
+        turn: Turn::Last,
+        languages: &[Language::Python],
+        work: sanitized::python,
+    },
+    Step {
+        name: "node under the address sanitizer",
+        turn: Turn::Last,
+        languages: &[Language::Node],
+        work: sanitized::node,
+    },
 ];
 
 pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! The test suites of the languages, and what runs across them.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -40,21 +41,31 @@ pub(crate) fn rust_and_c(workspace: &Workspace, selection: &Selection) -> Result
 }
 
 pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    Ok(counts::of_pytest(&run(pytest(workspace)?, DEADLINE)?))
+}
+
+/// The command of the tests in Python.
+pub(crate) fn pytest(workspace: &Workspace) -> Result<Command> {
     system::redis_server()?;
     let mut pytest = workspace.command(workspace.venv_program(VENV, "python"));
     pytest.current_dir(workspace.path("bindings-python")).args(["-m", "pytest", "-q", "--color=no"]);
-    Ok(counts::of_pytest(&run(pytest, DEADLINE)?))
+    Ok(pytest)
 }
 
-/// The files are named one by one: the versions of Node read folder arguments differently.
 pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    Ok(counts::of_node(&run(node_test(workspace)?, DEADLINE)?))
+}
+
+/// The command of the tests in Node.js. The files are named one by one: the versions of Node read
+/// folder arguments differently.
+pub(crate) fn node_test(workspace: &Workspace) -> Result<Command> {
     system::redis_server()?;
     let is_test = |name: &str| [".test.mjs", ".test.js", ".test.cjs"].iter().any(|ending| name.ends_with(ending));
     let files =
         files_under(&workspace.path("bindings-node/test"))?.into_iter().filter(|file| is_test(&file.to_string_lossy()));
     let mut node = workspace.command("node");
     node.current_dir(workspace.path("bindings-node")).args(["--test", "--test-reporter=tap"]).args(files);
-    Ok(counts::of_node(&run(node, DEADLINE)?))
+    Ok(node)
 }
 
 /// The wire vectors, played to each fixture server and each fixture client (tests/vectors/runner).
