@@ -16,7 +16,7 @@ import { InvalidArguments, validated } from "./schema/validate.js";
 import { CallScope, type Owner } from "./scope.js";
 
 /** Reports of progress after which other things of the event loop get to run. */
-const REPORTS_IN_A_ROW = 64;
+const REPORTS_IN_A_ROW = 16;
 let reports = 0;
 
 /** The facts about a call, and what the handler keeps for its later runs. */

@@ -289,3 +289,33 @@ def test_calls_that_are_cancelled_before_they_begin_are_forgotten() -> None:
             await until(lambda: slow.server._bind()._tasks == {}, "the end of all calls")
 
     run(check())
+
+
+def test_a_handler_that_only_logs_lets_other_calls_run() -> None:
+    began, stop = asyncio.Event(), asyncio.Event()
+    server = Server("chatter", version="1")
+
+    @server.tool
+    async def chatter(ctx: Context) -> str:
+        """Logs until it is stopped."""
+        began.set()
+        for _ in range(100_000):
+            await ctx.info("a message")
+            if stop.is_set():
+                return "stopped"
+        return "nobody else came"
+
+    @server.tool
+    async def quiet() -> str:
+        """Stops it."""
+        stop.set()
+        return "quiet"
+
+    async def run() -> None:
+        async with Client(server) as client:
+            call = asyncio.create_task(client.call_tool("chatter"))
+            await began.wait()
+            await client.call_tool("quiet")
+            assert (await call).text == "stopped"
+
+    asyncio.run(run())

@@ -45,15 +45,22 @@ static void begin(trunkline_client *client, const char *line) {
 
 static trunkline_client *connect_to(int count, char **words) {
   trunkline_str command[MOST_WORDS];
+  const char *timeout = getenv("TIMEOUT_MS");
+  trunkline_client_options *options = NULL;
   trunkline_client *client = NULL;
   trunkline_error *error = NULL;
   int index;
+  if (trunkline_client_options_new(&options, &error) ||
+      trunkline_client_options_set_timeout_ms(options, timeout ? strtoull(timeout, NULL, 10) : 60000)) {
+    abort();
+  }
   for (index = 0; index < count && index < MOST_WORDS; ++index) command[index] = trunkline_str_of(words[index]);
-  if (count == 1 ? trunkline_client_connect_http(command[0], NULL, &client, &error)
-                 : trunkline_client_connect_child(command, (size_t)count, NULL, &client, &error)) {
+  if (count == 1 ? trunkline_client_connect_http(command[0], options, &client, &error)
+                 : trunkline_client_connect_child(command, (size_t)count, options, &client, &error)) {
     fprintf(stderr, "%s\n", trunkline_error_message(error));
     exit(1);
   }
+  trunkline_client_options_free(options);
   puts("ready");
   return client;
 }

@@ -1,6 +1,7 @@
 """The client of the scars in Python: client.py URL | COMMAND... (README.md)"""
 
 import asyncio
+import os
 import sys
 
 from trunkline import Client, TrunklineError
@@ -17,7 +18,7 @@ async def call(client: Client, number: str, ms: int) -> None:
 
 
 async def connected(words: list[str]) -> Client:
-    client = Client(words[0] if len(words) == 1 else words)
+    client = Client(words[0] if len(words) == 1 else words, timeout=float(os.environ.get("TIMEOUT_MS", "60000")) / 1000)
     await client.connect()
     print("ready", flush=True)
     return client

@@ -26,10 +26,15 @@ class Driver:
     process: asyncio.subprocess.Process
 
     @classmethod
-    async def start(cls, language: Language, *target: str) -> "Driver":
+    async def start(cls, language: Language, *target: str, **variables: str) -> "Driver":
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            *language.client, *target, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
+            *language.client,
+            *target,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={**os.environ, **variables},
         )
         started = cls(process)
         assert await asyncio.wait_for(started.line(), START) == "ready"
@@ -50,8 +55,9 @@ class Driver:
 
 
 @contextlib.asynccontextmanager
-async def driver(language: Language, *target: str) -> AsyncGenerator[Driver]:
-    started = await Driver.start(language, *target)
+async def driver(language: Language, *target: str, **variables: str) -> AsyncGenerator[Driver]:
+    """A client, in a process with these variables."""
+    started = await Driver.start(language, *target, **variables)
     try:
         yield started
     finally:

@@ -9,10 +9,9 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from peer import LEGACY, META, MODERN, Endpoint, Language, Message
+from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, Message
 
 TASKS = "io.modelcontextprotocol/tasks"
-SOON = 30  # seconds for anything that a test waits for
 FINAL = ("completed", "failed", "cancelled")
 
 

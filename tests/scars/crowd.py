@@ -6,7 +6,7 @@ import resource
 import time
 from collections.abc import Awaitable, Callable
 
-from peer import LEGACY, META, MODERN, Endpoint, Language, call, endpoint
+from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, call, endpoint
 from row import LONG_FORM, row
 
 MIB = 1 << 20
@@ -14,13 +14,18 @@ MIB = 1 << 20
 MAX_SESSIONS = 10_000
 
 
+async def bystander_call(server: Endpoint) -> None:
+    """A call of somebody else."""
+    status, body = await asyncio.wait_for(server.modern(1, "echo", {"message": "bystander"}), SOON)
+    assert status == 200 and b"bystander" in body, (status, body)
+
+
 async def bystander(server: Endpoint) -> float:
     """Seconds of the slowest of some calls of somebody else."""
     slowest = 0.0
-    for number in range(5):
+    for _ in range(5):
         start = time.perf_counter()
-        status, body = await asyncio.wait_for(server.modern(number, "echo", {"message": "bystander"}), 30)
-        assert status == 200 and b"bystander" in body, (status, body)
+        await bystander_call(server)
         slowest = max(slowest, time.perf_counter() - start)
         await asyncio.sleep(0.02)
     return slowest
@@ -107,59 +112,6 @@ async def silent_connections(language: Language) -> float:
             kept = [await server.connect() for _ in range(500)]
             await asyncio.sleep(60)
             assert kept
-
-        return await _beside(server, attack)
-
-
-async def _flood(server: Endpoint, count: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Calls a tool that reports much progress: the connection with its response."""
-    reader, writer = await server.connect()
-    message = {"name": "flood", "arguments": {"count": count}, "_meta": {"progressToken": 1}}
-    opened = await open_session(server)
-    body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": message}).encode()
-    writer.write(server.head(len(body), f"MCP-Protocol-Version: {LEGACY}", f"Mcp-Session-Id: {opened}") + body)
-    return reader, writer
-
-
-@row("a flood of progress that nobody reads: a call beside it", 1, "s")
-async def progress_flood(language: Language) -> float:
-    async with endpoint(language) as server:
-
-        async def attack() -> None:
-            kept = await _flood(server, 200_000)
-            await asyncio.sleep(60)
-            assert kept
-
-        return await _beside(server, attack)
-
-
-@row("a flood of progress that is read: a call beside it", 1, "s")
-async def progress_flood_that_is_read(language: Language) -> float:
-    async with endpoint(language) as server:
-        received = 0
-
-        async def attack() -> None:
-            nonlocal received
-            reader, writer = await _flood(server, 1_000_000)
-            while piece := await reader.read(MIB):
-                received += len(piece)
-            writer.close()
-
-        slowest = await _beside(server, attack)
-        assert received > MIB // 16, f"{received} bytes are not a flood"
-        return slowest
-
-
-@row("2,000 calls that are cancelled at once: a call beside them", 1, "s")
-async def cancel_storm(language: Language) -> float:
-    async with endpoint(language) as server:
-
-        async def attack() -> None:
-            async def one(number: int) -> None:
-                await asyncio.wait_for(server.modern(number, "slow", {"ms": 60_000}), 0.2)
-
-            for _ in range(20):
-                await asyncio.gather(*[one(number) for number in range(100)], return_exceptions=True)
 
         return await _beside(server, attack)
 

@@ -12,6 +12,7 @@ from typing import Any
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
 START = 30  # seconds for a process to begin
+SOON = 30  # seconds for anything that a test waits for
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientInfo": {"name": "scars", "version": "1"},
@@ -89,29 +90,15 @@ class Pipe:
 
 
 @dataclass
-class Endpoint:
-    """A server over HTTP."""
+class Place:
+    """Where a server is reached over HTTP."""
 
-    process: asyncio.subprocess.Process
     host: str
     port: int
 
-    @classmethod
-    async def start(cls, language: Language, **more: Any) -> "Endpoint":
-        process = await asyncio.create_subprocess_exec(
-            *language.command,
-            language.way,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            **more,
-        )
-        assert process.stdout
-        line = (await asyncio.wait_for(process.stdout.readline(), START)).decode()
-        host, port = line.split("/")[2].rsplit(":", 1)
-        return cls(process, host, int(port))
-
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await asyncio.open_connection(self.host, self.port)
+    async def connect(self, *, as_address: str | None = None) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        bound = (as_address, 0) if as_address else None
+        return await asyncio.open_connection(self.host, self.port, local_addr=bound)
 
     def head(self, length: int, *more: str) -> bytes:
         lines = [
@@ -142,6 +129,27 @@ class Endpoint:
         headers = (f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", f"Mcp-Name: {tool}")
         return await self.post(call(number, tool, arguments, **META, **meta), *headers)
 
+
+@dataclass
+class Endpoint(Place):
+    """A server over HTTP, as a process."""
+
+    process: asyncio.subprocess.Process
+
+    @classmethod
+    async def start(cls, language: Language, **more: Any) -> "Endpoint":
+        process = await asyncio.create_subprocess_exec(
+            *language.command,
+            language.way,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            **more,
+        )
+        assert process.stdout
+        line = (await asyncio.wait_for(process.stdout.readline(), START)).decode()
+        host, port = line.split("/")[2].rsplit(":", 1)
+        return cls(host, int(port), process)
+
     def memory(self) -> int:
         """Bytes of memory that the process holds now."""
         pages = Path(f"/proc/{self.process.pid}/statm").read_text(encoding="ascii").split()[1]
@@ -151,6 +159,10 @@ class Endpoint:
         """The most bytes of memory that the process has held."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
+
+    def descriptors(self) -> int:
+        """The descriptors that the process has open now."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)

@@ -13,6 +13,8 @@ from typing import Any
 import clients
 import crowd
 import exits
+import floods
+import half_open
 import hostile
 import mounted
 import processes
@@ -59,7 +61,7 @@ async def measure(languages: list[Language]) -> list[dict[str, Any]]:
 
 
 def main(words: list[str]) -> int:
-    assert clients and crowd and exits and hostile and mounted and processes and workers
+    assert clients and crowd and exits and floods and half_open and hostile and mounted and processes and workers
     if row.LONG_FORM:
         words.remove(row.LONG)
     if "--only" in words:

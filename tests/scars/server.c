@@ -15,6 +15,9 @@
 #define NUMBER(name) ",\"properties\":{\"" name "\":{\"type\":\"integer\"}},\"required\":[\"" name "\"]"
 #define TEXT(name) ",\"properties\":{\"" name "\":{\"type\":\"string\"}},\"required\":[\"" name "\"]"
 
+/* Messages of a flood before a pause, so that it leaves a part of its processor to others. */
+#define BURST 50
+
 static void sleep_ms(int64_t ms) {
   struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000L};
   while (nanosleep(&time, &time));
@@ -64,7 +67,15 @@ static void stray(trunkline_call *call, trunkline_str arguments, void *user_data
 static void *report_and_answer(void *data) {
   trunkline_call *call = data;
   int64_t number, count = trunkline_call_int64(call, S("/count"), 0);
-  for (number = 0; number < count; ++number) trunkline_call_progress(call, (double)number, 0, S(""));
+  bool log = trunkline_call_bool(call, S("/log"), false);
+  for (number = 0; number < count && !trunkline_call_cancelled(call); ++number) {
+    if (log) {
+      trunkline_call_log(call, S("info"), S("a message"));
+    } else {
+      trunkline_call_progress(call, (double)number, 0, S(""));
+    }
+    if (number % BURST == 0) sleep_ms(1);
+  }
   trunkline_call_return_text(call, S("done"));
   trunkline_call_free(call);
   return NULL;
@@ -88,12 +99,22 @@ static void touch(trunkline_call *call, trunkline_str arguments, void *server) {
   trunkline_call_return_text(call, S("touched"));
 }
 
+/* Milliseconds for which a peer may do nothing, if not the defaults. */
+static uint64_t silence(void) {
+  const char *text = getenv("SILENCE_MS");
+  return text ? strtoull(text, NULL, 10) : 60000;
+}
+
 /* The state of the server is in the store that the environment names, if it does. */
 static trunkline_result make(trunkline_server **server, trunkline_error **error) {
   const char *store = getenv("STORE");
   trunkline_server_options *options = NULL;
   trunkline_result result = trunkline_server_options_new(&options, error);
   if (!result && store) result = trunkline_server_options_set_store(options, trunkline_str_of(store));
+  if (!result) {
+    result = trunkline_server_options_set_limit(options, TRUNKLINE_LIMIT_KEEP_ALIVE_MS,
+                                                silence() < 60000 ? silence() / 4 : 15000);
+  }
   if (!result) result = trunkline_server_new_with(S("scars"), S("1.0.0"), options, server, error);
   trunkline_server_options_free(options);
   return result;
@@ -107,6 +128,8 @@ static trunkline_result run_http(trunkline_server *server, trunkline_error **err
   trunkline_listener *listener = NULL;
   trunkline_result result = trunkline_http_options_new(&options, error);
   if (!result) result = trunkline_http_options_set_port(options, (uint16_t)atoi(getenv("PORT") ? getenv("PORT") : "0"));
+  if (!result) result = trunkline_http_options_set_idle_timeout_ms(options, silence());
+  if (!result) result = trunkline_http_options_set_write_timeout_ms(options, silence());
   if (!result) result = trunkline_server_listen_http(server, options, &listener, error);
   if (!result) {
     trunkline_str url = trunkline_listener_url(listener);

@@ -4,7 +4,9 @@ import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Server } from "trunkline";
 
-const server = new Server({ name: "scars", version: "1.0.0" }, { store: process.env.STORE });
+// Milliseconds for which a peer may do nothing, if not the defaults.
+const silence = Number(process.env.SILENCE_MS ?? 60_000);
+const server = new Server({ name: "scars", version: "1.0.0" }, { store: process.env.STORE, keepAlive: Math.min(silence / 4, 15_000) });
 const number = (name) => ({ inputSchema: { type: "object", properties: { [name]: { type: "integer" } }, required: [name] } });
 
 server.registerTool(
@@ -27,8 +29,14 @@ server.registerTool("stray", {}, () => {
   writeSync(1, "bytes to descriptor 1\n");
   return "printed";
 });
-server.registerTool("flood", number("count"), async ({ count }, ctx) => {
-  for (let progress = 0; progress < count; progress++) await ctx.progress(progress);
+// Messages of a flood before a pause, so that it leaves a part of its processor to others.
+const burst = 50;
+
+server.registerTool("flood", number("count"), async ({ count, log }, ctx) => {
+  for (let progress = 0; progress < count && !ctx.signal.aborted; progress++) {
+    await (log ? ctx.info("a message") : ctx.progress(progress));
+    if (progress % burst === 0) await sleep(1);
+  }
   return "done";
 });
 
@@ -56,7 +64,7 @@ async function serveMounted(way) {
 const way = process.argv[2];
 if (way === "stdio") await server.serveStdio();
 else if (way === "http") {
-  const listener = await server.listen({ port: Number(process.env.PORT ?? 0) });
+  const listener = await server.listen({ port: Number(process.env.PORT ?? 0), idleTimeout: silence, writeTimeout: silence });
   console.log(listener.url);
   await listener.run();
 } else await serveMounted(way);

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from trunkline import Context, Server
 
-server = Server("scars", version="1.0.0", store=os.environ.get("STORE"))
+# Seconds for which a peer may do nothing, if not the defaults.
+SILENCE = float(os.environ.get("SILENCE_MS", "60000")) / 1000
+
+# Messages of a flood before a pause, so that it leaves a part of its processor to others.
+BURST = 50
+
+server = Server("scars", version="1.0.0", store=os.environ.get("STORE"), keep_alive=min(SILENCE / 4, 15))
 
 
 @server.tool
@@ -44,9 +50,11 @@ async def stray() -> str:
 
 
 @server.tool
-async def flood(count: int, ctx: Context) -> str:
+async def flood(count: int, ctx: Context, log: bool = False) -> str:
     for number in range(count):
-        await ctx.progress(number)
+        await (ctx.info("a message") if log else ctx.progress(number))
+        if number % BURST == 0:
+            await asyncio.sleep(0.001)
     return "done"
 
 
@@ -82,6 +90,12 @@ if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run()
     elif sys.argv[1] == "http":
-        server.run("http", port=int(os.environ.get("PORT", "0")), on_ready=lambda one: print(one.url, flush=True))
+        server.run(
+            "http",
+            port=int(os.environ.get("PORT", "0")),
+            idle_timeout=SILENCE,
+            write_timeout=SILENCE,
+            on_ready=lambda one: print(one.url, flush=True),
+        )
     else:
         run_mounted(sys.argv[1])

@@ -8,8 +8,8 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Iterable
 
 import stores
-from crew import SOON, Crew, Events, Refused, Session, crew
-from peer import START, Language
+from crew import Crew, Events, Refused, Session, crew
+from peer import SOON, START, Language
 from row import LONG_FORM, row
 
 WORKERS = 4

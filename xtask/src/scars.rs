@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 const FOLDER: &str = "tests/scars";
 const C_SERVER: &str = "scars-server";
 const C_CLIENT: &str = "scars-client";
-const DEADLINE: Duration = Duration::from_secs(600);
+const DEADLINE: Duration = Duration::from_secs(900);
 const LONG_DEADLINE: Duration = Duration::from_secs(4 * 3600);
 
 /// Elsewhere there is neither `/proc`, nor, on Windows, a signal that a process can be sent.

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 # Every request has a timeout in the core: this is only how long one look lasts.
 _WAIT_MS: Final = 60_000
-# Reports of progress after which other things of the event loop get to run.
-_REPORTS_IN_A_ROW: Final = 64
-_reports = count(1)
+# Reports of progress and log messages after which other things of the event loop get to run.
+_MESSAGES_IN_A_ROW: Final = 16
+_messages = count(1)
 
 
 class Call(CallDescription):
@@ -86,7 +86,7 @@ class Call(CallDescription):
             update["message"] = message
         self._notify(update)
 
-    def _log(self, level: LoggingLevel, data: Any, logger: str | None) -> None:
+    def _send_log(self, level: LoggingLevel, data: Any, logger: str | None) -> None:
         said: dict[str, Any] = {"level": level, "data": jsonable(data)}
         self._notify({"log": said if logger is None else {**said, "logger": logger}})
 
@@ -112,7 +112,14 @@ class AsyncCall(Call):
 
     async def _report(self, progress: float, total: float | None, message: str | None) -> None:
         self._progress(progress, total, message)
-        if next(_reports) % _REPORTS_IN_A_ROW == 0:
+        await self._let_others_run()
+
+    async def _log(self, level: LoggingLevel, data: Any, logger: str | None) -> None:
+        self._send_log(level, data, logger)
+        await self._let_others_run()
+
+    async def _let_others_run(self) -> None:
+        if next(_messages) % _MESSAGES_IN_A_ROW == 0:
             import asyncio
 
             await asyncio.sleep(0)
@@ -144,6 +151,9 @@ class SyncCall(Call):
 
     def _report(self, progress: float, total: float | None, message: str | None) -> None:
         self._progress(progress, total, message)
+
+    def _log(self, level: LoggingLevel, data: Any, logger: str | None) -> None:
+        self._send_log(level, data, logger)
 
     def _request(self, json: dict[str, Any]) -> Any:
         native, json = self._port.native, {**json, "wait": True}

@@ -33,23 +33,23 @@ class Context(AsyncClientRequests):
             data: any JSON value, such as a text.
             logger: the name of the part of the server that speaks.
         """
-        self._log(level, data, logger)
+        await self._log(level, data, logger)
 
     async def debug(self, data: Any, logger: str | None = None) -> None:
         """`log` with the level debug."""
-        self._log("debug", data, logger)
+        await self._log("debug", data, logger)
 
     async def info(self, data: Any, logger: str | None = None) -> None:
         """`log` with the level info."""
-        self._log("info", data, logger)
+        await self._log("info", data, logger)
 
     async def warning(self, data: Any, logger: str | None = None) -> None:
         """`log` with the level warning."""
-        self._log("warning", data, logger)
+        await self._log("warning", data, logger)
 
     async def error(self, data: Any, logger: str | None = None) -> None:
         """`log` with the level error."""
-        self._log("error", data, logger)
+        await self._log("error", data, logger)
 
     async def once(self, name: str, function: Callable[[], Any]) -> Any:
         """The value of `function`, which is called only once, however often this handler runs for

@@ -1,0 +1,86 @@
+"""A flood: flooder.py progress | unread | log | cancel HOST PORT
+
+Prints `flooding` once it has begun, and goes on until it is killed. It takes the processor time
+that everybody else leaves, and sends no faster than a part of one processor can: the server must be
+slowed down by its own work alone.
+"""
+
+import asyncio
+import json
+import os
+import sys
+
+from peer import META, MODERN, SOON, Place, call
+
+KIB = 1 << 10
+# Of a flood that is read, before it counts as one.
+BEGUN = 64 * KIB
+# Calls a second that are cancelled.
+STORM = 400
+ENDLESS = 1_000_000_000
+
+
+async def begin(
+    server: Place, tool: str, arguments: dict[str, object]
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """The connection of a call that wants progress and log messages."""
+    reader, writer = await server.connect()
+    meta = {**META, "progressToken": 1, "io.modelcontextprotocol/logLevel": "info"}
+    body = json.dumps(call(1, tool, arguments, **meta)).encode()
+    writer.write(
+        server.head(len(body), f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", f"Mcp-Name: {tool}")
+    )
+    writer.write(body)
+    return reader, writer
+
+
+async def read(server: Place, log: bool) -> None:
+    """Reads all that comes."""
+    reader, _ = await begin(server, "flood", {"count": ENDLESS, "log": log})
+    received = 0
+    while piece := await reader.read(64 * KIB):
+        if received < BEGUN <= received + len(piece):
+            print("flooding", flush=True)
+        received += len(piece)
+        await asyncio.sleep(0.001)
+    raise EOFError(f"the flood ended after {received} bytes")
+
+
+async def leave_unread(server: Place) -> None:
+    """Reads the head, and nothing more."""
+    reader, writer = await begin(server, "flood", {"count": ENDLESS})
+    await reader.readuntil(b"\r\n\r\n")
+    writer.transport.pause_reading()
+    print("flooding", flush=True)
+    await asyncio.Event().wait()
+
+
+async def cancel(server: Place) -> None:
+    """Begins calls, and gives each of them up."""
+
+    async def one() -> None:
+        reader, writer = await begin(server, "slow", {"ms": 60_000})
+        try:
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SOON)
+        finally:
+            writer.transport.abort()
+
+    for number in range(ENDLESS):
+        await asyncio.gather(*[one() for _ in range(STORM // 20)])
+        if number == 1:
+            print("flooding", flush=True)
+        await asyncio.sleep(0.05)
+
+
+async def main(kind: str, host: str, port: str) -> None:
+    server = Place(host, int(port))
+    if kind == "cancel":
+        await cancel(server)
+    elif kind == "unread":
+        await leave_unread(server)
+    else:
+        await read(server, kind == "log")
+
+
+os.nice(19)
+asyncio.run(main(*sys.argv[1:]))

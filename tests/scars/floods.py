@@ -1,0 +1,119 @@
+"""Floods: the calls of somebody else take at most twice as long beside them."""
+
+import asyncio
+import contextlib
+import os
+import statistics
+import sys
+import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from crowd import bystander_call
+from peer import SOON, Endpoint, Language, endpoint
+from row import row
+
+TIMES = 2
+# Seconds. The next turn of a process may take that long on each processor that nothing else uses,
+# whatever the server does: below it, a call that takes twice as long shows nothing.
+FLOOR = 0.010
+ROUNDS = 3
+CALLS = 20
+# One call in so many may have waited for the machine.
+FEW = 20
+# A process that uses less of a processor is at rest.
+REST = 0.1
+
+
+async def calls(server: Endpoint) -> list[float]:
+    """Seconds of each of some calls."""
+    taken: list[float] = []
+    for _ in range(CALLS):
+        start = time.perf_counter()
+        await bystander_call(server)
+        taken.append(time.perf_counter() - start)
+        await asyncio.sleep(0.01)
+    return taken
+
+
+def processor_time(process: int) -> float:
+    """Seconds that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def at_rest(server: Endpoint) -> None:
+    """Waits for what an earlier flood has left to do."""
+    end = time.monotonic() + SOON
+    used, since = processor_time(server.process.pid), time.monotonic()
+    while time.monotonic() < end:
+        await asyncio.sleep(0.2)
+        now, at = processor_time(server.process.pid), time.monotonic()
+        if now - used < REST * (at - since):
+            return
+        used, since = now, at
+    raise AssertionError(f"the server was not at rest {SOON} s after a flood")
+
+
+def floor() -> float:
+    """The time of a turn where others wait for the processors, too."""
+    return FLOOR * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+@contextlib.asynccontextmanager
+async def flood(server: Endpoint, kind: str) -> AsyncGenerator[None]:
+    """A flood that has begun, out of a process that leaves the processors to everybody else."""
+    program = Path(__file__).with_name("flooder.py")
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(program), kind, server.host, str(server.port)), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), SOON)
+        assert line == b"flooding\n", f"there is no flood: {line!r}"
+        yield
+        assert process.returncode is None, f"the flood ended with {process.returncode}"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def slowdown(language: Language, kind: str) -> float:
+    """The median time of calls beside a flood, in that of calls without it: by turns, so that what
+    else runs on the machine bears on both.
+    """
+    async with endpoint(language) as server:
+        await calls(server)
+        quiet: list[float] = []
+        beside: list[float] = []
+        for _ in range(ROUNDS):
+            await at_rest(server)
+            quiet += await calls(server)
+            async with flood(server, kind):
+                beside += await calls(server)
+        slow = [seconds for seconds in beside if seconds > 1]
+        assert len(slow) <= len(beside) // FEW, f"calls beside it took {slow} s"
+        median = statistics.median(beside)
+        times = median / statistics.median(quiet)
+        return min(times, TIMES) if median <= floor() else times
+
+
+@row("a flood of progress that nobody reads: calls beside it", TIMES, "times as long", alone=True)
+async def progress_that_nobody_reads(language: Language) -> float:
+    return await slowdown(language, "unread")
+
+
+@row("a flood of progress that is read: calls beside it", TIMES, "times as long", alone=True)
+async def progress_that_is_read(language: Language) -> float:
+    return await slowdown(language, "progress")
+
+
+@row("a flood of log messages: calls beside it", TIMES, "times as long", alone=True)
+async def log_messages(language: Language) -> float:
+    return await slowdown(language, "log")
+
+
+@row("a storm of calls that are cancelled: calls beside it", TIMES, "times as long", alone=True)
+async def cancelled_calls(language: Language) -> float:
+    return await slowdown(language, "cancel")

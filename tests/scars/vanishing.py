@@ -1,0 +1,133 @@
+"""Clients that vanish: vanishing.py vanish | fall-silent SERVER...
+
+Prints the seconds until the server has let go of them. `vanish` needs a network of its own, in
+which nothing that the server sends to them arrives any more, as when a cable is cut. Clients that
+only fall silent have no streams: their system goes on to acknowledge the signs of life.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+
+from crowd import MIB, bystander, open_session
+from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, call
+
+SILENCE = 1000  # milliseconds for which the server lets a peer do nothing
+EACH = 40
+ROUNDS = 3
+MORE = 4 * MIB  # of memory after the last round than after the first
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
+async def idle(server: Endpoint, address: str) -> Connection:
+    """A connection that is kept after a call."""
+    reader, writer = await server.connect(as_address=address)
+    body = json.dumps(call(1, "echo", {"message": "x"}, **META)).encode()
+    headers = (f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", "Mcp-Name: echo")
+    writer.write(server.head(len(body), *headers) + body)
+    head = await reader.readuntil(b"\r\n\r\n")
+    assert b" 200 " in head, head
+    return reader, writer
+
+
+async def within_head(server: Endpoint, address: str) -> Connection:
+    reader, writer = await server.connect(as_address=address)
+    writer.write(server.head(100)[:60])
+    return reader, writer
+
+
+async def within_call(server: Endpoint, address: str) -> Connection:
+    """A call that has reported progress, and goes on."""
+    reader, writer = await server.connect(as_address=address)
+    body = json.dumps(call(1, "slow", {"ms": 600_000}, **META, progressToken=1)).encode()
+    headers = (f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", "Mcp-Name: slow")
+    writer.write(server.head(len(body), *headers) + body)
+    return await opened(reader, writer)
+
+
+async def with_stream(server: Endpoint, address: str) -> Connection:
+    """A subscription of 2026-07-28."""
+    reader, writer = await server.connect(as_address=address)
+    listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen"}
+    body = json.dumps({**listen, "params": {"notifications": {"toolsListChanged": True}, "_meta": META}}).encode()
+    headers = (f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: subscriptions/listen")
+    writer.write(server.head(len(body), *headers) + body)
+    return await opened(reader, writer)
+
+
+async def with_stream_of_session(server: Endpoint, address: str) -> Connection:
+    session = await open_session(server)
+    reader, writer = await server.connect(as_address=address)
+    head = server.head(0, f"Mcp-Session-Id: {session}", f"MCP-Protocol-Version: {LEGACY}")
+    writer.write(head.replace(b"POST", b"GET", 1).replace(b"Content-Length: 0\r\n", b""))
+    return await opened(reader, writer)
+
+
+async def opened(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
+    head = await reader.readuntil(b"\r\n\r\n")
+    assert b" 200 " in head and b"text/event-stream" in head, head
+    return reader, writer
+
+
+async def settled(server: Endpoint) -> int:
+    """The descriptors of the server when it is at rest."""
+    end, before = time.monotonic() + SOON, -1
+    while time.monotonic() < end:
+        now = server.descriptors()
+        if now == before:
+            return now
+        before = now
+        await asyncio.sleep(0.5)
+    raise AssertionError("the descriptors of the server change without an end")
+
+
+QUIET = (idle, within_head)
+WITH_STREAMS = (within_call, with_stream, with_stream_of_session)
+
+
+async def gone(server: Endpoint, address: str, vanish: bool) -> float:
+    """Seconds until the descriptors of clients are free that are there no more."""
+    before = await settled(server)
+    ways = (*QUIET, *WITH_STREAMS) if vanish else QUIET
+    kept = [await asyncio.gather(*[way(server, address) for _ in range(EACH)]) for way in ways]
+    if vanish:
+        ip("route", "add", "blackhole", f"{address}/32", "table", "local")
+    start = time.perf_counter()
+    while server.descriptors() > before:
+        slowest = await bystander(server)
+        assert slowest < 1, f"the bystander waited {slowest:.1f} s"
+        held = server.descriptors() - before
+        assert time.perf_counter() < start + SOON, f"{held} of {len(ways) * EACH} are held after {SOON} s"
+    seconds = time.perf_counter() - start
+    for _, writer in (one for way in kept for one in way):
+        writer.transport.abort()
+    return seconds
+
+
+async def main(vanish: bool, command: list[str]) -> None:
+    if vanish:
+        ip("link", "set", "lo", "up")
+    server = await Endpoint.start(Language("", command, []), env={**os.environ, "SILENCE_MS": str(SILENCE)})
+    try:
+        await bystander(server)
+        slowest, memory = 0.0, 0
+        for number in range(ROUNDS):
+            slowest = max(slowest, await gone(server, f"127.0.0.{2 + number}", vanish))
+            memory = memory or server.memory()
+        more = server.memory() - memory
+        assert more < MORE, f"{more} bytes of memory more after {ROUNDS} rounds"
+        print(slowest, flush=True)
+    finally:
+        server.kill()
+        await server.ended()
+
+
+asyncio.run(main(sys.argv[1] == "vanish", sys.argv[2:]))
