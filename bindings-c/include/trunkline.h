@@ -2292,6 +2292,21 @@ enum trunkline_result trunkline_http_options_set_max_connections_per_address(
     uint64_t max_connections_per_address);
 
 /**
+ * Adds one of the reverse proxies in front, each by its address, as a network, such as
+ * `10.0.0.0/8`, or as `unix` for those on the Unix socket. A request that one of them brings has
+ * its client at the last address in `X-Forwarded-For` outside of these. With proxies, clients
+ * without an access token have shares by their addresses (of IPv6 by its first 64 bits), as
+ * principals have: of requests, bodies, sessions, tasks and `rateLimit`. Without, all of them
+ * are one behind a proxy, and nobody has a share.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_http_options_add_trusted_proxy(
+    struct trunkline_http_options *options,
+    struct trunkline_str trusted_proxy);
+
+/**
  * Sets the longest time of a connection without a request, or for the head of one; it may be
  * twice that. Then the connection is closed. In milliseconds. Default 60000.
  *
@@ -2342,9 +2357,9 @@ enum trunkline_result trunkline_http_options_set_max_body_bytes(
     uint64_t max_body_bytes);
 
 /**
- * Sets the POST requests a minute of one principal, or of one session where no tokens are
- * verified; requests of neither count together. Further ones are refused with 429 and
- * `Retry-After`. 0: no bound. Default 0.
+ * Sets the POST requests a minute of one principal, or, where no tokens are verified, of one
+ * address behind trusted proxies or else of one session; requests of none of them count
+ * together. Further ones are refused with 429 and `Retry-After`. 0: no bound. Default 0.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -187,6 +187,21 @@ describe("node:http", () => {
   });
 });
 
+test("clients behind a trusted proxy have shares by their addresses", async () => {
+  const { server } = site();
+  await assert.rejects(server.listen({ port: 0, trustedProxies: ["proxy.example"] }), /proxy\.example.*10\.0\.0\.0\/8/);
+  const listener = await server.listen({ port: 0, trustedProxies: ["127.0.0.1"], rateLimit: 1, rateBurst: 1 });
+  const status = async (client) => {
+    const response = await fetch(listener.url, { method: "POST", headers: { ...accept, "X-Forwarded-For": client }, body: initialize });
+    await response.text();
+    return response.status;
+  };
+  assert.equal(await status("198.51.100.7"), 200);
+  assert.equal(await status("203.0.113.9, 198.51.100.7"), 429);
+  assert.equal(await status("203.0.113.9"), 200);
+  await server.close();
+});
+
 describe("fetch", () => {
   const post = (url, more = {}) => new Request(url, { method: "POST", headers: { ...accept, ...more.headers }, body: initialize, ...more.init });
 

@@ -340,6 +340,34 @@ def test_foreign_hosts_are_refused_unless_allowed() -> None:
     run(check())
 
 
+def test_clients_behind_a_trusted_proxy_have_shares_by_their_addresses() -> None:
+    def status(url: str, client: str) -> int:
+        address = urlsplit(url)
+        connection = http.client.HTTPConnection(address.netloc, timeout=DEADLINE)
+        try:
+            headers = {
+                "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream",
+                "X-Forwarded-For": client,
+            }
+            connection.request("POST", address.path, '{"jsonrpc":"2.0","id":1,"method":"ping"}', headers)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    async def check() -> None:
+        server = Slow().server
+        with pytest.raises(InvalidArgumentError, match=r"proxy\.example.*10\.0\.0\.0/8"):
+            async with server.serve("http", port=0, trusted_proxies=["proxy.example"]):
+                pass
+        async with server.serve("http", port=0, trusted_proxies=["127.0.0.1"], rate_limit=1, rate_burst=1) as listener:
+            assert await asyncio.to_thread(status, listener.url, "198.51.100.7") != 429
+            assert await asyncio.to_thread(status, listener.url, "203.0.113.9, 198.51.100.7") == 429
+            assert await asyncio.to_thread(status, listener.url, "203.0.113.9") != 429
+
+    run(check())
+
+
 HTTP = """
 import sys
 from trunkline import Server

@@ -541,6 +541,20 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_connections_per_address(
     set!(options, options.given.put("maxConnectionsPerAddress", max_connections_per_address))
 }
 
+/// Adds one of the reverse proxies in front, each by its address, as a network, such as
+/// `10.0.0.0/8`, or as `unix` for those on the Unix socket. A request that one of them brings has
+/// its client at the last address in `X-Forwarded-For` outside of these. With proxies, clients
+/// without an access token have shares by their addresses (of IPv6 by its first 64 bits), as
+/// principals have: of requests, bodies, sessions, tasks and `rateLimit`. Without, all of them
+/// are one behind a proxy, and nobody has a share.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_add_trusted_proxy(
+    options: *mut trunkline_http_options,
+    trusted_proxy: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.push("trustedProxies", text!(trusted_proxy))?)
+}
+
 /// Sets the longest time of a connection without a request, or for the head of one; it may be
 /// twice that. Then the connection is closed. In milliseconds. Default 60000.
 #[unsafe(no_mangle)]
@@ -587,9 +601,9 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
     set!(options, options.given.put("maxBodyBytes", max_body_bytes))
 }
 
-/// Sets the POST requests a minute of one principal, or of one session where no tokens are
-/// verified; requests of neither count together. Further ones are refused with 429 and
-/// `Retry-After`. 0: no bound. Default 0.
+/// Sets the POST requests a minute of one principal, or, where no tokens are verified, of one
+/// address behind trusted proxies or else of one session; requests of none of them count
+/// together. Further ones are refused with 429 and `Retry-After`. 0: no bound. Default 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_rate_limit(
     options: *mut trunkline_http_options,

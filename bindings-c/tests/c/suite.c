@@ -1095,8 +1095,8 @@ static void big(trunkline_call *call, trunkline_str arguments, void *user_data) 
 
 static void mounted(void) {
   trunkline_server *server = new_server();
-  trunkline_http_options *options = NULL;
-  trunkline_listener *listener = NULL, *socket = NULL, *open = NULL;
+  trunkline_http_options *options = NULL, *proxied = NULL;
+  trunkline_listener *listener = NULL, *socket = NULL, *open = NULL, *none = NULL;
   trunkline_http_exchange *exchange = NULL;
   trunkline_http_header headers[1];
   response seen, later;
@@ -1139,6 +1139,11 @@ static void mounted(void) {
   OK(trunkline_http_options_new(&options, &error));
   CHECK(trunkline_http_options_allow_host(options, S("mcp.example")) == TRUNKLINE_OK);
   OK(trunkline_server_mount_http(server, options, &open, &error));
+  OK(trunkline_http_options_new(&proxied, &error));
+  CHECK(trunkline_http_options_add_trusted_proxy(proxied, S("10.0.0.0/8")) == TRUNKLINE_OK);
+  CHECK(trunkline_http_options_add_trusted_proxy(proxied, S("proxy.example")) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "proxy.example", trunkline_server_mount_http(server, proxied, &none, &error));
+  trunkline_http_options_free(proxied);
   exchange = post(open, &seen, "", "mcp.example", OPENING);
   answered(server, &seen);
   CHECK(seen.status == 200);

@@ -233,6 +233,15 @@ export interface HttpOptions {
    */
   maxConnectionsPerAddress?: number | undefined;
   /**
+   * The reverse proxies in front, each by its address, as a network, such as `10.0.0.0/8`, or as
+   * `unix` for those on the Unix socket. A request that one of them brings has its client at the
+   * last address in `X-Forwarded-For` outside of these. With proxies, clients without an access
+   * token have shares by their addresses (of IPv6 by its first 64 bits), as principals have: of
+   * requests, bodies, sessions, tasks and `rateLimit`. Without, all of them are one behind a proxy,
+   * and nobody has a share.
+   */
+  trustedProxies?: readonly string[] | undefined;
+  /**
    * Longest time of a connection without a request, or for the head of one; it may be twice that.
    * Then the connection is closed. Default: 60,000 (1 min).
    */
@@ -259,9 +268,9 @@ export interface HttpOptions {
    */
   maxBodyBytes?: number | undefined;
   /**
-   * POST requests a minute of one principal, or of one session where no tokens are verified;
-   * requests of neither count together. Further ones are refused with 429 and `Retry-After`. 0: no
-   * bound. Default: 0.
+   * POST requests a minute of one principal, or, where no tokens are verified, of one address
+   * behind trusted proxies or else of one session; requests of none of them count together. Further
+   * ones are refused with 429 and `Retry-After`. 0: no bound. Default: 0.
    */
   rateLimit?: number | undefined;
   /** Requests that one of them may send at once before `rateLimit` holds. Default: 20. */

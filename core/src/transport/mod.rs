@@ -61,7 +61,7 @@ pub use http_client::{HttpConnector, HttpEndpoint};
 #[cfg(feature = "auth")]
 pub use http_fetch::HttpFetch;
 #[cfg(feature = "http-server")]
-pub use http_server::{HttpBody, HttpOptions, HttpService};
+pub use http_server::{HttpBody, HttpOptions, HttpService, InvalidProxy, TrustedProxy};
 #[cfg(feature = "http-server")]
 pub use listen_address::ListenAddress;
 #[cfg(any(feature = "stdio", feature = "http-server"))]

@@ -8,7 +8,11 @@ use tokio::{
     net::TcpStream,
     time::{sleep, timeout},
 };
-use trunkline::{Limits, server::ServerOptions, transport::HttpOptions};
+use trunkline::{
+    Limits,
+    server::ServerOptions,
+    transport::{HttpOptions, TrustedProxy},
+};
 
 fn wait(milliseconds: u64) -> Value {
     call("wait", json!({"milliseconds": milliseconds}))
@@ -214,4 +218,98 @@ async fn calls_without_a_session_are_cancelled_at_the_end() {
     sleep(Duration::from_millis(100)).await;
     fixture.listener.close(PATIENCE).await;
     assert_eq!(fixture.ends.finished.load(Ordering::SeqCst), 1);
+}
+
+/// The listener is behind a proxy, which the tests play.
+fn proxied() -> HttpOptions {
+    HttpOptions::default().with_trusted_proxies(["127.0.0.1"].map(|proxy| proxy.parse::<TrustedProxy>().unwrap()))
+}
+
+const ATTACKER: &str = "198.51.100.7";
+/// The first address is one that the attacker made up.
+const DISGUISED: &str = "203.0.113.9, 198.51.100.7";
+const BYSTANDER: &str = "203.0.113.9";
+
+/// H2 of the review of security.
+#[tokio::test]
+async fn one_address_behind_a_trusted_proxy_has_no_more_than_a_session_would() {
+    let limits = Limits::default().with_max_running(1).with_max_waiting(1);
+    let fixture = Fixture::with(proxied(), ServerOptions::default().with_limits(limits)).await;
+    let ask = |from: &str, params| fixture.modern("tools/call", params).header("X-Forwarded-For", from);
+    let _running = [ask(ATTACKER, wait(60_000)).start().await, ask(DISGUISED, wait(60_000)).start().await];
+    let echo = || call("echo", json!({"text": "x"}));
+    eventually_async("both are in", async || ask(ATTACKER, echo()).send().await.status == 503).await;
+    assert_busy(&ask(DISGUISED, echo()).send().await);
+    assert_eq!(ask(BYSTANDER, echo()).send().await.status, 200);
+}
+
+/// H3 of the review of security.
+#[tokio::test]
+async fn one_address_behind_a_trusted_proxy_has_a_share_of_the_bodies() {
+    let options = proxied().with_max_body_bytes(16 << 20);
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    let large = 3 << 20;
+    let begin = async |from: &str| {
+        let mut socket = TcpStream::connect(fixture.address).await.unwrap();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nConnection: close\r\n\
+             MCP-Protocol-Version: 2026-07-28\r\nX-Forwarded-For: {from}\r\nContent-Length: {large}\r\n\r\n",
+            fixture.address
+        );
+        socket.write_all(head.as_bytes()).await.unwrap();
+        socket.write_all(&vec![b' '; large - 1]).await.unwrap();
+        socket
+    };
+    let _held = begin(ATTACKER).await;
+    let refused = async |from: &str| {
+        let mut received = Vec::new();
+        let mut socket = begin(from).await;
+        timeout(Duration::from_millis(500), socket.read_to_end(&mut received)).await.is_ok()
+    };
+    eventually_async("its share is taken", async || refused(DISGUISED).await).await;
+    assert!(!refused(BYSTANDER).await, "there is room for another");
+}
+
+/// H4 of the review of security.
+#[tokio::test]
+async fn one_address_behind_a_trusted_proxy_has_a_share_of_the_sessions() {
+    let options = ServerOptions::default().with_max_sessions(4).with_max_sessions_per_client(2);
+    let fixture = Fixture::with(proxied(), options).await;
+    let open = async |from: &str| {
+        let params =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+        let ask = fixture.ask("POST").header("X-Forwarded-For", from).json(&request("initialize", params));
+        ask.send().await.header("mcp-session-id").unwrap().to_owned()
+    };
+    let bystander = open(BYSTANDER).await;
+    let first = open(ATTACKER).await;
+    for _ in 0..5 {
+        open(DISGUISED).await;
+    }
+    let status = async |session: &str| {
+        let ping = fixture.ask("POST").header("Mcp-Session-Id", session).json(&request("ping", json!({})));
+        ping.send().await.status
+    };
+    assert_eq!(status(&bystander).await, 200, "others of the attacker gave way");
+    assert_eq!(status(&first).await, 404);
+}
+
+#[tokio::test]
+async fn one_address_behind_a_trusted_proxy_has_a_rate_of_its_own() {
+    let options = proxied().with_rate_limit(1).with_rate_burst(2);
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    let ask =
+        async |from: &str| fixture.modern("tools/list", json!({})).header("X-Forwarded-For", from).send().await.status;
+    assert_eq!((ask(ATTACKER).await, ask(DISGUISED).await, ask(ATTACKER).await), (200, 200, 429));
+    assert_eq!(ask(BYSTANDER).await, 200);
+}
+
+#[tokio::test]
+async fn a_header_of_a_peer_that_is_no_trusted_proxy_is_not_believed() {
+    let options = HttpOptions::default().with_rate_limit(1).with_rate_burst(1);
+    let options = options.with_trusted_proxies(["192.0.2.0/24".parse::<TrustedProxy>().unwrap()]);
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    let ask =
+        async |from: &str| fixture.modern("tools/list", json!({})).header("X-Forwarded-For", from).send().await.status;
+    assert_eq!((ask(ATTACKER).await, ask(BYSTANDER).await), (200, 429));
 }

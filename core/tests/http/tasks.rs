@@ -10,14 +10,18 @@ use trunkline::{
     auth::{Authorization, AuthorizationOptions, Identity, Verification},
     protocol::model::{ElicitParams, Field, FormSchema},
     server::{Context, ServerOptions, TaskSupport, Tool},
-    transport::HttpOptions,
+    transport::{HttpOptions, TrustedProxy},
 };
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const REVISION: &str = "2025-11-25";
 
 async fn fixture(options: HttpOptions) -> Fixture {
-    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    fixture_with(options, ServerOptions::default()).await
+}
+
+async fn fixture_with(options: HttpOptions, server: ServerOptions) -> Fixture {
+    let fixture = Fixture::with(options, server).await;
     let forever = |ctx: Context| async move {
         ctx.cancelled().await;
         "never"
@@ -248,4 +252,20 @@ async fn sec_05_sec_06_eli_23_eli_24_a_state_is_no_credential() {
     // SEC-06: no two are alike.
     let again = first().header("Authorization", "Bearer alice").send().await.json();
     assert_ne!(again["result"]["requestState"], asked["result"]["requestState"]);
+}
+
+/// H2 of the review of security.
+#[tokio::test]
+async fn one_address_behind_a_trusted_proxy_has_a_share_of_the_tasks() {
+    let options = HttpOptions::default().with_trusted_proxies(["127.0.0.1".parse::<TrustedProxy>().unwrap()]);
+    let fixture = fixture_with(options, ServerOptions::default().with_max_tasks_per_client(2)).await;
+    let start = async |from: &str| {
+        let ask = modern(&fixture, "tools/call", call("forever", json!({})), "forever");
+        ask.header("X-Forwarded-For", from).send().await.status
+    };
+    for _ in 0..2 {
+        assert_eq!(start("198.51.100.7").await, 200);
+    }
+    assert_eq!(start("203.0.113.9, 198.51.100.7").await, 503);
+    assert_eq!(start("203.0.113.9").await, 200);
 }

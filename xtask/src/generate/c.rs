@@ -752,7 +752,7 @@ pub(crate) fn option(record: &str, field: &Field) -> Option<String> {
 /// The name of a setter behind that of its object.
 fn setter_name(field: &Field) -> String {
     let member = snake(&field.json);
-    let singular = member.strip_suffix('s').unwrap_or(&member);
+    let singular = singular_of(&member);
     match &field.ty {
         Type::List(_) if is_one_by_one(field) => match singular.strip_prefix("allowed_") {
             Some(allowed) => format!("allow_{allowed}"),
@@ -762,6 +762,14 @@ fn setter_name(field: &Field) -> String {
         Type::Map(_) if field.json == "inputResponses" => format!("set_{member}"),
         Type::Map(_) | Type::Object if is_by_name(field) => format!("set_{singular}"),
         _ => format!("set_{member}"),
+    }
+}
+
+/// The name of one of many.
+fn singular_of(member: &str) -> String {
+    match member.strip_suffix("ies") {
+        Some(stem) => format!("{stem}y"),
+        None => member.strip_suffix('s').unwrap_or(member).to_owned(),
     }
 }
 
@@ -777,7 +785,7 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
     // `stderr` is a macro of stdio.h.
     let member = if json == "stderr" { "destination".to_owned() } else { snake(json) };
     let function = setter_name(field);
-    let singular = member.strip_suffix('s').unwrap_or(&member);
+    let singular = singular_of(&member);
     let (doc, arguments, change) = match &field.ty {
         Type::Duration if typed => {
             let doc = with_default(field, &sets(doc));

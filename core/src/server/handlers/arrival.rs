@@ -3,6 +3,7 @@
 #[cfg(feature = "http-server")]
 use super::http_request::HttpRequest;
 use crate::{protocol::TraceContext, telemetry::NetworkFacts};
+use std::sync::Arc;
 use tracing::Span;
 
 /// The way by which a message came: the HTTP request that brought it, and its caller in this
@@ -12,6 +13,9 @@ pub struct Arrival {
     /// The HTTP request.
     #[cfg(feature = "http-server")]
     pub(crate) http: Option<HttpRequest>,
+    /// The one whose shares it takes; see the transport.
+    #[cfg(feature = "http-server")]
+    sharer: Option<Arc<str>>,
     /// The span within which the caller sent it.
     pub(crate) span: Span,
     /// The number by which the host of a binding knows the caller; 0 if there is none.
@@ -24,6 +28,8 @@ impl Arrival {
         Self {
             #[cfg(feature = "http-server")]
             http: None,
+            #[cfg(feature = "http-server")]
+            sharer: None,
             span,
             cause,
         }
@@ -33,12 +39,23 @@ impl Arrival {
     #[cfg(feature = "http-server")]
     pub(crate) fn over_http(request: HttpRequest) -> Self {
         let cause = request.extensions().get().map_or(0, |Cause(number)| *number);
-        Self { http: Some(request), span: Span::current(), cause }
+        Self { http: Some(request), sharer: None, span: Span::current(), cause }
+    }
+
+    /// The same, whose shares are of that name.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn of(self, sharer: Option<Arc<str>>) -> Self {
+        Self { sharer, ..self }
     }
 }
 
 #[cfg(feature = "http-server")]
 impl Arrival {
+    /// The name of the one whose shares it takes.
+    pub(crate) fn sharer(&self) -> Option<&Arc<str>> {
+        self.sharer.as_ref()
+    }
+
     /// The trace context in the headers of the HTTP request.
     pub(crate) fn trace_context(&self) -> TraceContext {
         let Some(request) = &self.http else { return TraceContext::default() };
@@ -59,6 +76,11 @@ impl Arrival {
 
 #[cfg(not(feature = "http-server"))]
 impl Arrival {
+    /// Without HTTP nobody is known by an address.
+    pub(crate) fn sharer(&self) -> Option<&Arc<str>> {
+        None
+    }
+
     /// Without HTTP there are no headers.
     pub(crate) fn trace_context(&self) -> TraceContext {
         TraceContext::default()
@@ -75,6 +97,8 @@ impl Default for Arrival {
         Self {
             #[cfg(feature = "http-server")]
             http: None,
+            #[cfg(feature = "http-server")]
+            sharer: None,
             span: Span::none(),
             cause: 0,
         }

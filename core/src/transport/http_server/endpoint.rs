@@ -49,6 +49,8 @@ pub(super) fn further(frame: &Frame) -> usize {
 struct PostedMessage<'a> {
     request: HttpRequest,
     caller: &'a Caller,
+    /// The one whose shares it takes.
+    sharer: Option<Arc<str>>,
     accepts: Accepts,
     frame: Frame,
     permit: Permit,
@@ -90,8 +92,9 @@ impl EndpointState {
             true => None,
             false => self.named_session(headers, caller).await.transpose()?.and(session_id(headers)),
         };
-        self.check_rate(caller, session, 1)?;
-        let mut permit = self.gate.permit(caller.principal());
+        let sharer = self.sharer(&request, caller);
+        self.check_rate(sharer.as_deref(), session, 1)?;
+        let mut permit = self.gate.permit(sharer.as_deref());
         if session.is_none() {
             permit.check_place().map_err(busy)?;
         }
@@ -99,9 +102,9 @@ impl EndpointState {
         if session.is_none() {
             permit.take_place().map_err(busy)?;
         }
-        self.check_rate(caller, session, further(&frame))?;
+        self.check_rate(sharer.as_deref(), session, further(&frame))?;
         let posted = classify::classify(&frame, version)?;
-        let post = PostedMessage { request, caller, accepts, frame, permit, lifetime: None };
+        let post = PostedMessage { request, caller, sharer, accepts, frame, permit, lifetime: None };
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
             Posted::Modern { streams } => self.modern(streams, post).await,
@@ -109,11 +112,16 @@ impl EndpointState {
         }
     }
 
-    /// Counts requests for the rate limit: of the principal, or else of the session, which exists.
-    pub(super) fn check_rate(&self, caller: &Caller, session: Option<&str>, requests: usize) -> Result<(), Rejection> {
+    /// Counts requests for the rate limit: of the one whose shares they take, or else of the
+    /// session, which exists.
+    pub(super) fn check_rate(
+        &self,
+        sharer: Option<&str>,
+        session: Option<&str>,
+        requests: usize,
+    ) -> Result<(), Rejection> {
         let Some(rate) = self.rate.as_ref().filter(|_| requests > 0) else { return Ok(()) };
-        let caller = caller.principal().or(session).unwrap_or_default();
-        rate.take(caller, requests, self.runtime.now()).map_err(rate::too_many)
+        rate.take(sharer.or(session).unwrap_or_default(), requests, self.runtime.now()).map_err(rate::too_many)
     }
 
     pub(super) async fn read<B: Body>(&self, body: B, permit: &mut Permit) -> Result<Frame, Rejection> {
@@ -158,10 +166,12 @@ impl EndpointState {
         workers.join().await.map_err(unavailable)?;
         let found = workers.find(id, caller.principal()).await.map_err(unavailable)?.ok_or_else(unknown)?;
         let owner = found.owner();
+        // The process that opened it has counted it for the address of its client.
+        let sharer = owner.clone();
         let connection = self.connect(workers.to_client(id), ConversationStart::Session);
         let shared = Some(workers.restore(id, found, &connection));
         let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.shared_history(workers, id));
-        let session = HttpSession { owner, connection, stream, history, shared };
+        let session = HttpSession { owner, sharer, connection, stream, history, shared };
         let entered = self.sessions.enter(&self.runtime, id, session);
         let session = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
         // It may have changed before it was entered, when nobody told this process.
@@ -273,7 +283,7 @@ impl EndpointState {
     /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41).
     async fn open_session(self: &Arc<Self>, post: PostedMessage<'_>) -> Result<Response<HttpBody>, Rejection> {
         let request = classify::id_of(&post.frame).cloned();
-        let owner = post.caller.principal().map(Into::into);
+        let (owner, sharer) = (post.caller.principal().map(Into::into), post.sharer.clone());
         if let Some(workers) = &self.workers {
             return self.open_shared_session(workers, post).await;
         }
@@ -285,7 +295,7 @@ impl EndpointState {
         if connection.revision().is_none() {
             return Ok(response);
         }
-        let session = HttpSession { owner, connection, stream, history, shared: None };
+        let session = HttpSession { owner, sharer, connection, stream, history, shared: None };
         let id = self.sessions.open(&self.runtime, session.clone());
         let Some(value) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
             session.end();
@@ -308,6 +318,7 @@ impl EndpointState {
         let id = SessionTable::new_id().ok_or_else(|| busy("there is no randomness"))?;
         let value = HeaderValue::try_from(&id).map_err(|_| busy("no id of a session"))?;
         let owner: Option<Arc<str>> = post.caller.principal().map(Into::into);
+        let sharer = post.sharer.clone();
         let connection = self.connect(workers.to_client(&id), ConversationStart::Session);
         workers.share(&connection);
         let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
@@ -321,7 +332,7 @@ impl EndpointState {
             return Ok(response);
         }
         let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.shared_history(workers, &id));
-        let session = HttpSession { owner, connection, stream, history, shared };
+        let session = HttpSession { owner, sharer, connection, stream, history, shared };
         if self.sessions.enter(&self.runtime, &id, session.clone()).is_none() {
             session.end();
             return Err(busy("too many sessions are open"));
@@ -339,10 +350,10 @@ impl EndpointState {
         mirror: Option<Mirror>,
         post: PostedMessage<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let PostedMessage { request, caller, accepts, frame, permit, lifetime } = post;
+        let PostedMessage { request, caller, sharer, accepts, frame, permit, lifetime } = post;
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
         let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
-        let (answers, reader) = stream::exchange(kind, cancels, Some(permit), caller.arrival(request));
+        let (answers, reader) = stream::exchange(kind, cancels, Some(permit), caller.arrival(request).of(sharer));
         let answers = caller.enter(&self.server, &frame, answers)?;
         let accepted = classify::check_response(&frame);
         let expected = connection

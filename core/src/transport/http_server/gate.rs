@@ -168,7 +168,7 @@ impl Gate {
         })
     }
 
-    /// For a message of that principal, which takes nothing up yet.
+    /// For a message of that principal, or of the client at an address; it takes nothing up yet.
     pub(super) fn permit(self: &Arc<Self>, principal: Option<&str>) -> Permit {
         Permit {
             gate: Arc::clone(self),

@@ -24,7 +24,7 @@ use crate::{
     },
     server::{Arriving, ConversationStart, HttpRequest, Outbound, OutgoingMessage},
 };
-use http::{Method, Response, StatusCode, request::Parts};
+use http::{Method, Response, StatusCode};
 use http_body::Body;
 use std::sync::Arc;
 
@@ -32,9 +32,10 @@ impl EndpointState {
     /// Opens a session: its first event says where messages are posted (SSE-02).
     pub(super) fn sse_stream(
         self: &Arc<Self>,
-        parts: &Parts,
+        request: &HttpRequest,
         caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
+        let parts = request.parts();
         if parts.method != Method::GET {
             return Ok(not_allowed("This is the stream of HTTP+SSE: open it with GET", "GET, OPTIONS"));
         }
@@ -42,8 +43,8 @@ impl EndpointState {
         let stream = Stream::new(StreamKind::Everything);
         let reader = stream.attach();
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
-        let owner = caller.principal().map(Into::into);
-        let session = HttpSession { owner, connection, stream, history: None, shared: None };
+        let (owner, sharer) = (caller.principal().map(Into::into), self.sharer(request, caller));
+        let session = HttpSession { owner, sharer, connection, stream, history: None, shared: None };
         let Some(id) = self.sse_sessions.open(&self.runtime, session.clone()) else {
             session.end();
             return Err(Rejection::busy(None, "too many sessions are open"));
@@ -68,10 +69,11 @@ impl EndpointState {
         check_type(&parts.headers)?;
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
         let session = self.sse_sessions.touch(&self.runtime, id, caller.principal()).ok_or_else(unknown_session)?;
-        self.check_rate(caller, Some(id), 1)?;
-        let mut permit = self.gate.permit(caller.principal());
+        let sharer = self.sharer(&request, caller);
+        self.check_rate(sharer.as_deref(), Some(id), 1)?;
+        let mut permit = self.gate.permit(sharer.as_deref());
         let frame = self.read(body, &mut permit).await?;
-        self.check_rate(caller, Some(id), further(&frame))?;
+        self.check_rate(sharer.as_deref(), Some(id), further(&frame))?;
         if matches!(
             classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,
             Posted::Modern { .. } | Posted::ModernNotification
@@ -88,7 +90,7 @@ impl EndpointState {
         if session.stream.is_congested() && asks(&frame) {
             return Err(Rejection::busy(classify::id_of(&frame), "too many answers wait to be read"));
         }
-        let reply = Arriving::way(session.stream, caller.arrival(request));
+        let reply = Arriving::way(session.stream, caller.arrival(request).of(sharer));
         let reply = caller.enter(&self.server, &frame, reply)?;
         let (connection, accepted) = (session.connection, classify::check_response(&frame));
         connection

@@ -11,6 +11,7 @@ mod connections;
 mod cors;
 mod endpoint;
 pub(crate) mod fed_body;
+mod forwarded;
 mod gate;
 mod health;
 mod history;
@@ -37,6 +38,7 @@ mod workers;
 mod write_deadline;
 
 pub use body::HttpBody;
+pub use forwarded::{InvalidProxy, TrustedProxy};
 pub use options::HttpOptions;
 pub use service::HttpService;
 

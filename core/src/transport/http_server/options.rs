@@ -1,5 +1,6 @@
 //! The options of an HTTP endpoint.
 
+use super::forwarded::TrustedProxy;
 #[cfg(not(feature = "auth"))]
 use super::uninhabited::Authorization;
 #[cfg(feature = "auth")]
@@ -77,6 +78,13 @@ trunkline_proto::options! {
         /// them are of one address. Beyond it one of its own without a request gives way; where
         /// each has a request, further ones are closed at once.
         max_connections_per_address: usize => "maxConnectionsPerAddress" = 0,
+        /// The reverse proxies in front, each by its address, as a network, such as
+        /// `10.0.0.0/8`, or as `unix` for those on the Unix socket. A request that one of them
+        /// brings has its client at the last address in `X-Forwarded-For` outside of these. With
+        /// proxies, clients without an access token have shares by their addresses (of IPv6 by its
+        /// first 64 bits), as principals have: of requests, bodies, sessions, tasks and
+        /// `rateLimit`. Without, all of them are one behind a proxy, and nobody has a share.
+        @each(TrustedProxy) trusted_proxies: Vec<TrustedProxy> => "trustedProxies" = Vec::new(),
         /// Longest time of a connection without a request, or for the head of one; it may be twice
         /// that. Then the connection is closed.
         idle_timeout: Duration => "idleTimeoutMs" as Millis = Duration::from_secs(60),
@@ -95,9 +103,9 @@ trunkline_proto::options! {
         /// second. Inside a web framework, bodies that wait for their access token to be verified
         /// have a quarter of it besides.
         max_body_bytes: usize => "maxBodyBytes" as Bytes = 256 << 20,
-        /// POST requests a minute of one principal, or of one session where no tokens are verified;
-        /// requests of neither count together. Further ones are refused with 429 and
-        /// `Retry-After`. 0: no bound.
+        /// POST requests a minute of one principal, or, where no tokens are verified, of one
+        /// address behind trusted proxies or else of one session; requests of none of them count
+        /// together. Further ones are refused with 429 and `Retry-After`. 0: no bound.
         rate_limit: u32 => "rateLimit" = 0,
         /// Requests that one of them may send at once before `rateLimit` holds.
         rate_burst: u32 => "rateBurst" = 20,

@@ -122,6 +122,7 @@ impl HttpService {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),
                 access: AccessControl::of(options, mounted || below, &server, &runtime),
                 refusals: RefusalLog::default(),
+                proxies: options.trusted_proxies.clone(),
                 routes: if below { routes.below() } else { routes },
                 readiness: probed.then(|| Readiness::of(&server, workers.as_deref(), &runtime)),
                 stateless: options.stateless,
@@ -283,7 +284,7 @@ impl EndpointState {
             return Err(Rejection::busy(None, "the server is closing"));
         }
         match place {
-            Purpose::SseStream => self.sse_stream(parts, &caller),
+            Purpose::SseStream => self.sse_stream(&request, &caller),
             Purpose::SseMessages => self.sse_message(request, body, &caller).await,
             _ => self.endpoint(request, body, &caller).await,
         }

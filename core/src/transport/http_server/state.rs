@@ -3,7 +3,8 @@
 use super::{
     super::closing::Closing,
     access_log::RefusalLog,
-    authorization::AccessControl,
+    authorization::{AccessControl, Caller},
+    forwarded::{TrustedProxy, client_of},
     gate::Gate,
     health::Readiness,
     rate::RateLimit,
@@ -15,7 +16,7 @@ use super::{
 use crate::{
     http::{guard::Guard, routes::Routes},
     runtime::Runtime,
-    server::{LifespanUse, Outbound, Server},
+    server::{HttpRequest, LifespanUse, Outbound, Server},
 };
 use std::{
     sync::{Arc, atomic::AtomicBool},
@@ -29,6 +30,8 @@ pub(super) struct EndpointState {
     pub(super) guard: Guard,
     pub(super) access: AccessControl,
     pub(super) refusals: RefusalLog,
+    /// Those whose `X-Forwarded-For` is believed.
+    pub(super) proxies: Vec<TrustedProxy>,
     pub(super) routes: Routes,
     /// Where probes are answered.
     pub(super) readiness: Option<Readiness>,
@@ -58,6 +61,15 @@ pub(super) struct EndpointState {
 }
 
 impl EndpointState {
+    /// The name of the one whose shares a request takes: the principal, or, where proxies are
+    /// trusted, the client's address. `None`: it has none.
+    pub(super) fn sharer(&self, request: &HttpRequest, caller: &Caller) -> Option<Arc<str>> {
+        match caller.principal() {
+            Some(principal) => Some(principal.into()),
+            None => client_of(&self.proxies, request).map(Arc::from),
+        }
+    }
+
     /// A session of HTTP+SSE ends with its stream, which keeps this.
     pub(super) fn end_of(&self, session: String) -> SessionEnd {
         SessionEnd::new(Arc::clone(&self.sse_sessions), session)

@@ -372,6 +372,15 @@ class HttpOptions(TypedDict, total=False):
     request, further ones are closed at once. Default: 0.
     """
 
+    trusted_proxies: Sequence[str] | None
+    """The reverse proxies in front, each by its address, as a network, such as `10.0.0.0/8`, or
+    as `unix` for those on the Unix socket. A request that one of them brings has its client
+    at the last address in `X-Forwarded-For` outside of these. With proxies, clients without
+    an access token have shares by their addresses (of IPv6 by its first 64 bits), as
+    principals have: of requests, bodies, sessions, tasks and `rateLimit`. Without, all of
+    them are one behind a proxy, and nobody has a share.
+    """
+
     idle_timeout: float | None
     """Longest time of a connection without a request, or for the head of one; it may be twice
     that. Then the connection is closed. In seconds. Default: 60.
@@ -399,9 +408,9 @@ class HttpOptions(TypedDict, total=False):
     """
 
     rate_limit: int | None
-    """POST requests a minute of one principal, or of one session where no tokens are verified;
-    requests of neither count together. Further ones are refused with 429 and `Retry-After`.
-    0: no bound. Default: 0.
+    """POST requests a minute of one principal, or, where no tokens are verified, of one address
+    behind trusted proxies or else of one session; requests of none of them count together.
+    Further ones are refused with 429 and `Retry-After`. 0: no bound. Default: 0.
     """
 
     rate_burst: int | None
@@ -571,6 +580,15 @@ class MountOptions(TypedDict, total=False):
     request, further ones are closed at once.
     """
 
+    trusted_proxies: Sequence[str] | None
+    """The reverse proxies in front, each by its address, as a network, such as `10.0.0.0/8`, or
+    as `unix` for those on the Unix socket. A request that one of them brings has its client
+    at the last address in `X-Forwarded-For` outside of these. With proxies, clients without
+    an access token have shares by their addresses (of IPv6 by its first 64 bits), as
+    principals have: of requests, bodies, sessions, tasks and `rateLimit`. Without, all of
+    them are one behind a proxy, and nobody has a share.
+    """
+
     idle_timeout: float | None
     """Longest time of a connection without a request, or for the head of one; it may be twice
     that. Then the connection is closed. In seconds.
@@ -598,9 +616,9 @@ class MountOptions(TypedDict, total=False):
     """
 
     rate_limit: int | None
-    """POST requests a minute of one principal, or of one session where no tokens are verified;
-    requests of neither count together. Further ones are refused with 429 and `Retry-After`.
-    0: no bound.
+    """POST requests a minute of one principal, or, where no tokens are verified, of one address
+    behind trusted proxies or else of one session; requests of none of them count together.
+    Further ones are refused with 429 and `Retry-After`. 0: no bound.
     """
 
     rate_burst: int | None

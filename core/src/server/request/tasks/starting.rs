@@ -9,6 +9,7 @@ use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, project},
     random,
     server::{
+        handlers::Arrival,
         registry::{TaskSupport, ToolTasks},
         request::context::{RequestContext, Responder},
     },
@@ -119,7 +120,10 @@ impl RequestContext {
         let runtime = self.connection.runtime();
         let owner = self.owner();
         let holder = match &*owner.principal {
-            "" => Holder::Conversation(self.connection.number()),
+            "" => match self.reply.arrival().and_then(Arrival::sharer) {
+                Some(address) => Holder::Address(Arc::clone(address)),
+                None => Holder::Conversation(self.connection.number()),
+            },
             principal => Holder::Principal(principal.to_owned()),
         };
         let Some(id) = random::unguessable() else { return Err((responder, RpcError::internal())) };

@@ -36,6 +36,8 @@ pub(in crate::server) struct TaskOwner {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::server) enum Holder {
     Principal(String),
+    /// Where nobody is asked for a token, and proxies say who calls.
+    Address(Arc<str>),
     /// Where nobody is asked for a token.
     Conversation(u64),
 }
