@@ -618,12 +618,12 @@ typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
                                           void *user_data);
 
 /**
- * Begins the span of a request, and gives it, for the other callbacks; NULL if there is none.
- * `record` is a `TelemetryRecord` as JSON: `kind` ("server" or "client"), `name`, `attributes`,
- * `startUs`, and `context`, the trace context that the request came with. For a request that is
- * about to be sent, which begins within what the thread does, `context` takes the trace context of
- * the new span by `trunkline_trace_context_set`; for one that is served it is NULL. All arguments
- * are borrowed until the callback returns.
+ * Begins the span of a request, an opening or a notification, and gives it, for the other
+ * callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind` ("server" or
+ * "client"), `name`, `attributes`, `startUs`, and `context`, the trace context that the request
+ * came with. For a message that is about to be sent, which begins within what the thread does,
+ * `context` takes the trace context of the new span by `trunkline_trace_context_set`; for one that
+ * is served it is NULL. All arguments are borrowed until the callback returns.
  */
 typedef void *(*trunkline_span_begin_callback)(struct trunkline_str record,
                                                struct trunkline_trace_context *context,
@@ -638,9 +638,13 @@ typedef void (*trunkline_span_scope_callback)(void *span, bool entered, void *us
 /**
  * Ends a span, and measures it. `record` has all attributes, `startUs`, `endUs`, `error` (if it
  * failed: the text, which may be empty) and `metric`: `name`, `description`, `value` in seconds,
- * `attributes` and `boundaries`. `span` is NULL where none was begun: of a request that the
- * library answered itself, whose span is begun and ended here, and of a session, which has no
- * `name` and is only measured. `record` is borrowed until the callback returns.
+ * `attributes` and `boundaries`. The `name` of an opening may be another one than at its begin.
+ * `requests`, if it is there, are those of an operation that took several, each with `name`,
+ * `attributes`, `startUs`, `endUs` and `error`, for spans below this one. `span` is NULL where
+ * none was begun: of a request that the library answered itself and of a connection that it made
+ * anew, whose spans are begun and ended here, and of a session, which has no `name` and is only
+ * measured. `record` is `{}` for a message that could not be sent. It is borrowed until the
+ * callback returns.
  */
 typedef void (*trunkline_span_end_callback)(
     void *span,

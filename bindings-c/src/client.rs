@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
-use trunkline_bridge::message::{Notification, NotifyConnection};
+use serde_json::{Value, json};
+use trunkline::protocol::RawJson;
+use trunkline_bridge::message::{HostSpan, Notification, NotifyConnection, OPEN, Request};
 
 use crate::calls::CallCallback;
 use crate::edge::failure::Failure;
@@ -59,7 +61,22 @@ pub(crate) fn connect(
             connection: Arc::new(ClientConnection { port: port.clone(), handle, open: open.clone() }),
         }
     };
-    let begin = |begun: &mut dyn FnMut(u64)| port.make(open.clone(), |core| core.open(given), begun);
+    let observed = port.telemetry().filter(|_| options.is_observed());
+    let span = observed.and_then(|telemetry| {
+        let opening = Request::default().with_method(OPEN.to_owned());
+        Some((telemetry, telemetry.numbered(&port.core, 0, &opening)?))
+    });
+    let begin = |begun: &mut dyn FnMut(u64)| {
+        let mut given = given;
+        if let Some((_, HostSpan { number, trace })) = &span {
+            given.insert("span".to_owned(), json!({"number": number, "trace": trace}));
+        }
+        let made = port.make(open.clone(), |core| core.open(given), begun);
+        if let (Err(_), Some((telemetry, span))) = (&made, &span) {
+            telemetry.unsent(span.number);
+        }
+        made
+    };
     if wait {
         port.check_may_wait()?;
         let connecting = made(begin(&mut |_| ())?);
@@ -144,7 +161,17 @@ impl ClientConnection {
         noted
     }
 
-    /// Sends a notification to the server, or a note about the connection.
+    /// Sends a notification to the server.
+    pub(crate) fn notify(&self, method: &str, params: Option<Value>) -> Result<(), Failure> {
+        let span = self.port.telemetry().and_then(|telemetry| {
+            let sent = params.as_ref().and_then(|params| RawJson::from_value(params).ok());
+            let sent = Request::default().with_method(method.to_owned()).with_params(sent).with_notification(true);
+            telemetry.numbered(&self.port.core, self.handle, &sent)
+        });
+        self.note(NotifyConnection { method: Some(method.to_owned()), params, span, ..NotifyConnection::default() })
+    }
+
+    /// Sends a note about the connection.
     pub(crate) fn note(&self, note: NotifyConnection) -> Result<(), Failure> {
         Ok(self.port.core.notify_message(self.handle, Notification::Connection(note))?)
     }

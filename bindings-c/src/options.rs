@@ -60,6 +60,13 @@ pub struct trunkline_client_options {
     pub(crate) wrong: Option<Failure>,
 }
 
+impl trunkline_client_options {
+    /// Returns whether the client has telemetry, if the port has.
+    pub(crate) fn is_observed(&self) -> bool {
+        self.given.0.get("telemetry") != Some(&Value::Bool(false))
+    }
+}
+
 /// Options of the core, member by member as they were set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SetMembers(pub(crate) Map<String, Value>);

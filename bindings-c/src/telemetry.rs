@@ -5,17 +5,17 @@ use std::ffi::c_void;
 
 use trunkline::bridge_support::Mutex;
 use trunkline::protocol::TraceContext;
-use trunkline_bridge::message::Request;
+use trunkline_bridge::message::{HostSpan, Request};
 
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::UserData;
 
-/// Begins the span of a request, and gives it, for the other callbacks; NULL if there is none.
-/// `record` is a `TelemetryRecord` as JSON: `kind` ("server" or "client"), `name`, `attributes`,
-/// `startUs`, and `context`, the trace context that the request came with. For a request that is
-/// about to be sent, which begins within what the thread does, `context` takes the trace context of
-/// the new span by `trunkline_trace_context_set`; for one that is served it is NULL. All arguments
-/// are borrowed until the callback returns.
+/// Begins the span of a request, an opening or a notification, and gives it, for the other
+/// callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind` ("server" or
+/// "client"), `name`, `attributes`, `startUs`, and `context`, the trace context that the request
+/// came with. For a message that is about to be sent, which begins within what the thread does,
+/// `context` takes the trace context of the new span by `trunkline_trace_context_set`; for one that
+/// is served it is NULL. All arguments are borrowed until the callback returns.
 pub type trunkline_span_begin_callback = Option<
     unsafe extern "C" fn(
         record: trunkline_str,
@@ -31,9 +31,13 @@ pub type trunkline_span_scope_callback =
 
 /// Ends a span, and measures it. `record` has all attributes, `startUs`, `endUs`, `error` (if it
 /// failed: the text, which may be empty) and `metric`: `name`, `description`, `value` in seconds,
-/// `attributes` and `boundaries`. `span` is NULL where none was begun: of a request that the
-/// library answered itself, whose span is begun and ended here, and of a session, which has no
-/// `name` and is only measured. `record` is borrowed until the callback returns.
+/// `attributes` and `boundaries`. The `name` of an opening may be another one than at its begin.
+/// `requests`, if it is there, are those of an operation that took several, each with `name`,
+/// `attributes`, `startUs`, `endUs` and `error`, for spans below this one. `span` is NULL where
+/// none was begun: of a request that the library answered itself and of a connection that it made
+/// anew, whose spans are begun and ended here, and of a session, which has no `name` and is only
+/// measured. `record` is `{}` for a message that could not be sent. It is borrowed until the
+/// callback returns.
 pub type trunkline_span_end_callback =
     Option<unsafe extern "C" fn(span: *mut c_void, record: trunkline_str, user_data: *mut c_void)>;
 
@@ -49,7 +53,8 @@ pub(crate) struct PortTelemetry {
     pub(crate) scope: trunkline_span_scope_callback,
     pub(crate) end: unsafe extern "C" fn(*mut c_void, trunkline_str, *mut c_void),
     pub(crate) data: UserData,
-    /// Of requests that are served and have reached a callback, by their numbers.
+    /// Of requests that are served and have reached a callback, of openings and of notifications,
+    /// by their numbers.
     pub(crate) spans: Mutex<HashMap<u64, Span>>,
 }
 
@@ -96,6 +101,25 @@ impl PortTelemetry {
         let span = self.begin(&record, &raw mut context);
         let trace = serde_json::to_value(&*context.context.lock()).unwrap_or_default();
         (request.with_trace(Some(trace)), Some(span))
+    }
+
+    /// Begins the span of the opening of a connection, or of a notification (`target` is its
+    /// connection).
+    pub(crate) fn numbered(&self, core: &trunkline_bridge::Port, target: u64, message: &Request) -> Option<HostSpan> {
+        let record = core.telemetry_message(target, Some(message)).ok()??;
+        let mut context = trunkline_trace_context::default();
+        let (number, span) = (number_of(&record), self.begin(&record, &raw mut context));
+        self.spans.lock().insert(number, span);
+        let trace = serde_json::to_value(&*context.context.lock()).ok();
+        Some(HostSpan { number, trace })
+    }
+
+    /// Ends the span of what was refused.
+    pub(crate) fn unsent(&self, number: u64) {
+        let span = self.spans.lock().remove(&number);
+        if let Some(span) = span {
+            self.end(Some(span), b"{}");
+        }
     }
 
     /// Ends the span of a request. `None`: it could not be sent.

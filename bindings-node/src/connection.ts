@@ -60,7 +60,8 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 
   notify(note: object): void {
-    this.#port.notify(this.handle, note);
+    const span = "method" in note ? this.#port.notifying(this.handle, note as { method: string }) : {};
+    this.#port.notify(this.handle, { ...note, ...span });
   }
 
   /** The facts about the server by now. */

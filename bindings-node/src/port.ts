@@ -13,7 +13,7 @@ import { native, type NativePort } from "./native/native.js";
 import { Requests } from "./requests.js";
 import type { CallScopes, Owner } from "./scope.js";
 import type { StoreCallables } from "./store.js";
-import { observes, Telemetry } from "./telemetry.js";
+import { type HostSpan, observes, Telemetry } from "./telemetry.js";
 
 /** Events taken in one turn of the event loop. Timers and sockets are served before the next. */
 const batch = 512;
@@ -82,6 +82,11 @@ export class Port {
     }
     this.#telemetry.measureLoad();
     return true;
+  }
+
+  /** The span of a notification. Connections that are not observed have none. */
+  notifying(target: number, notification: { method: string; params?: unknown }): { span?: HostSpan } {
+    return this.#telemetry?.notifying(target, notification) ?? {};
   }
 
   /** Registers a server; `owner` is for the calls of its features. */
@@ -173,10 +178,16 @@ export class Port {
   }
 
   #begin(config: object): number {
-    const { server, transport } = config as { server: number; transport: { type: string; reader: number; writer: number } };
+    const { server, client, transport } = config as { server: number; client?: { telemetry?: boolean }; transport: { type: string; reader: number; writer: number } };
     if (transport.type === "fd") return attempt(() => this.#port.openPipe(server, transport.reader, transport.writer));
-    const json = stringify({ ...config, hostDrivenReads: hostReads }, "the transport");
-    return attempt(() => this.#port.open(json));
+    const span = client?.telemetry === true ? this.#telemetry?.opening().span : undefined;
+    const json = stringify({ ...config, span, hostDrivenReads: hostReads }, "the transport");
+    try {
+      return attempt(() => this.#port.open(json));
+    } catch (error) {
+      if (span) this.#telemetry?.forget(span.number);
+      throw error;
+    }
   }
 
   /** Judges what `open` would be given. */

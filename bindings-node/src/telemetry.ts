@@ -3,7 +3,7 @@
 import modules from "node:module";
 import { join } from "node:path";
 
-import { invalid } from "./errors.js";
+import { invalid, stringify } from "./errors.js";
 import type { NativePort } from "./native/native.js";
 import { place } from "./native/place.js";
 import { isPromise } from "./schema/validate.js";
@@ -38,21 +38,27 @@ interface SpanContext {
 
 interface Span {
   setAttributes(attributes: object): void;
+  updateName(name: string): void;
   setStatus(status: { code: number; message?: string }): void;
   recordException(error: never): void;
   end(time?: number): void;
 }
 
-/** A `TelemetryRecord` of the core. */
-interface TelemetryRecord {
-  number: number;
-  kind: "server" | "client";
+/** A request of an operation that took several. */
+interface RequestRecord {
   name?: string;
   attributes: object;
-  context: object;
   startUs: number;
   endUs: number;
   error?: string;
+}
+
+/** A `TelemetryRecord` of the core. */
+interface TelemetryRecord extends RequestRecord {
+  number: number;
+  kind: "server" | "client";
+  context: object;
+  requests?: RequestRecord[];
   metric: { name: string; description: string; value: number; attributes: object; boundaries: number[] };
 }
 
@@ -79,6 +85,12 @@ function load(name: string): number {
 function measurementsOf(port: NativePort): TelemetryMeasurements["measurements"] {
   const json = port.measurements();
   return json === "" ? [] : (JSON.parse(json) as TelemetryMeasurements).measurements;
+}
+
+/** A span for a message that is about to be sent: its number, and its trace context. */
+export interface HostSpan {
+  number: number;
+  trace: object;
 }
 
 /** The keys of a trace context that may stand in `_meta`. */
@@ -114,7 +126,10 @@ export class Telemetry {
   readonly #port: NativePort;
   readonly #api: Api;
   readonly #histograms = new Map<string, { record(value: number, attributes: object, context?: object): void }>();
-  /** Of requests that are served and have reached a function of the program, by their numbers. */
+  /**
+   * Of requests that are served and have reached a function of the program, of openings and of
+   * notifications, by their numbers.
+   */
   readonly #spans = new Map<number, Span>();
 
   constructor(port: NativePort) {
@@ -154,11 +169,7 @@ export class Telemetry {
   sent<T extends { ticket: number; result: Promise<unknown> }>(target: number, json: string, send: (trace: object | undefined) => T): T {
     const begun = this.#port.telemetry(target, json);
     if (begun === "") return send(undefined);
-    const active = this.#api.context.active();
-    const span = this.#begin(JSON.parse(begun) as TelemetryRecord, active);
-    const carrier: Record<string, string> = {};
-    this.#api.propagation.inject(this.#api.trace.setSpan(active, span), carrier);
-    const trace = Object.fromEntries(Object.entries(carrier).filter(([key]) => keys.includes(key)));
+    const { span, trace } = this.#sending(JSON.parse(begun) as TelemetryRecord);
     try {
       const started = recorded(span, () => send(trace));
       const result = started.result.finally(() => {
@@ -174,7 +185,43 @@ export class Telemetry {
     }
   }
 
-  /** Takes what the core reports: requests that were served, and sessions that have ended. */
+  /** The member of the message that opens a connection: its span, which begins now. */
+  opening(): { span?: HostSpan } {
+    return this.#numbered(0, { method: "open" });
+  }
+
+  /** The member of a message with a notification: its span, which begins now. */
+  notifying(target: number, { method, params }: { method: string; params?: unknown }): { span?: HostSpan } {
+    return this.#numbered(target, { method, params, notification: true });
+  }
+
+  /** Drops the span of a connection whose opening was refused at once. */
+  forget(number: number): void {
+    this.#spans.delete(number);
+  }
+
+  #numbered(target: number, message: object): { span?: HostSpan } {
+    const begun = this.#port.telemetry(target, stringify(message, "the notification"));
+    if (begun === "") return {};
+    const record = JSON.parse(begun) as TelemetryRecord;
+    const { span, trace } = this.#sending(record);
+    this.#spans.set(record.number, span);
+    return { span: { number: record.number, trace } };
+  }
+
+  /** Begins the span of a message that is about to be sent, and gives its trace context. */
+  #sending(record: TelemetryRecord): { span: Span; trace: object } {
+    const active = this.#api.context.active();
+    const span = this.#begin(record, active);
+    const carrier: Record<string, string> = {};
+    this.#api.propagation.inject(this.#api.trace.setSpan(active, span), carrier);
+    return { span, trace: Object.fromEntries(Object.entries(carrier).filter(([key]) => keys.includes(key))) };
+  }
+
+  /**
+   * Takes what the core reports: requests that were served, openings and notifications that were
+   * sent, and sessions that have ended.
+   */
   receive(records: TelemetryRecord[]): void {
     for (const record of records) {
       if (record.name === undefined) {
@@ -187,20 +234,27 @@ export class Telemetry {
     }
   }
 
-  #begin({ name = "", kind, attributes, startUs }: TelemetryRecord, parent: object): Span {
+  #begin({ name = "", kind, attributes, startUs }: Pick<TelemetryRecord, "name" | "kind" | "attributes" | "startUs">, parent: object): Span {
     const { trace, context, SpanKind } = this.#api;
     const [around, remote] = [trace.getSpanContext(context.active()), trace.getSpanContext(parent)];
     // Of the HTTP request, say, that brought it.
-    const links = around && around.spanId !== remote?.spanId ? [{ context: around }] : [];
+    const links = kind === "server" && around && around.spanId !== remote?.spanId ? [{ context: around }] : [];
     const options = { kind: kind === "server" ? SpanKind.SERVER : SpanKind.CLIENT, attributes, links, startTime: startUs / 1000 };
     return trace.getTracer("trunkline").startSpan(name, options, parent);
   }
 
   #end(span: Span, record: TelemetryRecord): void {
-    span.setAttributes(record.attributes);
-    if (record.error !== undefined) span.setStatus({ code: this.#api.SpanStatusCode.ERROR, ...(record.error !== "" && { message: record.error }) });
-    span.end(record.endUs / 1000);
-    this.#measure(record, this.#api.trace.setSpan(this.#api.context.active(), span));
+    const within = this.#api.trace.setSpan(this.#api.context.active(), span);
+    for (const request of record.requests ?? []) this.#finish(this.#begin({ ...request, kind: record.kind }, within), request);
+    if (record.name !== undefined) span.updateName(record.name);
+    this.#finish(span, record);
+    this.#measure(record, within);
+  }
+
+  #finish(span: Span, { attributes, error, endUs }: RequestRecord): void {
+    span.setAttributes(attributes);
+    if (error !== undefined) span.setStatus({ code: this.#api.SpanStatusCode.ERROR, ...(error !== "" && { message: error }) });
+    span.end(endUs / 1000);
   }
 
   #measure({ metric: { name, description, value, attributes, boundaries } }: TelemetryRecord, context?: object): void {

@@ -145,6 +145,111 @@ test("requests_of_a_server_carry_the_trace_to_its_client", async () => {
   await client.close();
 });
 
+/** A transport to a server of the legacy era, which does not know `server/discover` and keeps what it was sent. */
+class Legacy {
+  sent = [];
+  #answers = [];
+  #wake = () => undefined;
+
+  connect() {}
+
+  send(message) {
+    const sent = JSON.parse(message);
+    this.sent.push(sent);
+    const result = { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: { name: "legacy", version: "1" } };
+    const answer = sent.method === "initialize" ? { result } : { error: { code: -32601, message: "?" } };
+    if (sent.id !== undefined) this.#answers.push(JSON.stringify({ jsonrpc: "2.0", id: sent.id, ...answer }));
+    this.#wake();
+  }
+
+  async receive() {
+    while (!this.#answers.length) await new Promise((resolve) => (this.#wake = resolve));
+    return this.#answers.shift();
+  }
+
+  close() {}
+
+  /** The ids of spans in the trace contexts of the messages of a method. */
+  parentsOf(method) {
+    const contexts = this.sent.filter((sent) => sent.method === method).map(({ params }) => params._meta.traceparent);
+    return contexts.map((context) => context.split("-")[2]);
+  }
+}
+
+/** Resolves with the spans in a trace once there are so many; rejects after ten seconds. */
+async function spansOf({ traceId }, count) {
+  for (let look = 0; ; look++) {
+    const found = spans.getFinishedSpans().filter((span) => span.spanContext().traceId === traceId);
+    if (found.length === count) return found;
+    assert.ok(look < 1000, found.map(({ name, kind }) => `${name} ${kind}`).join(", "));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+test("rpc_38_an_opening_and_a_notification_have_a_span", async () => {
+  const server = new Legacy();
+  let client;
+  const user = await within(async () => {
+    client = await Client.connect(server);
+  });
+  // That of the user, of the opening, and of its requests.
+  const all = await spansOf(user, 4);
+  const opening = all.find((span) => parentOf(span) === user.spanId);
+  assert.deepEqual([opening.name, opening.kind, opening.status.code], ["initialize", SpanKind.CLIENT, SpanStatusCode.UNSET]);
+  assert.equal(opening.attributes["mcp.method.name"], "initialize");
+  assert.equal(opening.attributes["mcp.protocol.version"], "2025-11-25");
+  const below = all.filter((span) => parentOf(span) === idOf(opening));
+  assert.deepEqual(
+    below.map(({ name, links }) => [name, links]),
+    [
+      ["server/discover", []],
+      ["initialize", []],
+    ],
+  );
+  assert.equal(below[0].attributes["error.type"], "-32601");
+  for (const method of ["server/discover", "initialize"]) assert.deepEqual(server.parentsOf(method), [idOf(opening)]);
+  const noting = await within(() => {
+    client.notify("com.acme/changed", { to: 7 });
+  });
+  const noted = (await spansOf(noting, 2)).find(({ name }) => name === "com.acme/changed");
+  assert.deepEqual([noted.kind, parentOf(noted)], [SpanKind.CLIENT, noting.spanId]);
+  await assert.rejects(client.ping());
+  assert.deepEqual(server.parentsOf("com.acme/changed"), [idOf(noted)]);
+  await client.close();
+  const failed = await within(() => assert.rejects(Client.connect("http://127.0.0.1:9/mcp")));
+  const refused = (await spansOf(failed, 2)).find(({ name }) => name === "server/discover");
+  assert.equal(refused.status.code, SpanStatusCode.ERROR);
+});
+
+test("openings_are_above_the_spans_of_their_server", async () => {
+  for (const [revision, name] of [
+    ["2025-11-25", "initialize"],
+    ["2026-07-28", "server/discover"],
+  ]) {
+    let client;
+    const user = await within(async () => {
+      client = await Client.connect(server, { revision });
+    });
+    await spansOf(user, 3);
+    const [opening, served] = [spanOf(user, name, SpanKind.CLIENT), spanOf(user, name, SpanKind.SERVER)];
+    assert.deepEqual([parentOf(opening), parentOf(served)], [user.spanId, idOf(opening)]);
+    await client.close();
+  }
+});
+
+test("each_round_of_a_call_is_below_its_span", async () => {
+  const client = await Client.connect(server, { revision: "2026-07-28", onElicit: () => ({ action: "decline" }) });
+  const user = await within(() => client.callTool("ask"));
+  // That of the user, of the call, of two rounds at both sides, and of the middleware around each.
+  const all = await spansOf(user, 8);
+  const call = all.find((span) => parentOf(span) === user.spanId);
+  const below = all.filter((span) => parentOf(span) === idOf(call));
+  const ids = (kind) => below.filter((span) => span.kind === kind).map(({ attributes }) => attributes["jsonrpc.request.id"]).sort();
+  assert.deepEqual(ids(SpanKind.CLIENT), ids(SpanKind.SERVER));
+  assert.equal(new Set(ids(SpanKind.CLIENT)).size, 2);
+  await client.close();
+});
+
 test("a_gateway_continues_the_trace", async () => {
   const behind = await Client.connect(server, { telemetry: false });
   const gateway = new Server({ name: "gateway", version: "1" });

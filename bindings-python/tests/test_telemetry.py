@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import threading
@@ -21,7 +22,18 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 from typing_extensions import Self
 
-from trunkline import Client, Context, Next, Request, Server, SyncClient, SyncContext, ToolError
+from trunkline import (
+    Client,
+    Context,
+    Next,
+    ProtocolError,
+    Request,
+    Server,
+    SyncClient,
+    SyncContext,
+    ToolError,
+    TransportError,
+)
 
 
 @dataclass
@@ -238,6 +250,131 @@ def test_requests_of_a_server_carry_the_trace_to_its_client(tool: str) -> None:
             _assert_below(asked, _id(call))
             _assert_below(answered, _id(asked))
             _assert_below(user.one("answering"), _id(answered))
+
+    asyncio.run(run())
+
+
+class _Legacy:
+    """A transport to a server of the legacy era, which does not know `server/discover` and keeps
+    what it was sent.
+    """
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+
+    async def connect(self) -> None:
+        self.answers: asyncio.Queue[str] = asyncio.Queue()
+
+    async def send(self, message: str) -> None:
+        sent = json.loads(message)
+        self.sent.append(sent)
+        about = {"name": "legacy", "version": "1"}
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": about}
+        answer = {"result": result} if sent["method"] == "initialize" else {"error": {"code": -32601, "message": "?"}}
+        if "id" in sent:
+            self.answers.put_nowait(json.dumps({"jsonrpc": "2.0", "id": sent["id"], **answer}))
+
+    async def receive(self) -> str:
+        return await self.answers.get()
+
+    async def close(self) -> None:
+        pass
+
+    def parents_of(self, method: str) -> list[str]:
+        """The ids of spans in the trace contexts of the messages of a method."""
+        of_method = [sent["params"]["_meta"]["traceparent"] for sent in self.sent if sent["method"] == method]
+        return [context.split("-")[2] for context in of_method]
+
+
+async def _eventually(user: _Trace, name: str) -> ReadableSpan:
+    """The span below that of the user, whose end the core may report later."""
+    for _ in range(1000):
+        of_user = [span for span in user.all() if span.name == name and span.parent is not None]
+        found = [span for span in of_user if span.parent and span.parent.span_id == user.id.span_id]
+        if found:
+            return found[0]
+        await asyncio.sleep(0.01)
+    raise AssertionError([span.name for span in user.all()])
+
+
+def _hex(span: ReadableSpan) -> str:
+    return f"{_id(span).span_id:016x}"
+
+
+def test_rpc_38_an_opening_and_a_notification_have_a_span() -> None:
+    async def run() -> None:
+        server = _Legacy()
+        with _Trace() as user:
+            client = Client(server)
+            await client.connect()
+        opening = await _eventually(user, "initialize")
+        assert opening.kind == SpanKind.CLIENT
+        assert _attributes(opening)["mcp.method.name"] == "initialize"
+        assert _attributes(opening)["mcp.protocol.version"] == "2025-11-25"
+        assert opening.status.status_code == StatusCode.UNSET
+        below = [span for span in user.all() if span.parent and span.parent.span_id == _id(opening).span_id]
+        assert [span.name for span in below] == ["server/discover", "initialize"]
+        assert _attributes(below[0])["error.type"] == "-32601"
+        assert not any(span.links for span in below)
+        for method in ("server/discover", "initialize"):
+            assert server.parents_of(method) == [_hex(opening)]
+        with _Trace() as user:
+            client.notify("com.acme/changed", {"to": 7})
+        noted = await _eventually(user, "com.acme/changed")
+        assert noted.kind == SpanKind.CLIENT
+        with pytest.raises(ProtocolError):
+            await client.ping()
+        assert server.parents_of("com.acme/changed") == [_hex(noted)]
+        await client.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_openings_are_above_the_spans_of_their_server(revision: Any) -> None:
+    async def run() -> None:
+        name = "initialize" if revision == "2025-11-25" else "server/discover"
+        server = _server()
+        with _Trace() as user:
+            client = Client(server, revision=revision)
+            await client.connect()
+        served, opening = await user.served(name), await _eventually(user, name)
+        _assert_below(served, _id(opening))
+        await client.close()
+        with _Trace() as blocking, SyncClient(server, revision=revision):
+            pass
+        _assert_below(await blocking.served(name), _id(await _eventually(blocking, name)))
+        with _Trace() as failed, pytest.raises(TransportError):
+            await Client("http://127.0.0.1:9/mcp").connect()
+        assert (await _eventually(failed, "server/discover")).status.status_code == StatusCode.ERROR
+
+    asyncio.run(run())
+
+
+def test_each_round_of_a_call_is_below_its_span() -> None:
+    async def run() -> None:
+        client = Client(_server(), revision="2026-07-28")
+
+        @client.on_elicit
+        async def answer(_request: Any) -> dict[str, str]:
+            return {"action": "decline"}
+
+        async with client:
+            with _Trace() as user:
+                await client.call_tool("ask")
+            call = await _eventually(user, "tools/call ask")
+            below: dict[SpanKind, list[str]] = {SpanKind.CLIENT: [], SpanKind.SERVER: []}
+            spans: list[ReadableSpan] = []
+            for _ in range(1000):
+                spans = [span for span in user.all() if span.parent and span.parent.span_id == _id(call).span_id]
+                if len(spans) == 4:
+                    break
+                await asyncio.sleep(0.01)
+            for span in spans:
+                assert span.name == "tools/call ask"
+                below[span.kind].append(_attributes(span)["jsonrpc.request.id"])
+            assert sorted(below[SpanKind.CLIENT]) == sorted(below[SpanKind.SERVER])
+            assert len(set(below[SpanKind.CLIENT])) == 2
 
     asyncio.run(run())
 

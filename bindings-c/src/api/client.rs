@@ -123,7 +123,7 @@ pub unsafe extern "C" fn trunkline_client_notify(
     guard(error, || {
         let (client, method) = (&handle!(client).connection, text!(method));
         let params = parsed_or_none("params", text!(params))?;
-        client.note(NotifyConnection { method: Some(method.to_owned()), params, ..NotifyConnection::default() })
+        client.notify(method, params)
     })
 }
 

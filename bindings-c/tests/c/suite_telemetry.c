@@ -1,7 +1,7 @@
 /* Spans and trace contexts. A part of suite.c. */
 
 typedef struct {
-  char name[60], kind[8], parent[60], error[40];
+  char name[60], kind[8], parent[60], error[40], ended_as[60], rounds[2][40];
   int number, entered, ended;
   bool inside, unsent;
 } test_span;
@@ -9,6 +9,8 @@ typedef struct {
 static test_span test_spans[16];
 static int span_count;
 static test_span *current_span;
+/* The trace context of the opening that a server has answered. */
+static char opened_within[60];
 
 static void text_at(trunkline_str json, const char *pointer, char *place, size_t size) {
   trunkline_text *text = NULL;
@@ -56,10 +58,17 @@ static void end_span(void *pointer, trunkline_str record, void *user_data) {
   text_at(record, "/metric/name", metric, sizeof metric);
   if (!span) {
     /* Requests that the library answers itself, and sessions. */
+    char method[40] = "";
     CHECK(strstr(metric, ".duration") != NULL);
+    text_at(record, "/name", method, sizeof method);
+    if (strcmp(method, "initialize") == 0 || strcmp(method, "server/discover") == 0)
+      text_at(record, "/context/traceparent", opened_within, sizeof opened_within);
     return;
   }
   span->ended++;
+  text_at(record, "/name", span->ended_as, sizeof span->ended_as);
+  text_at(record, "/requests/0/attributes/jsonrpc.request.id", span->rounds[0], sizeof span->rounds[0]);
+  text_at(record, "/requests/1/attributes/jsonrpc.request.id", span->rounds[1], sizeof span->rounds[1]);
   CHECK(strcmp(metric, strcmp(span->kind, "client") == 0 ? "mcp.client.operation.duration" : "mcp.server.operation.duration") == 0);
   text_at(record, "/attributes/error.type", span->error, sizeof span->error);
   text_at(record, "/metric/attributes/gen_ai.tool.name", tool, sizeof tool);
@@ -116,11 +125,61 @@ static test_span *span_named(const char *name, const char *kind) {
   exit(1);
 }
 
+/* Runs callbacks until a span has ended. */
+static void until_ended(trunkline_server *server, const test_span *span) {
+  int looks;
+  for (looks = 0; looks < 1000 && !span->ended; ++looks)
+    OK(trunkline_dispatch(trunkline_server_port(server), 20, NULL, &error));
+  CHECK(span->ended == 1);
+}
+
+/* RPC-38: the opening of a connection and a notification have spans, and their messages carry the
+   trace contexts of these. */
+static void observed_opening(trunkline_server *server, trunkline_client *client, const char *method) {
+  test_span *opening = &test_spans[0], *noted;
+  char traceparent[60];
+  int looks;
+  until_ended(server, opening);
+  CHECK(strcmp(opening->kind, "client") == 0 && strcmp(opening->ended_as, method) == 0 && !*opening->error);
+  traceparent_of(opening, traceparent, sizeof traceparent);
+  for (looks = 0; looks < 1000 && !*opened_within; ++looks)
+    OK(trunkline_dispatch(trunkline_server_port(server), 20, NULL, &error));
+  CHECK(strcmp(opened_within, traceparent) == 0);
+  OK(trunkline_client_notify(client, S("com.acme/changed"), S("{\"to\": 7}"), &error));
+  noted = span_named("com.acme/changed", "client");
+  until_ended(server, noted);
+  CHECK(strcmp(noted->ended_as, "com.acme/changed") == 0 && !*noted->error && !*noted->rounds[0]);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "has no such method",
+        trunkline_client_notify(client, S("notifications/message"), NOTHING, &error));
+  noted = span_named("notifications/message", "client");
+  until_ended(server, noted);
+  CHECK(*noted->error);
+}
+
+/* Each round of a call is in the record of its end. */
+static void observed_rounds(trunkline_server *server) {
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  test_span *call;
+  OK(trunkline_server_add_tool(server, S(TRUNKLINE_JSON({"name": "greet"})), needs_input, elicit_form, NULL, &error));
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_revision(options, S("2026-07-28")) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_on_elicit(options, answer_with, (void *)(uintptr_t) "Ann", NULL) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_memory(server, options, &client, &error));
+  OK(trunkline_client_call_tool(client, S("greet"), NOTHING, NULL, &result, &error));
+  call = span_named("tools/call greet", "client");
+  CHECK(call->ended == 1 && *call->rounds[0] && *call->rounds[1] && strcmp(call->rounds[0], call->rounds[1]) != 0);
+  trunkline_text_free(result);
+  trunkline_client_free(client);
+  trunkline_client_options_free(options);
+}
+
 /* RPC-38: the context of the sender's span is the parent of the receiver's, and the handler runs
    within it. */
 static void telemetry(void) {
   static const char *const revisions[] = {"2025-11-25", "2026-07-28"};
-  static const char *const other_method[] = {"server/discover", "resources/subscribe"};
+  static const char *const other_method[] = {"subscriptions/listen", "resources/subscribe"};
   static char data[] = "data";
   size_t index;
   for (index = 0; index < 2; ++index) {
@@ -144,7 +203,9 @@ static void telemetry(void) {
     CHECK(trunkline_port_on_telemetry(trunkline_server_port(server), begin_span, scope_span, end_span, &freed, count_up) ==
           TRUNKLINE_INVALID_ARGUMENT);
     CHECK(freed == 2);
+    *opened_within = '\0';
     client = in_memory_speaking(server, revisions[index]);
+    observed_opening(server, client, index ? "server/discover" : "initialize");
     OK(trunkline_client_call_tool(client, S("traced"), NOTHING, NULL, &result, &error));
     OK(trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error));
     sent = span_named("tools/call traced", "client");
@@ -173,9 +234,15 @@ static void telemetry(void) {
     trunkline_text_free(result), result = NULL;
     check_load(server, index == 0, 0);
     trunkline_client_free(client);
+    OK(trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error));
+    span_count = 0;
+    memset(test_spans, 0, sizeof test_spans);
+    if (index) observed_rounds(server);
+    OK(trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error));
 
     /* A server on the same port that wants none. */
     span_count = 0;
+    memset(test_spans, 0, sizeof test_spans);
     OK(trunkline_server_options_new(&options, &error));
     CHECK(trunkline_server_options_set_port(options, trunkline_server_port(server)) == TRUNKLINE_OK);
     CHECK(trunkline_server_options_set_telemetry(options, false) == TRUNKLINE_OK);
@@ -183,7 +250,8 @@ static void telemetry(void) {
     OK(trunkline_server_add_tool(off, S(TRUNKLINE_JSON({"name": "traced"})), traced, NULL, NULL, &error));
     client = in_memory_speaking(off, revisions[index]);
     OK(trunkline_client_call_tool(client, S("traced"), NOTHING, NULL, &result, &error));
-    CHECK(span_count == 1 && strcmp(test_spans[0].kind, "client") == 0);
+    /* The opening and the call. */
+    CHECK(span_count == 2 && strcmp(test_spans[0].kind, "client") == 0 && strcmp(test_spans[1].kind, "client") == 0);
     trunkline_text_free(result);
     trunkline_client_free(client);
     trunkline_server_options_free(options);

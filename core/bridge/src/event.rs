@@ -104,9 +104,9 @@ event_kinds! {
     /// Calls that were let in before may come until then; a host that does not know the handle
     /// ignores the event.
     Freed = 11 { handle: Integer }
-    /// Requests that were served, and sessions that have ended: an array of `TelemetryRecord`. Only
-    /// of servers and connections with the option `telemetry`. When there are too many, the oldest
-    /// are dropped.
+    /// Requests that were served, openings and notifications that were sent, and sessions that have
+    /// ended: an array of `TelemetryRecord`. Only of servers and connections with the option
+    /// `telemetry`. When there are too many, the oldest are dropped.
     Telemetry = 12 { body: Json }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration
 
 /// Reads what `open` is given.
 pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
-    let OpenMessage { server, client, transport, handlers, auth, wait, host_driven_reads, foreground, signals } =
+    let OpenMessage { server, client, transport, handlers, auth, wait, host_driven_reads, span, foreground, signals } =
         given.read(OPEN)?;
     match (server, client) {
         (Some(_), None) if !handlers.is_empty() || auth.is_some() => Err(BridgeError::invalid(
@@ -83,7 +83,7 @@ pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
             }
             let client = config::read_member(OPEN, "client", Value::Object(client))?;
             let transport = connecting(transport)?;
-            Ok(Open::Connection(OpenConnection { client, transport, handlers, auth, wait, host_driven_reads }))
+            Ok(Open::Connection(OpenConnection { client, transport, handlers, auth, wait, host_driven_reads, span }))
         }
         _ => Err(BridgeError::invalid("open: either server or client must be given")),
     }

@@ -508,6 +508,8 @@ message! {
         wait: bool = "wait",
         /// The host may read the pipe itself while messages come one by one.
         host_driven_reads: bool = "hostDrivenReads",
+        /// The span that the host has begun for the opening of a connection.
+        span: Option<HostSpan> = "span",
         /// The program ends with the listener: where the host has not taken its `Closed` event two
         /// seconds after it, a handler blocks the host, and the process exits with status 1.
         foreground: bool = "foreground",
@@ -573,6 +575,8 @@ pub struct OpenConnection {
     pub wait: bool,
     /// The host may read the pipe itself while messages come one by one.
     pub host_driven_reads: bool,
+    /// The span that the host has begun for it.
+    pub span: Option<HostSpan>,
 }
 
 /// The requests of a server that the host answers, by the name of the operation (`elicit`,
@@ -595,6 +599,18 @@ pub enum Connecting {
     Group(Group),
     /// A transport of the host's own: `{"type": "channel"}`, with its functions among the handlers.
     Channel,
+}
+
+message! {
+    /// A span that the host has begun, with the record that `telemetry` gave for the opening of a
+    /// connection or for a notification. The event `Telemetry` ends it.
+    pub struct HostSpan {
+        /// The number of the record.
+        number: u64 = "number",
+        ;
+        /// Its trace context: `traceparent`, `tracestate`, `baggage`.
+        trace: Option<Value> = "trace",
+    }
 }
 
 message! {
@@ -648,6 +664,8 @@ impl SharedConnection {
 pub const NEXT: &str = "next";
 /// The name of the calls of a tool that explain refused arguments.
 pub const EXPLAIN: &str = "explain";
+/// The method under which `telemetry` knows the opening of a connection; the target is 0.
+pub const OPEN: &str = "open";
 /// The method that opens a subscription.
 pub const SUBSCRIBE: &str = "subscribe";
 /// The method that starts a task, or takes one up again; the params are a [`StartTask`].
@@ -703,6 +721,8 @@ trunkline::bridge_support::options! {
         /// The trace context of the span that the host has begun for the request: `traceparent`,
         /// `tracestate`, `baggage`. `telemetry` has the end of such a request.
         trace: Option<Value> => "trace" = None,
+        /// For `telemetry` alone: it is a notification, which `notify` sends.
+        notification: bool => "notification" = false,
         ;
         /// The options.
         options: RequestOptions,
@@ -758,6 +778,11 @@ message! {
     }
 }
 
+impl Described for HostSpan {
+    // Programs have no use for it, so no package has a type of it.
+    const TYPE: Type = Type::Object;
+}
+
 impl Described for LogMessage {
     const TYPE: Type = Type::Model(Self::OBJECT);
 }
@@ -810,6 +835,8 @@ message! {
         method: Option<String> = "method",
         /// Its parameters.
         params: Option<Value> = "params",
+        /// The span that the host has begun for the notification.
+        span: Option<HostSpan> = "span",
         /// The requests of the server that the host answers from now on, as in `open`. In the
         /// legacy era none that needs a capability which was not declared then.
         handlers: Option<Handlers> = "handlers",
@@ -1012,6 +1039,7 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     NotifyCall::OBJECT,
     LogMessage::OBJECT,
     Once::OBJECT,
+    HostSpan::OBJECT,
     NotifyServer::OBJECT,
     NotifyListener::OBJECT,
     NotifyFeature::OBJECT,

@@ -13,6 +13,7 @@ use super::{
 };
 use std::sync::Arc;
 use trunkline::{
+    client::ClientError,
     protocol::RawJson,
     server::{CallInfo, Server},
 };
@@ -52,22 +53,36 @@ pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotificati
             })
         }
         Some(HandleKind::Connection) => {
-            let connection = match state.tables.lock().connections.get_mut(target) {
-                Some(OpenState::Open { thing, .. }) => thing.clone(),
-                Some(OpenState::Opening { waiting, .. }) => {
-                    let given = given.of_connection()?;
-                    if waiting.len() >= MAX_WAITING {
-                        return Err(too_many_wait());
-                    }
-                    waiting.push(WaitingMessage::Notification(given));
-                    return Ok(());
+            let given = given.of_connection()?;
+            let number = given.span.as_ref().map(|span| span.number);
+            let notified = to_connection(state, target, given);
+            if let Some(number) = number {
+                match &notified {
+                    Ok(true) => {}
+                    Ok(false) => state.telemetry.refuse(number, ClientError::Closed),
+                    Err(error) => state.telemetry.refuse(number, ClientError::Invalid(error.message.clone())),
                 }
-                Some(OpenState::Failed(_)) | None => return Ok(()),
-            };
-            of_connection(state, target, &connection, given.of_connection()?)
+            }
+            notified.map(drop)
         }
         _ => Ok(()),
     }
+}
+
+/// Passes a message on to a connection. `false`: there is none any more.
+fn to_connection(state: &Arc<PortState>, target: u64, given: NotifyConnection) -> Result<bool, BridgeError> {
+    let connection = match state.tables.lock().connections.get_mut(target) {
+        Some(OpenState::Open { thing, .. }) => thing.clone(),
+        Some(OpenState::Opening { waiting, .. }) => {
+            if waiting.len() >= MAX_WAITING {
+                return Err(too_many_wait());
+            }
+            waiting.push(WaitingMessage::Notification(given));
+            return Ok(true);
+        }
+        Some(OpenState::Failed(_)) | None => return Ok(false),
+    };
+    of_connection(state, target, &connection, given).map(|()| true)
 }
 
 /// Notifications of a handler while it runs.
@@ -124,7 +139,8 @@ pub(super) fn of_connection(
     if let Some(method) = given.method {
         let params = given.params.as_ref().map(RawJson::from_value).transpose();
         let params = params.map_err(|error| BridgeError::invalid(format!("notify: {error}")))?;
-        connection.client.notify(&method, params.as_ref())?;
+        let begun = given.span.map(|span| state.telemetry.begun(span)).transpose()?.flatten();
+        connection.client.notify_within(begun, &method, params.as_ref())?;
     }
     Ok(())
 }

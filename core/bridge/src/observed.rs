@@ -2,16 +2,24 @@
 
 use super::{
     error::BridgeError,
-    message::{NEXT, Request},
+    message::{NEXT, OPEN, Request},
     state::PortState,
     table::HandleKind,
-    telemetry::TelemetryRecord,
+    telemetry::{TelemetryRecord, since_1970},
 };
-use trunkline::{protocol::method::Method, telemetry::OperationStart};
+use trunkline::{bridge_support::opening_start, protocol::method::Method, telemetry::OperationStart};
 
 /// See [`Port::telemetry`](super::Port::telemetry).
 pub(super) fn record(state: &PortState, target: u64, given: Option<&Request>) -> Result<Option<Vec<u8>>, BridgeError> {
     let record = match (given, HandleKind::of(target)) {
+        (Some(given), None) if given.method == OPEN => Some(state.telemetry.begin_of_host(opening_start(since_1970()))),
+        (Some(given), Some(HandleKind::Connection)) if given.notification => {
+            let tables = state.tables.lock();
+            let client = tables.connections.get(target).and_then(|it| Some(it.get()?.client.clone()));
+            drop(tables);
+            let start = client.and_then(|client| client.operation(&given.method, given.params.as_ref()));
+            start.map(|start| state.telemetry.begin_of_host(start))
+        }
         (Some(given), _) => start_of(state, target, given).map(|start| TelemetryRecord::begun(0, &start)),
         (None, Some(HandleKind::Request)) => state.telemetry.take_sent(target),
         (None, Some(HandleKind::Call)) => {

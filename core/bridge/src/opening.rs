@@ -99,6 +99,7 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     }
     let auth = client_auth::credentials(given.auth, &given.handlers, &host)?;
     let client = state.telemetry.of_client(given.client.with_auth(auth));
+    let begun = given.span.map(|span| state.telemetry.begun(span)).transpose()?.flatten();
     if !matches!(given.transport, Connecting::Channel) {
         channel::check_unused(&given.handlers)?;
     }
@@ -118,7 +119,7 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     let handle = opening.handle;
     let handlers = server_requests::handlers(state, handle, answered);
     host.set_connection(handle);
-    let options = client.with_handlers(handlers);
+    let options = client.with_handlers(handlers).with_opening(begun);
     if let Some(handoff) = handoff {
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }

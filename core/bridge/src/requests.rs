@@ -35,6 +35,9 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
     if given.method.is_empty() {
         return Err(BridgeError::invalid("request: method: it must be given"));
     }
+    if given.notification {
+        return Err(BridgeError::invalid("request: a notification is sent with notify"));
+    }
     let running = HostRequest::running(&given, handle);
     let slot = running.slot();
     let mut guard = state.tables.lock();

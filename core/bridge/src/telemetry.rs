@@ -4,7 +4,12 @@
 //! it serves before its functions run. The core makes the names, the attributes and the times, and
 //! reports each end: of what is served by the event `Telemetry`, of what is sent when it is asked.
 
-use super::{error::BridgeError, message::Request, nulls::without_nulls, queue::EventQueue};
+use super::{
+    error::BridgeError,
+    message::{HostSpan, Request},
+    nulls::without_nulls,
+    queue::EventQueue,
+};
 use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -18,23 +23,24 @@ use std::{
 use trunkline::{
     bridge_support::{Mutex, described, end_of},
     client::{ClientError, ClientOptions},
-    protocol::{RawJson, SentTrace, TraceContext, model::JsonObject},
+    protocol::{RawJson, SentTrace, TraceContext, method, model::JsonObject},
     server::{ClientRequestError, Server, ServerOptions},
     telemetry::{
-        Attribute, DURATION_BOUNDARIES, DurationMetric, LoadMeasurement, ObservedSession, OpenOperation, OperationEnd,
-        OperationKind, OperationStart, ServerLoad, ServerLoads, Telemetry,
+        Attribute, DURATION_BOUNDARIES, DurationMetric, LoadMeasurement, ObservedRequest, ObservedSession,
+        OpenOperation, OperationEnd, OperationKind, OperationStart, ServerLoad, ServerLoads, Telemetry,
     },
 };
 
-/// Most requests of the host whose ends wait to be asked for.
-const MAX_SENT: usize = 16_384;
+/// Most operations of the host that wait to begin, and most whose ends wait to be asked for.
+const MAX_NOTED: usize = 16_384;
 
 described! {
-    /// A request that is observed, from its begin to its end, or the end of a session, which has no
-    /// name. At the begin, the members of the end are missing.
+    /// A request or a notification that is observed, from its begin to its end, or the end of a
+    /// session, which has no name. At the begin, the members of the end are missing.
     #[derive(Serialize)]
     pub struct TelemetryRecord {
-        /// The number of what is served; 0 of what is sent.
+        /// The number of what is served, of an opening and of a notification; 0 of a request that
+        /// is sent.
         required number: u64 = "number",
         /// The kind of the span: `server` or `client`.
         required kind: &'static str = "kind" as String,
@@ -53,6 +59,10 @@ described! {
         /// The measurement: `name` and `description` of the histogram, `value` in seconds,
         /// `attributes`, and the `boundaries` of its buckets.
         optional metric: Option<Value> = "metric" as JsonObject,
+        /// The requests that it took, if it took more than one: the rounds of a call (2026-07-28),
+        /// or the tries of an opening. Each has `name`, `attributes`, `startUs`, `endUs` and, if it
+        /// failed, `error`, for a span below that of the record.
+        optional requests: Option<Vec<Value>> = "requests" as Vec<JsonObject>,
     }
 }
 
@@ -79,15 +89,29 @@ impl TelemetryRecord {
             end_us: None,
             error: None,
             metric: None,
+            requests: None,
         }
     }
 
     fn ended(number: u64, start: &OperationStart, end: &OperationEnd) -> Self {
-        let all = || start.attributes.iter().chain(&end.attributes);
+        let all = || end.attributes_with(&start.attributes);
+        let name = end.name.as_ref().unwrap_or(&start.name);
+        let request = |one: &ObservedRequest| {
+            let began = start.began + one.after;
+            without_nulls(json!({
+                "name": one.end.name.as_ref().unwrap_or(name),
+                "attributes": object(one.end.attributes_with(&start.attributes)),
+                "startUs": micros(began),
+                "endUs": micros(began + one.end.duration),
+                "error": failure_of(&one.end),
+            }))
+        };
         Self {
+            name: Some(name.clone()),
+            requests: (!end.requests.is_empty()).then(|| end.requests.iter().map(request).collect()),
             attributes: object(all()),
             end_us: Some(micros(start.began + end.duration)),
-            error: end.is_failure().then(|| end.error.clone().unwrap_or_default()),
+            error: failure_of(end),
             metric: Some(metric(start.kind.operation_duration(), all(), end.duration)),
             ..Self::begun(number, start)
         }
@@ -103,6 +127,7 @@ impl TelemetryRecord {
             start_us: None,
             end_us: None,
             error: None,
+            requests: None,
             metric: Some(metric(session.kind.session_duration(), session.attributes.iter(), session.duration)),
         }
     }
@@ -110,6 +135,10 @@ impl TelemetryRecord {
     pub(super) fn into_value(self) -> Value {
         without_nulls(json!(self))
     }
+}
+
+fn failure_of(end: &OperationEnd) -> Option<String> {
+    end.is_failure().then(|| end.error.clone().unwrap_or_default())
 }
 
 fn object<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> Value {
@@ -138,6 +167,9 @@ pub(super) struct HostTelemetry {
     next: AtomicU64,
     /// The served operations, by their numbers.
     served: Mutex<IndexMap<u64, Arc<OperationStart>>>,
+    /// The openings and notifications that the host has begun spans for and that have not begun
+    /// themselves, by their numbers.
+    begun: Mutex<IndexMap<u64, OperationStart>>,
     /// The operations that the host has sent, by their tickets.
     sent: Mutex<IndexMap<u64, SentOperation>>,
     loads: ServerLoads,
@@ -153,8 +185,9 @@ struct SentOperation {
 impl HostTelemetry {
     pub(super) fn new(queue: &Arc<EventQueue>) -> Arc<Self> {
         let (next, queue) = (AtomicU64::new(1), Arc::downgrade(queue));
-        let (is_on, served, sent) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
-        Arc::new(Self { queue, is_on, next, served, sent, loads: ServerLoads::default() })
+        let (is_on, served, begun, sent) =
+            (AtomicBool::new(false), Mutex::default(), Mutex::default(), Mutex::default());
+        Arc::new(Self { queue, is_on, next, served, begun, sent, loads: ServerLoads::default() })
     }
 
     /// The options of a server: it reports to the host if they say so.
@@ -184,6 +217,35 @@ impl HostTelemetry {
         is_on.then(|| Arc::new(Receiver(Arc::clone(self))) as Arc<dyn Telemetry>)
     }
 
+    /// The record of an opening or a notification that the host begins a span for.
+    pub(super) fn begin_of_host(&self, start: OperationStart) -> TelemetryRecord {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let record = TelemetryRecord::begun(number, &start);
+        note(&mut self.begun.lock(), number, start);
+        record
+    }
+
+    /// The operation that the host has begun a span for, and that begins now. `None`: it is too
+    /// long ago.
+    pub(super) fn begun(self: &Arc<Self>, span: HostSpan) -> Result<Option<Arc<dyn OpenOperation>>, BridgeError> {
+        let context = read_context(span.trace.unwrap_or_default())?;
+        let (number, telemetry) = (span.number, Arc::clone(self));
+        let start = self.begun.lock().shift_remove(&number);
+        Ok(start.map(|start| {
+            Arc::new(NumberedOperation { number, start: Arc::new(start), context, telemetry }) as Arc<dyn OpenOperation>
+        }))
+    }
+
+    /// Ends what the host has begun a span for and what was refused, unless it has begun.
+    pub(super) fn refuse(&self, number: u64, error: ClientError) {
+        let start = self.begun.lock().shift_remove(&number);
+        if let (Some(start), Some(queue)) = (start, self.queue.upgrade()) {
+            let end = end_of(&start.name, &Err(error), &SentTrace::default());
+            let end = end.lasting(since_1970().saturating_sub(start.began));
+            queue.push_telemetry(TelemetryRecord::ended(number, &start, &end).into_value());
+        }
+    }
+
     /// Notes a request that the host has begun a span for. Gives the trace context for its
     /// messages.
     pub(super) fn sending(
@@ -193,24 +255,17 @@ impl HostTelemetry {
         given: &Request,
     ) -> Result<Option<Arc<SentTrace>>, BridgeError> {
         let Some(context) = &given.trace else { return Ok(None) };
-        let context: TraceContext = serde_json::from_value(context.clone())
-            .map_err(|error| BridgeError::invalid(format!("request: trace: {error}")))?;
-        let trace = Arc::new(SentTrace { context, ..SentTrace::default() });
+        let trace = Arc::new(SentTrace::new(read_context(context.clone())?));
         if let Some(start) = start {
-            let mut sent = self.sent.lock();
-            if sent.len() >= MAX_SENT {
-                // Of a host that does not ask.
-                sent.shift_remove_index(0);
-            }
             let (method, trace) = (given.method.clone(), Arc::clone(&trace));
-            sent.insert(ticket, SentOperation { start, method, trace, end: None });
+            note(&mut self.sent.lock(), ticket, SentOperation { start, method, trace, end: None });
         }
         Ok(Some(trace))
     }
 
     /// Notes the outcome of a request to a server.
     pub(super) fn answered(&self, ticket: u64, outcome: &Result<RawJson, ClientError>) {
-        self.ended(ticket, |method, trace| end_of(method, outcome, trace.id.get()));
+        self.ended(ticket, |method, trace| end_of(method, outcome, trace));
     }
 
     /// Notes the outcome of a request to the client of a call.
@@ -220,19 +275,17 @@ impl HostTelemetry {
 
     fn ended(&self, ticket: u64, end: impl FnOnce(&str, &SentTrace) -> OperationEnd) {
         if let Some(sent) = self.sent.lock().get_mut(&ticket) {
-            let mut end = end(&sent.method, &sent.trace);
-            end.duration = since_1970().saturating_sub(sent.start.began);
-            sent.end = Some(end);
+            let end = end(&sent.method, &sent.trace);
+            sent.end = Some(end.lasting(since_1970().saturating_sub(sent.start.began)));
         }
     }
 
     /// The record of a request that was sent, once. One without an outcome was given up.
     pub(super) fn take_sent(&self, ticket: u64) -> Option<TelemetryRecord> {
-        let SentOperation { start, trace, end, .. } = self.sent.lock().swap_remove(&ticket)?;
+        let SentOperation { start, method, trace, end } = self.sent.lock().swap_remove(&ticket)?;
         let cancelled = || {
-            let mut end = end_of("", &Err(ClientError::Cancelled), trace.id.get());
-            end.duration = since_1970().saturating_sub(start.began);
-            end
+            let end = end_of(&method, &Err(ClientError::Cancelled), &trace);
+            end.lasting(since_1970().saturating_sub(start.began))
         };
         Some(TelemetryRecord::ended(0, &start, &end.unwrap_or_else(cancelled)))
     }
@@ -257,22 +310,39 @@ impl HostTelemetry {
     }
 }
 
-fn since_1970() -> Duration {
+/// Notes something of the host in the place of the oldest, which it has never asked for again.
+fn note<T>(noted: &mut IndexMap<u64, T>, number: u64, value: T) {
+    if noted.len() >= MAX_NOTED {
+        noted.shift_remove_index(0);
+    }
+    noted.insert(number, value);
+}
+
+fn read_context(given: Value) -> Result<TraceContext, BridgeError> {
+    let given = if given.is_null() { json!({}) } else { given };
+    serde_json::from_value(given).map_err(|error| BridgeError::invalid(format!("trace: {error}")))
+}
+
+pub(super) fn since_1970() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
-/// The receiver of what is served. The host itself begins the operations of what it sends.
+/// The receiver of what is served, and of openings that are made anew. The host itself begins the
+/// operations of what it sends.
 struct Receiver(Arc<HostTelemetry>);
 
 impl Telemetry for Receiver {
     fn begin(&self, start: OperationStart) -> Option<Arc<dyn OpenOperation>> {
-        if start.kind == OperationKind::Client {
+        if start.kind == OperationKind::Client && start.name != method::INITIALIZE {
             return None;
         }
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
         let start = Arc::new(start);
-        self.0.served.lock().insert(number, Arc::clone(&start));
-        Some(Arc::new(Served { number, start, telemetry: Arc::clone(&self.0) }))
+        if start.kind == OperationKind::Server {
+            self.0.served.lock().insert(number, Arc::clone(&start));
+        }
+        let (context, telemetry) = (TraceContext::default(), Arc::clone(&self.0));
+        Some(Arc::new(NumberedOperation { number, start, context, telemetry }))
     }
 
     fn server_began(&self, load: Arc<ServerLoad>) {
@@ -286,14 +356,20 @@ impl Telemetry for Receiver {
     }
 }
 
-/// A request that is served.
-struct Served {
+/// An operation whose end is an event.
+struct NumberedOperation {
     number: u64,
     start: Arc<OperationStart>,
+    /// That of the host's span, of an opening or a notification.
+    context: TraceContext,
     telemetry: Arc<HostTelemetry>,
 }
 
-impl OpenOperation for Served {
+impl OpenOperation for NumberedOperation {
+    fn context(&self) -> TraceContext {
+        self.context.clone()
+    }
+
     fn end(&self, end: OperationEnd) {
         // Before the event: a host that asks from now on finds that it is over.
         self.telemetry.served.lock().swap_remove(&self.number);

@@ -6,6 +6,7 @@ use super::{
     error::ClientError,
     flight::{Flight, InFlight},
     link::LinkMessage,
+    observed::end_with,
     options::RequestOptions,
     repeat_on_mismatch::RepeatOnMismatch,
     reply::{ReplyTo, Waiter},
@@ -20,6 +21,7 @@ use crate::{
         model::LoggingLevel,
     },
     sync::Mutex,
+    telemetry::OpenOperation,
     wire_log::Direction,
 };
 use serde::Deserialize;
@@ -81,12 +83,25 @@ impl Client {
             reply.answered(Ok(kept));
             return Ok(InFlight(Arc::new(Mutex::new(Flight::Cancelled))));
         }
-        let is_own = extras.on_behalf.is_none();
         let extras = RequestExtras { trace: extras.trace.or_else(|| options.trace.clone()), ..extras };
         let (extras, reply) = match self.inner.telemetry.as_deref() {
             Some(telemetry) => self.inner.observed(telemetry, method, params, extras, reply),
             None => (extras, reply),
         };
+        self.start_observed(method, params, options, extras, reply)
+    }
+
+    /// Sends a request whose telemetry has begun.
+    pub(super) fn start_observed(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        options: &RequestOptions,
+        extras: RequestExtras,
+        reply: Arc<dyn ReplyTo>,
+    ) -> Result<InFlight, ClientError> {
+        let revision = self.inner.conversation.lock().revision();
+        let is_own = extras.on_behalf.is_none();
         let reply = logged(&self.inner.runtime, method, reply);
         let call = |extras| RepeatedCall {
             method: method.to_owned(),
@@ -261,6 +276,33 @@ impl Client {
     /// # Errors
     /// If the protocol has it and the revision does not, or the connection is closed.
     pub fn notify(&self, method: &str, params: Option<&RawJson>) -> Result<(), ClientError> {
+        self.notify_within(None, method, params)
+    }
+
+    /// Sends a notification, for which the host of a binding may have begun a span.
+    ///
+    /// # Errors
+    /// As for [`Client::notify`].
+    #[doc(hidden)]
+    pub fn notify_within(
+        &self,
+        given: Option<Arc<dyn OpenOperation>>,
+        method: &str,
+        params: Option<&RawJson>,
+    ) -> Result<(), ClientError> {
+        let Some(operation) = self.inner.observed_notification(method, params, given) else {
+            return self.send_notification(method, params);
+        };
+        let context = operation.context();
+        // Params that are not an object are refused below.
+        let traced = (!context.is_empty()).then(|| context.put_into(params).ok()).flatten();
+        let sent = self.send_notification(method, traced.as_ref().or(params));
+        let outcome = sent.as_ref().map(|()| RawJson::empty_object()).map_err(Clone::clone);
+        operation.end(end_with(method, &outcome));
+        sent
+    }
+
+    fn send_notification(&self, method: &str, params: Option<&RawJson>) -> Result<(), ClientError> {
         self.inner.check_open()?;
         let notification = self.inner.conversation.lock().notification(method, params);
         let notification = notification.map_err(|error| ClientError::Invalid(error.message))?;

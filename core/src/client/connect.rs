@@ -38,14 +38,18 @@ impl Client {
     pub async fn open(
         runtime: Arc<dyn Runtime>,
         connector: Arc<dyn Connector>,
-        options: ClientOptions,
+        mut options: ClientOptions,
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
+        let opening = options.opening.take();
         options.limits().check().map_err(|problem| ClientError::Invalid(format!("options.maxNesting: {problem}")))?;
         check_roots(options.roots.as_deref().unwrap_or_default())?;
         let inner = ClientInner::new(runtime, Arc::clone(&connector), declaring_auth(options), events);
+        inner.begin_opening(opening);
         let opened = inner.until_connect_deadline(inner.find_revision(&*connector)).await;
-        match opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut))) {
+        let opened = opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut)));
+        inner.end_opening(&opened);
+        match opened {
             Ok(()) => {
                 inner.listen().await;
                 // A connection that ends before it is handed out was never open.
@@ -188,17 +192,18 @@ impl ClientInner {
         let left = deadline.saturating_duration_since(now);
         let waiter = Arc::new(Waiter::new(None));
         let reply: Arc<dyn ReplyTo> = waiter.clone();
+        let trace = self.opening.lock().as_ref().map(|opening| Arc::clone(&opening.trace));
         let (sent, method, revision) = {
             let mut conversation = self.conversation.lock();
             match probe {
                 Probe::Discover(revision) => {
                     let timeout = if pipe { left.min(self.options.probe_timeout) } else { left };
                     let times = RequestTimeout { timeout, max: timeout };
-                    (conversation.discover(now, times, revision, reply), method::DISCOVER, Some(revision))
+                    (conversation.discover(now, times, revision, trace, reply), method::DISCOVER, Some(revision))
                 }
                 Probe::Initialize { revision, .. } => {
                     let times = RequestTimeout { timeout: left, max: left };
-                    (conversation.initialize(now, times, revision, reply), method::INITIALIZE, None)
+                    (conversation.initialize(now, times, revision, trace, reply), method::INITIALIZE, None)
                 }
             }
         };
@@ -209,7 +214,7 @@ impl ClientInner {
             name: None,
             revision,
             parameters: Vec::new(),
-            trace: None,
+            trace: sent.trace,
         };
         match self.link() {
             Some(link) => {
@@ -224,6 +229,9 @@ impl ClientInner {
         }
         self.arm_timer();
         let outcome = waiter.outcome().await;
+        if let Some(opening) = &*self.opening.lock() {
+            opening.answered(self, method, &outcome);
+        }
         let failure = match &outcome {
             Err(ClientError::Link(failure)) => Some(failure.clone()),
             _ => None,

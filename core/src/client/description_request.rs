@@ -17,9 +17,17 @@ impl ClientInner {
     pub(super) fn ask_description(self: &Arc<Self>) {
         let client = Client { inner: Arc::clone(self) };
         let reply = Arc::new(DescriptionReply(Arc::downgrade(self)));
-        if let Err(error) =
-            client.start(method::DISCOVER, None, &RequestOptions::default(), RequestExtras::default(), reply)
-        {
+        let (options, extras) = (RequestOptions::default(), RequestExtras::default());
+        // It is what the opening takes, where nothing was asked before.
+        let started = match self.opening.lock().take() {
+            None => client.start(method::DISCOVER, None, &options, extras, reply),
+            Some(opening) => {
+                let extras = RequestExtras { trace: Some(Arc::clone(&opening.trace)), ..extras };
+                let reply = opening.end_with_reply(self, method::DISCOVER, reply);
+                client.start_observed(method::DISCOVER, None, &options, extras, reply)
+            }
+        };
+        if let Err(error) = started {
             tracing::debug!(target: "trunkline::client::connection", %error, "the server was not asked for its description");
         }
     }

@@ -7,6 +7,7 @@ use super::{
     host::{HandledEvents, Host},
     link::{ClientId, Connector, Link, LinkMessage, LocalCaller, RequestHead},
     mirrored::MirroredTools,
+    observed_opening::ObservedOpening,
     options::{ClientOptions, RequestOptions},
     output_schemas::OutputSchemas,
     pauses::Pauses,
@@ -79,6 +80,8 @@ pub(crate) struct ClientInner {
     pub(super) tasks: ClientTaskTable,
     pub(super) task_support: ServerTaskSupport,
     pub(super) telemetry: Option<Arc<dyn Telemetry>>,
+    /// The opening that goes on, if it is observed.
+    pub(super) opening: Mutex<Option<ObservedOpening>>,
 }
 
 impl ClientInner {
@@ -124,6 +127,7 @@ impl ClientInner {
             tasks: ClientTaskTable::default(),
             task_support: ServerTaskSupport::default(),
             telemetry,
+            opening: Mutex::default(),
         })
     }
 

@@ -27,6 +27,7 @@ mod link;
 mod mirrored;
 mod observation;
 pub(crate) mod observed;
+pub(crate) mod observed_opening;
 mod observers;
 mod operations;
 mod options;

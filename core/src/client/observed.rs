@@ -4,19 +4,21 @@ use super::{client::Client, error::ClientError, inner::ClientInner, reply::Reply
 use crate::{
     engine::{IncomingRequest, RequestExtras},
     protocol::{
-        Era, RawJson, RequestId, RpcError, SentTrace, TraceContext,
+        Era, RawJson, RpcError, SentTrace, TraceContext,
         envelope::Notification,
         method::{MessageKind, Method, Sender},
     },
     telemetry::{
-        NetworkFacts, ObservedSession, OperationEnd, OperationKind, OperationStart, RunningOperation, Telemetry,
+        NetworkFacts, ObservedSession, OpenOperation, OperationEnd, OperationKind, OperationStart, RunningOperation,
+        Telemetry,
     },
     wire_log::Transport,
 };
 use std::sync::Arc;
 
 impl Client {
-    /// The begin of the operation of a request to the server; `None`: it is not observed.
+    /// The begin of the operation of a request or a notification to the server; `None`: it is not
+    /// observed.
     #[doc(hidden)]
     pub fn operation(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart> {
         self.inner.telemetry.as_ref().map(|_| self.inner.operation(method, params))
@@ -28,8 +30,7 @@ impl ClientInner {
         let known = self.server.get().and_then(|server| {
             Method::find(method, MessageKind::Request, Sender::Client, server.revision).map(|row| row.name)
         });
-        let way = NetworkFacts { server: self.connector.server_address(), ..self.way() };
-        let now = self.runtime.unix_time();
+        let (way, now) = (self.observed_way(), self.runtime.unix_time());
         match known {
             Some(name) => OperationStart::new(OperationKind::Client, name, params, None, way, now),
             None => OperationStart::new(OperationKind::Client, method.to_owned(), params, None, way, now),
@@ -49,9 +50,24 @@ impl ClientInner {
         let Some(operation) = RunningOperation::begin(telemetry, &self.runtime, self.operation(method, params)) else {
             return (extras, reply);
         };
-        let trace = Arc::new(SentTrace { context: operation.context(), ..SentTrace::default() });
+        let trace = Arc::new(SentTrace::new(operation.context()));
         let extras = RequestExtras { trace: Some(Arc::clone(&trace)), ..extras };
-        (extras, Arc::new(ObservedReply { operation, method: method.to_owned(), trace, reply }))
+        (extras, Arc::new(ObservedReply::new(operation, method, trace, reply)))
+    }
+
+    /// The begin of the operation of a notification. `given`: that of a program which has begun a
+    /// span for it.
+    pub(super) fn observed_notification(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        given: Option<Arc<dyn OpenOperation>>,
+    ) -> Option<RunningOperation> {
+        let telemetry = self.telemetry.as_deref()?;
+        match given {
+            Some(open) => Some(RunningOperation::of(open, &self.runtime)),
+            None => RunningOperation::begin(telemetry, &self.runtime, self.operation(method, params)),
+        }
     }
 
     /// Begins the operation of a request of the server.
@@ -68,11 +84,16 @@ impl ClientInner {
     pub(super) fn session_ended(&self, error: Option<&ClientError>) {
         let (Some(telemetry), Some(server)) = (&self.telemetry, self.server.get()) else { return };
         if server.revision.era() == Era::Legacy {
-            let way = NetworkFacts { server: self.connector.server_address(), ..self.way() };
+            let way = self.observed_way();
             let duration = self.runtime.now().saturating_duration_since(self.began);
             let failure = error.map(|error| error.kind().as_str());
             telemetry.session_ended(ObservedSession::new(OperationKind::Client, way, failure, duration));
         }
+    }
+
+    /// The facts of requests to the server.
+    pub(super) fn observed_way(&self) -> NetworkFacts {
+        NetworkFacts { server: self.connector.server_address(), ..self.way() }
     }
 
     fn way(&self) -> NetworkFacts {
@@ -86,10 +107,15 @@ impl ClientInner {
     }
 }
 
-/// The end of an operation with the outcome of its request.
-pub fn end_of(method: &str, outcome: &Result<RawJson, ClientError>, id: Option<&RequestId>) -> OperationEnd {
+/// The end of an operation with the outcome of its requests.
+pub fn end_of(method: &str, outcome: &Result<RawJson, ClientError>, trace: &SentTrace) -> OperationEnd {
+    end_with(method, outcome).with_requests(method, &trace.requests(), &[])
+}
+
+/// The end of an operation with its outcome.
+pub(super) fn end_with(method: &str, outcome: &Result<RawJson, ClientError>) -> OperationEnd {
     let answered = |answer: &Result<RawJson, RpcError>| OperationEnd::answered(method, answer);
-    let end = match outcome {
+    match outcome {
         Ok(result) => answered(&Ok(result.clone())),
         // The caller answers, and calls again.
         Err(ClientError::InputRequired(_)) => OperationEnd::default(),
@@ -97,21 +123,42 @@ pub fn end_of(method: &str, outcome: &Result<RawJson, ClientError>, id: Option<&
             Some(error) => OperationEnd::refused(error),
             None => OperationEnd::failed(error.kind().as_str(), Some(error.to_string())),
         },
-    };
-    end.with_id(id)
+    }
 }
 
 /// Ends the operation of a request with its outcome.
-struct ObservedReply {
+pub(super) struct ObservedReply {
     operation: RunningOperation,
     method: String,
     trace: Arc<SentTrace>,
     reply: Arc<dyn ReplyTo>,
+    /// The facts of the connection, where it is that of an opening.
+    opened: Option<NetworkFacts>,
+}
+
+impl ObservedReply {
+    pub(super) fn new(
+        operation: RunningOperation,
+        method: &str,
+        trace: Arc<SentTrace>,
+        reply: Arc<dyn ReplyTo>,
+    ) -> Self {
+        Self { operation, method: method.to_owned(), trace, reply, opened: None }
+    }
+
+    /// The same for a request that is all an opening takes.
+    pub(super) fn opening(self, way: NetworkFacts) -> Self {
+        Self { opened: Some(way), ..self }
+    }
 }
 
 impl ReplyTo for ObservedReply {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        self.operation.end(end_of(&self.method, &outcome, self.trace.id.get()));
+        let end = end_of(&self.method, &outcome, &self.trace);
+        self.operation.end(match &self.opened {
+            Some(way) => end.opened_by(&self.method, way.clone()),
+            None => end,
+        });
         self.reply.answered(outcome);
     }
 

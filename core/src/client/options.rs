@@ -10,7 +10,7 @@ use crate::{
         model::{ClientCapabilities, Implementation, LoggingLevel, Root},
         options::{Bytes, JsonForm, Millis},
     },
-    telemetry::{self, Telemetry},
+    telemetry::{self, OpenOperation, Telemetry},
 };
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
@@ -110,6 +110,8 @@ trunkline_proto::options! {
         @into telemetry: Option<bool> => "telemetry" = None,
         /// The receiver of spans and measurements, in the place of the program's.
         @into telemetry_receiver: Option<Arc<dyn Telemetry>> = None,
+        /// Internal: the span that the host of a binding has begun for the opening.
+        @into opening: Option<Arc<dyn OpenOperation>> = None,
     }
 }
 

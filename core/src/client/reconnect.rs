@@ -103,8 +103,12 @@ impl ClientInner {
             return;
         }
         let deadline = later(self.runtime.now(), self.options.connect_timeout);
+        if self.conversation.lock().revision().is_some_and(|revision| revision.era() == Era::Legacy) {
+            self.begin_opening(None);
+        }
         let made = until(&*self.runtime, deadline, self.reopen(deadline)).await;
         let made = made.unwrap_or_else(|| Err(ClientError::Timeout(self.silence())));
+        self.end_opening(&made);
         if let Err(error) = made {
             return self.not_made(&error);
         }

@@ -81,6 +81,9 @@ impl ClientRounds {
         }
         check(&client, None, &required)?;
         let now = client.runtime.now();
+        if let Some(trace) = &self.call.extras.trace {
+            trace.note_answered(now);
+        }
         let following = Self {
             client: Weak::clone(&self.client),
             call: Arc::clone(&self.call),

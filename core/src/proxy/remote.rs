@@ -314,7 +314,7 @@ impl Drop for Remote {
 /// said so in a header only.
 fn options_for(info: &CallInfo) -> RequestOptions {
     let context = info.trace_context();
-    let trace = (!context.is_empty()).then(|| Arc::new(SentTrace { context, ..SentTrace::default() }));
+    let trace = (!context.is_empty()).then(|| Arc::new(SentTrace::new(context)));
     let options = RequestOptions::default().with_trace(trace);
     // A task has the time for which it is kept.
     if info.is_task() { options.with_timeout(Duration::MAX).with_max_timeout(Duration::MAX) } else { options }

@@ -1,8 +1,8 @@
 //! Operations as spans and measurements of OpenTelemetry.
 
 use super::{
-    Attribute, AttributeValue, DURATION_BOUNDARIES, DurationMetric, LoadMeasurement, ObservedSession, OpenOperation,
-    OperationEnd, OperationKind, OperationStart, SCOPE, ServerLoad, ServerLoads, Telemetry,
+    Attribute, AttributeValue, DURATION_BOUNDARIES, DurationMetric, LoadMeasurement, ObservedRequest, ObservedSession,
+    OpenOperation, OperationEnd, OperationKind, OperationStart, SCOPE, ServerLoad, ServerLoads, Telemetry,
 };
 use crate::protocol::TraceContext;
 use opentelemetry::{
@@ -10,7 +10,7 @@ use opentelemetry::{
     global::BoxedTracer,
     metrics::{Histogram, Meter},
     propagation::{Extractor, Injector},
-    trace::{Link, SpanKind, Status, TraceContextExt, Tracer},
+    trace::{Link, Span, SpanKind, Status, TraceContextExt, Tracer},
 };
 use std::{
     sync::{Arc, LazyLock, Once},
@@ -34,7 +34,7 @@ static OF_PROGRAM: LazyLock<Arc<ServerLoads>> = LazyLock::new(Arc::default);
 /// let options = ServerOptions::default().with_telemetry_receiver(telemetry);
 /// ```
 pub struct OpenTelemetry {
-    tracer: BoxedTracer,
+    tracer: Arc<BoxedTracer>,
     operations: [Arc<Histogram<f64>>; 2],
     sessions: [Histogram<f64>; 2],
     meter: Meter,
@@ -59,7 +59,7 @@ impl OpenTelemetry {
             histogram.with_boundaries(DURATION_BOUNDARIES.to_vec()).build()
         };
         Self {
-            tracer,
+            tracer: Arc::new(tracer),
             operations: KINDS.map(|kind| Arc::new(histogram(kind.operation_duration()))),
             sessions: KINDS.map(|kind| histogram(kind.session_duration())),
             meter: meter.clone(),
@@ -95,11 +95,8 @@ impl Telemetry for OpenTelemetry {
         let here = Context::current();
         let mut span = self
             .tracer
-            .span_builder(name)
-            .with_kind(match kind {
-                OperationKind::Server => SpanKind::Server,
-                OperationKind::Client => SpanKind::Client,
-            })
+            .span_builder(name.clone())
+            .with_kind(span_kind(kind))
             .with_start_time(SystemTime::UNIX_EPOCH + began)
             .with_attributes(attributes.iter().map(key_value));
         let within = match kind {
@@ -118,6 +115,9 @@ impl Telemetry for OpenTelemetry {
         };
         let span = self.tracer.build_with_context(span, &within);
         Some(Arc::new(OpenSpan {
+            tracer: Arc::clone(&self.tracer),
+            kind,
+            name,
             context: within.with_span(span),
             attributes,
             duration: Arc::clone(&self.operations[kind as usize]),
@@ -136,12 +136,40 @@ impl Telemetry for OpenTelemetry {
     }
 }
 
+const fn span_kind(kind: OperationKind) -> SpanKind {
+    match kind {
+        OperationKind::Server => SpanKind::Server,
+        OperationKind::Client => SpanKind::Client,
+    }
+}
+
 /// A span that is not over.
 struct OpenSpan {
+    tracer: Arc<BoxedTracer>,
+    kind: OperationKind,
+    name: String,
     context: Context,
     attributes: Vec<Attribute>,
     duration: Arc<Histogram<f64>>,
     began: Duration,
+}
+
+impl OpenSpan {
+    /// Makes the span of a request of the operation, which is over.
+    fn child(&self, request: &ObservedRequest, name: &str) {
+        let (end, began) = (&request.end, SystemTime::UNIX_EPOCH + self.began + request.after);
+        let span = self
+            .tracer
+            .span_builder(end.name.clone().unwrap_or_else(|| name.to_owned()))
+            .with_kind(span_kind(self.kind))
+            .with_start_time(began)
+            .with_attributes(end.attributes_with(&self.attributes).map(key_value));
+        let mut span = self.tracer.build_with_context(span, &self.context);
+        if end.is_failure() {
+            span.set_status(Status::error(end.error.clone().unwrap_or_default()));
+        }
+        span.end_with_timestamp(began + end.duration);
+    }
 }
 
 impl OpenOperation for OpenSpan {
@@ -158,12 +186,19 @@ impl OpenOperation for OpenSpan {
 
     fn end(&self, end: OperationEnd) {
         let span = self.context.span();
-        span.set_attributes(end.attributes.iter().map(key_value));
+        if let Some(name) = &end.name {
+            span.update_name(name.clone());
+        }
+        for request in &end.requests {
+            self.child(request, end.name.as_ref().unwrap_or(&self.name));
+        }
+        let is_new = |attribute: &&Attribute| !self.attributes.contains(attribute);
+        span.set_attributes(end.attributes.iter().filter(is_new).map(key_value));
         if end.is_failure() {
             span.set_status(Status::error(end.error.clone().unwrap_or_default()));
         }
         span.end_with_timestamp(SystemTime::UNIX_EPOCH + self.began + end.duration);
-        let attributes = self.attributes.iter().chain(&end.attributes).filter(|attribute| attribute.is_of_metrics());
+        let attributes = end.attributes_with(&self.attributes).filter(|attribute| attribute.is_of_metrics());
         let attributes: Vec<_> = attributes.map(key_value).collect();
         // With its span around it, so that a measurement can have it as its example.
         let _attached = self.context.clone().attach();

@@ -8,7 +8,7 @@ use crate::{
 use serde::Deserialize;
 use std::{borrow::Cow, time::Duration};
 
-/// A request that begins.
+/// A request that begins, or a notification that is sent.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OperationStart {
@@ -154,6 +154,13 @@ impl OperationStart {
         attributes.extend(id.map(request_id));
         attributes.extend(way.attributes());
         Self { kind, name, attributes, parent: TraceContext::default(), began }
+    }
+
+    /// The begin of an opening. Its end has the method, which may be another one than the first.
+    #[cfg(feature = "client")]
+    pub(crate) fn opening(first: &'static str, way: NetworkFacts, began: Duration) -> Self {
+        let (kind, parent) = (OperationKind::Client, TraceContext::default());
+        Self { kind, name: first.to_owned(), attributes: way.attributes(), parent, began }
     }
 
     pub(crate) fn with_parent(mut self, parent: TraceContext) -> Self {

@@ -4,9 +4,13 @@ use super::{
     attributes::{Attribute, key},
     operation::{NetworkFacts, OperationKind, request_id},
 };
-use crate::protocol::{RawJson, RequestId, RpcError, method};
+#[cfg(feature = "client")]
+use crate::protocol::TracedRequest;
+use crate::protocol::{RawJson, RpcError, method};
 use serde::Deserialize;
 use std::time::Duration;
+#[cfg(feature = "client")]
+use std::time::Instant;
 
 /// The `error.type` of a tool that reports a failure in its result.
 const TOOL_ERROR: &str = "tool_error";
@@ -17,13 +21,29 @@ const CANCELLED: &str = "cancelled";
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct OperationEnd {
+    /// The name of its span, if it is another one than at its begin: an opening has that of the
+    /// request which opened the connection.
+    pub name: Option<String>,
     /// The facts that are known at its end: `error.type` if it failed, and the code of a JSON-RPC
-    /// error.
+    /// error. They take the place of those of its begin.
     pub attributes: Vec<Attribute>,
     /// The text of its failure, if there is one.
     pub error: Option<String>,
     /// The time that it took.
     pub duration: Duration,
+    /// The requests that it took, if it took more than one: the rounds of a call (2026-07-28), or
+    /// the tries of an opening. Each is a child of its span, and none is measured by itself.
+    pub requests: Vec<ObservedRequest>,
+}
+
+/// A request of an operation that took several.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ObservedRequest {
+    /// The time of its begin, since that of the operation.
+    pub after: Duration,
+    /// Its end. Without a name, it has that of the operation.
+    pub end: OperationEnd,
 }
 
 impl OperationEnd {
@@ -50,18 +70,68 @@ impl OperationEnd {
 
     /// The end by a failure without a JSON-RPC error.
     pub(crate) fn failed(kind: impl Into<super::AttributeValue>, error: Option<String>) -> Self {
-        Self { attributes: vec![Attribute::new(key::ERROR_TYPE, kind)], error, duration: Duration::ZERO }
+        Self { attributes: vec![Attribute::new(key::ERROR_TYPE, kind)], error, ..Self::default() }
     }
 
-    /// The same with the id that the request was sent with.
-    pub(crate) fn with_id(mut self, id: Option<&RequestId>) -> Self {
-        self.attributes.extend(id.map(request_id));
+    /// The same with the requests that were sent for it, an operation of `method`. `failures`: the
+    /// ends of requests but the last, by their places.
+    #[cfg(feature = "client")]
+    pub(crate) fn with_requests(mut self, method: &str, sent: &[TracedRequest], failures: &[Self]) -> Self {
+        let Some(first) = sent.first() else { return self };
+        if sent.len() > 1 {
+            let last = sent.len() - 1;
+            let end =
+                |place| if place == last { self.clone() } else { failures.get(place).cloned().unwrap_or_default() };
+            let request = |(place, one)| ObservedRequest::new(method, first.began, one, end(place));
+            self.requests = sent.iter().enumerate().map(request).collect();
+        }
+        let named = sent.iter().find(|one| *one.method == *method).unwrap_or(first);
+        self.attributes.push(request_id(&named.id));
         self
+    }
+
+    /// The same for an opening, by the request that opened the connection or that failed last.
+    #[cfg(feature = "client")]
+    pub(crate) fn opened_by(mut self, method: &str, way: NetworkFacts) -> Self {
+        self.name = Some(method.to_owned());
+        self.attributes.push(Attribute::new(key::METHOD, method.to_owned()));
+        self.attributes.extend(way.attributes());
+        self
+    }
+
+    /// The same with the time that it took.
+    #[doc(hidden)]
+    pub fn lasting(mut self, duration: Duration) -> Self {
+        self.duration = duration;
+        if let Some(last) = self.requests.last_mut() {
+            last.end.duration = duration.saturating_sub(last.after);
+        }
+        self
+    }
+
+    /// All attributes of the operation: those of its end, and of its begin where the end has no
+    /// others of their keys.
+    pub fn attributes_with<'a>(&'a self, begun: &'a [Attribute]) -> impl Iterator<Item = &'a Attribute> {
+        let is_current = |begun: &&Attribute| !self.attributes.iter().any(|attribute| attribute.key == begun.key);
+        begun.iter().filter(is_current).chain(&self.attributes)
     }
 
     /// Returns whether the operation failed.
     pub fn is_failure(&self) -> bool {
         self.attributes.iter().any(|attribute| attribute.key == key::ERROR_TYPE)
+    }
+}
+
+#[cfg(feature = "client")]
+impl ObservedRequest {
+    /// A request of an operation with the name of `method`, which began at a time.
+    fn new(method: &str, began: Instant, sent: &TracedRequest, mut end: OperationEnd) -> Self {
+        end.name = (*sent.method != *method).then(|| sent.method.to_string());
+        end.attributes.retain(|attribute| attribute.key != key::METHOD);
+        end.attributes.push(Attribute::new(key::METHOD, sent.method.to_string()));
+        end.attributes.push(request_id(&sent.id));
+        end.duration = sent.answered.map_or(Duration::ZERO, |at| at.saturating_duration_since(sent.began));
+        Self { after: sent.began.saturating_duration_since(began), end }
     }
 }
 

@@ -33,7 +33,7 @@ use std::{fmt, sync::Arc};
 /// let options = ServerOptions::default().with_telemetry_receiver(Arc::new(Printing) as Arc<dyn Telemetry>);
 /// ```
 pub trait Telemetry: Send + Sync + 'static {
-    /// A request begins. `None`: it is not observed.
+    /// A request or a notification begins. `None`: it is not observed.
     fn begin(&self, operation: OperationStart) -> Option<Arc<dyn OpenOperation>>;
 
     /// A server reports here from now on. `load` has its load whenever it is asked; when nobody
@@ -48,7 +48,7 @@ pub trait Telemetry: Send + Sync + 'static {
     }
 }
 
-/// A request that is served, or on its way.
+/// A request that is served, or a message that is on its way.
 pub trait OpenOperation: Send + Sync + 'static {
     /// The trace context of the messages that belong to it.
     fn context(&self) -> TraceContext {
@@ -67,6 +67,12 @@ pub trait OpenOperation: Send + Sync + 'static {
     #[doc(hidden)]
     fn number(&self) -> u64 {
         0
+    }
+}
+
+impl fmt::Debug for dyn OpenOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OpenOperation")
     }
 }
 

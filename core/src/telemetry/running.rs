@@ -35,6 +35,13 @@ impl RunningOperation {
         Some(Self { open, runtime: Arc::clone(runtime), began, ended: AtomicBool::new(false) })
     }
 
+    /// An operation whose span the program has begun.
+    #[cfg(feature = "client")]
+    pub(crate) fn of(open: Arc<dyn OpenOperation>, runtime: &Arc<dyn Runtime>) -> Self {
+        let (runtime, began) = (Arc::clone(runtime), runtime.now());
+        Self { open, runtime, began, ended: AtomicBool::new(false) }
+    }
+
     /// Runs a part of it.
     pub(crate) fn run<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
         let (mut work, mut result) = (Some(work), None);
@@ -48,10 +55,9 @@ impl RunningOperation {
         poll_fn(|context| self.run(|| future.as_mut().poll(context)).unwrap_or(Poll::Pending)).await
     }
 
-    pub(crate) fn end(&self, mut end: OperationEnd) {
+    pub(crate) fn end(&self, end: OperationEnd) {
         if !self.ended.swap(true, Ordering::AcqRel) {
-            end.duration = self.runtime.now().saturating_duration_since(self.began);
-            self.open.end(end);
+            self.open.end(end.lasting(self.runtime.now().saturating_duration_since(self.began)));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Spans, measurements and trace contexts, with the SDK of OpenTelemetry.
 
+use bytes::Bytes;
 use opentelemetry::{
     Context as Surroundings, KeyValue, Value,
     global::{self, BoxedTracer},
@@ -15,18 +16,24 @@ use opentelemetry_sdk::{
     trace::{InMemorySpanExporter, SdkTracerProvider, SpanData},
 };
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
-use tokio::sync::Semaphore;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::sync::{
+    Mutex as AsyncMutex, Semaphore,
+    mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+};
 use trunkline::{
     Client, ClientOptions, Context, Limits, ProxyDefinition, Revision, RevisionChoice, Server, ServerOptions,
-    client::{ElicitRequest, HandlerError},
+    client::{ElicitRequest, HandlerError, LinkFailure},
     protocol::{
         TraceContext,
         model::{ElicitParams, ElicitResult, FormSchema},
     },
     server::{CallError, MiddlewareDefinition, Next, ServerBuilder, ToolError},
     telemetry::{DURATION_BOUNDARIES, OpenTelemetry, Telemetry},
-    transport::Target,
+    transport::{Channel, ChannelConnector, Target},
 };
 
 /// The spans and measurements of one test.
@@ -221,6 +228,161 @@ async fn requests_of_a_server_carry_the_trace_to_its_client() {
     assert_eq!(asked.parent_span_id, call.span_context.span_id());
     assert_eq!(answered.parent_span_id, asked.span_context.span_id());
     assert_eq!(answering.parent_span_id, answered.span_context.span_id());
+}
+
+/// A server of the legacy era, which does not know `server/discover`. It keeps what it was sent.
+#[derive(Clone)]
+struct Legacy {
+    sent: Arc<Mutex<Vec<serde_json::Value>>>,
+    to_client: UnboundedSender<Bytes>,
+    from_server: Arc<AsyncMutex<UnboundedReceiver<Bytes>>>,
+}
+
+impl Legacy {
+    fn new() -> Self {
+        let (to_client, from_server) = unbounded_channel();
+        Self { sent: Arc::default(), to_client, from_server: Arc::new(AsyncMutex::new(from_server)) }
+    }
+
+    /// The id of the span in the trace context of the messages of a method.
+    fn parents_of(&self, method: &str) -> Vec<String> {
+        let sent = self.sent.lock().unwrap();
+        let of_method = sent.iter().filter(|message| message["method"] == method);
+        let parent =
+            |message: &serde_json::Value| message["params"]["_meta"]["traceparent"].as_str().map(str::to_owned);
+        let span =
+            |context: Option<String>| context.unwrap_or_default().split('-').nth(2).unwrap_or_default().to_owned();
+        of_method.map(parent).map(span).collect()
+    }
+}
+
+impl Channel for Legacy {
+    async fn send(&self, message: Bytes) -> Result<(), LinkFailure> {
+        let message: serde_json::Value = serde_json::from_slice(&message).unwrap();
+        let answer = match message["method"].as_str() {
+            Some("initialize") => json!({"jsonrpc": "2.0", "id": message["id"], "result": {
+                "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}}),
+            _ => json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "unknown"}}),
+        };
+        if !message["id"].is_null() {
+            self.to_client.send(answer.to_string().into()).unwrap();
+        }
+        self.sent.lock().unwrap().push(message);
+        Ok(())
+    }
+
+    async fn receive(&self) -> Result<Option<Bytes>, LinkFailure> {
+        Ok(self.from_server.lock().await.recv().await)
+    }
+
+    async fn close(&self) {}
+}
+
+/// The id of a span in hexadecimal digits.
+fn id_of(span: &SpanData) -> String {
+    span.span_context.span_id().to_string()
+}
+
+#[tokio::test]
+async fn rpc_38_an_opening_is_one_span_and_its_requests_are_below_it() {
+    let (recorded, server) = (Recorded::new(), Legacy::new());
+    let options = ClientOptions::default().with_telemetry_receiver(recorded.telemetry());
+    let connector = ChannelConnector::new({
+        let server = server.clone();
+        move || std::future::ready(Ok(server.clone()))
+    });
+    let opening = Client::connect_with(connector, options, ());
+    let (client, trace, user) = recorded.within(async { opening.await.unwrap() }).await;
+    let spans: Vec<_> = recorded.finished().into_iter().filter(|span| span.name != "user").collect();
+    let opening = spans.iter().find(|span| span.parent_span_id == user).unwrap();
+    assert_eq!((&*opening.name, &opening.span_kind), ("initialize", &SpanKind::Client));
+    assert_attributes(opening, &[("mcp.method.name", "initialize"), ("mcp.protocol.version", "2025-11-25")]);
+    assert_eq!((opening.span_context.trace_id(), &opening.status), (trace, &Status::Unset));
+    let below: Vec<_> = spans.iter().filter(|span| span.parent_span_id == opening.span_context.span_id()).collect();
+    let [refused, opened] = below[..] else { panic!("{below:#?}") };
+    assert_eq!((&*refused.name, &*opened.name), ("server/discover", "initialize"));
+    assert_attributes(refused, &[("mcp.method.name", "server/discover"), ("error.type", "-32601")]);
+    assert!(opened.status == Status::Unset && opened.start_time >= refused.end_time, "{below:#?}");
+    assert_eq!(
+        value(&opening.attributes, "jsonrpc.request.id"),
+        value(&opened.attributes, "jsonrpc.request.id"),
+        "that of the request that opened it"
+    );
+    for method in ["server/discover", "initialize"] {
+        assert_eq!(server.parents_of(method), [id_of(opening)]);
+    }
+
+    let noted = async { client.notify("com.acme/changed", None) };
+    let (noted, trace, user) = recorded.within(noted).await;
+    noted.unwrap();
+    let span = recorded.span(trace, "com.acme/changed", &SpanKind::Client);
+    assert_eq!(span.parent_span_id, user);
+    assert_attributes(&span, &[("mcp.method.name", "com.acme/changed"), ("mcp.protocol.version", "2025-11-25")]);
+    assert_eq!(value(&span.attributes, "jsonrpc.request.id"), None);
+    client.ping().await.unwrap_err();
+    assert_eq!(server.parents_of("com.acme/changed"), [id_of(&span)]);
+
+    recorded.meters.force_flush().unwrap();
+    let metrics = recorded.metrics.get_finished_metrics().unwrap();
+    let all = metrics.iter().flat_map(|all| all.scope_metrics()).flat_map(|scope| scope.metrics());
+    let durations = all.filter(|metric| metric.name() == "mcp.client.operation.duration").map(|metric| {
+        let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else { panic!("{metric:?}") };
+        let method = |attributes: &[KeyValue]| value(attributes, "mcp.method.name").unwrap().to_string();
+        let point = |point: &opentelemetry_sdk::metrics::data::HistogramDataPoint<f64>| {
+            (method(&point.attributes().cloned().collect::<Vec<_>>()), point.count())
+        };
+        histogram.data_points().map(point).collect::<Vec<_>>()
+    });
+    let mut durations: Vec<_> = durations.flatten().collect();
+    durations.sort();
+    let once = ["com.acme/changed", "initialize", "ping"].map(|method| (method.to_owned(), 1));
+    assert_eq!(durations, once, "an opening is measured once");
+}
+
+#[tokio::test]
+async fn openings_of_every_era_are_above_the_spans_of_their_server() {
+    let recorded = Recorded::new();
+    let server = recorded.server("opened").build();
+    for (revision, method) in [(Revision::V2025_11_25, "initialize"), (Revision::V2026_07_28, "server/discover")] {
+        let (client, trace, user) = recorded.within(recorded.client(&server, revision)).await;
+        // Of a pinned revision, the description comes after the connection is open.
+        let described = async {
+            while client.server_info().is_none() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), described).await.expect("no description");
+        let sent = recorded.span(trace, method, &SpanKind::Client);
+        let served = recorded.span(trace, method, &SpanKind::Server);
+        assert_eq!((sent.parent_span_id, served.parent_span_id), (user, sent.span_context.span_id()));
+    }
+    let options = ClientOptions::default().with_telemetry_receiver(recorded.telemetry());
+    let refused = Client::connect_with("http://127.0.0.1:9/mcp", options, ());
+    let (failed, trace, _) = recorded.within(async { refused.await.err().unwrap() }).await;
+    let span = recorded.span(trace, "server/discover", &SpanKind::Client);
+    assert!(matches!(&span.status, Status::Error { .. }), "{span:#?}");
+    assert_attributes(&span, &[("error.type", failed.kind().as_str()), ("server.address", "127.0.0.1")]);
+}
+
+#[tokio::test]
+async fn each_round_of_a_call_is_below_its_span() {
+    let recorded = Recorded::new();
+    let server = recorded.server("rounds").build();
+    let client = recorded.client(&server, Revision::V2026_07_28).await;
+    let (_, trace, user) = recorded.within(async { client.call_tool("ask", json!({})).await.unwrap() }).await;
+    let all = recorded.finished();
+    let of_call = |span: &&SpanData| span.span_context.trace_id() == trace && span.name == "tools/call ask";
+    let calls: Vec<_> = all.iter().filter(of_call).collect();
+    let call = calls.iter().find(|span| span.parent_span_id == user).unwrap();
+    let below = |kind: SpanKind| -> Vec<_> {
+        let is_below = |span: &&&SpanData| span.parent_span_id == call.span_context.span_id() && span.span_kind == kind;
+        calls.iter().filter(is_below).map(|span| value(&span.attributes, "jsonrpc.request.id").unwrap()).collect()
+    };
+    let (sent, served) = (below(SpanKind::Client), below(SpanKind::Server));
+    assert_eq!((sent.len(), &sent), (2, &served), "{calls:#?}");
+    assert_ne!(sent[0], sent[1]);
+    assert_eq!(calls.len(), 5);
+    assert_eq!(value(&call.attributes, "jsonrpc.request.id").as_ref(), Some(&sent[0]));
 }
 
 #[tokio::test]

@@ -500,7 +500,7 @@ const OBJECTS: [Object; 5] = [
             Source {
                 record: "Request",
                 place: "message",
-                except: &["method", "params", "all", "progress", "wait", "trace"],
+                except: &["method", "params", "all", "progress", "wait", "trace", "notification"],
                 limits: false,
                 note: "",
             },

@@ -38,7 +38,8 @@ class Telemetry:
         self._tracer = trace.get_tracer("trunkline", _native.VERSION)
         self._meter = metrics.get_meter("trunkline", _native.VERSION)
         self._histograms: dict[str, Histogram] = {}
-        # Of requests that are served and have reached a function of the program, by their numbers.
+        # Of requests that are served and have reached a function of the program, of openings and of
+        # notifications, by their numbers.
         self._spans: dict[int, Span] = {}
         self._lock = threading.Lock()
 
@@ -84,13 +85,28 @@ class Telemetry:
         if record is None:
             return None
         span = self._begin(record, None)
-        trace: dict[str, str] = {}
-        self._propagate.inject(trace, self._trace.set_span_in_context(span))
-        json["trace"] = {key: trace[key] for key in ("traceparent", "tracestate", "baggage") if key in trace}
+        json["trace"] = self._carried(span)
         return SentSpan(self, native, span)
 
+    def opening(self, native: _native.Port) -> dict[str, Any]:
+        """The member of the message that opens a connection: its span, which begins now."""
+        return self._numbered(native, 0, {"method": "open"})
+
+    def notifying(self, native: _native.Port, target: int, json: dict[str, Any]) -> dict[str, Any]:
+        """The member of a message with a notification: its span, which begins now."""
+        sent = {"method": json["method"], "params": json.get("params"), "notification": True}
+        return self._numbered(native, target, sent)
+
+    def forget(self, json: dict[str, Any]) -> None:
+        """Drops the span of a connection whose opening was refused at once."""
+        if (span := json.get("span")) is not None:
+            with self._lock:
+                self._spans.pop(span["number"], None)
+
     def receive(self, records: list[dict[str, Any]]) -> None:
-        """Takes what the core reports: requests that were served, and sessions that have ended."""
+        """Takes what the core reports: requests that were served, openings and notifications that
+        were sent, and sessions that have ended.
+        """
         for record in records:
             if "name" not in record:
                 self._measure(record["metric"], None)
@@ -103,20 +119,43 @@ class Telemetry:
 
     def end(self, span: Span, record: dict[str, Any]) -> None:
         """Ends a span, and measures it."""
+        within = self._trace.set_span_in_context(span)
+        for request in record.get("requests", ()):
+            self._finish(self._begin({**request, "kind": record["kind"]}, within), request)
+        span.update_name(record["name"])
+        self._finish(span, record)
+        self._measure(record["metric"], span)
+
+    def _finish(self, span: Span, record: dict[str, Any]) -> None:
         from opentelemetry.trace import Status, StatusCode
 
         span.set_attributes(record["attributes"])
         if (error := record.get("error")) is not None:
             span.set_status(Status(StatusCode.ERROR, error or None))
         span.end(record["endUs"] * 1000)
-        self._measure(record["metric"], span)
+
+    def _numbered(self, native: _native.Port, target: int, json: dict[str, Any]) -> dict[str, Any]:
+        record = native.telemetry(target, json)
+        if record is None:
+            return {}
+        number, span = record["number"], self._begin(record, None)
+        with self._lock:
+            self._spans[number] = span
+        return {"span": {"number": number, "trace": self._carried(span)}}
+
+    def _carried(self, span: Span) -> dict[str, str]:
+        """The trace context of the messages that belong to a span."""
+        trace: dict[str, str] = {}
+        self._propagate.inject(trace, self._trace.set_span_in_context(span))
+        return {key: trace[key] for key in ("traceparent", "tracestate", "baggage") if key in trace}
 
     def _begin(self, record: dict[str, Any], parent: Any) -> Span:
-        kind = self._trace.SpanKind.SERVER if record["kind"] == "server" else self._trace.SpanKind.CLIENT
+        is_served = record["kind"] == "server"
+        kind = self._trace.SpanKind.SERVER if is_served else self._trace.SpanKind.CLIENT
         around = self._trace.get_current_span().get_span_context()
         remote = self._trace.get_current_span(parent).get_span_context()
         # Of the HTTP request, say, that brought it.
-        links = [self._trace.Link(around)] if parent is not None and around.is_valid and around != remote else None
+        links = [self._trace.Link(around)] if is_served and around.is_valid and around != remote else None
         attributes, start = record["attributes"], record["startUs"] * 1000
         return self._tracer.start_span(
             record["name"], parent, kind=kind, attributes=attributes, links=links, start_time=start

@@ -246,18 +246,34 @@ impl<T: Clone> ClientConversation<T> {
     }
 
     /// Makes `initialize` (LIFE-01).
-    pub fn initialize(&mut self, now: Instant, timeout: RequestTimeout, revision: Revision, item: T) -> SentRequest {
+    pub fn initialize(
+        &mut self,
+        now: Instant,
+        timeout: RequestTimeout,
+        revision: Revision,
+        trace: Option<Arc<SentTrace>>,
+        item: T,
+    ) -> SentRequest {
         let params = self.identity.at(revision).initialize_params(revision);
         self.opening = true;
-        self.start(now, timeout, None, method::INITIALIZE, params.as_bytes(), item)
+        let sent = Sent { revision: None, method: method::INITIALIZE.into(), as_task: false, item };
+        self.start(now, timeout, sent, params.into_bytes().into(), trace)
     }
 
     /// Makes `server/discover` under a revision that is not settled yet.
-    pub fn discover(&mut self, now: Instant, timeout: RequestTimeout, revision: Revision, item: T) -> SentRequest {
+    pub fn discover(
+        &mut self,
+        now: Instant,
+        timeout: RequestTimeout,
+        revision: Revision,
+        trace: Option<Arc<SentTrace>>,
+        item: T,
+    ) -> SentRequest {
         let meta = self.identity.at(revision).meta(revision, None, None).unwrap_or_default();
         let params = format!(r#"{{"_meta":{{{meta}}}}}"#);
         self.opening = false;
-        self.start(now, timeout, Some(revision), method::DISCOVER, params.as_bytes(), item)
+        let sent = Sent { revision: Some(revision), method: method::DISCOVER.into(), as_task: false, item };
+        self.start(now, timeout, sent, params.into_bytes().into(), trace)
     }
 
     /// Makes a request.
@@ -295,7 +311,7 @@ impl<T: Clone> ClientConversation<T> {
         let id = self.outgoing.start(now, timeout, sent);
         let meta = identity.meta(revision, extras.progress.then_some(&id), log_level);
         let traced = extras.trace.as_ref().and_then(|trace| {
-            let _ = trace.id.set(id.clone());
+            trace.note_sent(id.clone(), method, now);
             // A `_meta` that is not an object is refused below.
             (!trace.context.is_empty()).then(|| trace.context.put_into(params).ok()).flatten()
         });
@@ -339,14 +355,20 @@ impl<T: Clone> ClientConversation<T> {
         &mut self,
         now: Instant,
         timeout: RequestTimeout,
-        revision: Option<Revision>,
-        method: &str,
-        params: &[u8],
-        item: T,
+        sent: Sent<T>,
+        params: Bytes,
+        trace: Option<Arc<SentTrace>>,
     ) -> SentRequest {
-        let id = self.outgoing.start(now, timeout, Sent { revision, method: method.into(), as_task: false, item });
-        let message = envelope::encode_request(&id, method, Some(&one_line(params)));
-        SentRequest { message, alone: self.outgoing.len() == 1, id, trace: None }
+        let method = sent.method.clone();
+        let id = self.outgoing.start(now, timeout, sent);
+        let traced = trace.as_ref().and_then(|trace| {
+            trace.note_sent(id.clone(), &method, now);
+            let params = RawJson::trusted(params.clone());
+            (!trace.context.is_empty()).then(|| trace.context.put_into(Some(&params)).ok()).flatten()
+        });
+        let params = traced.map_or(params, RawJson::into_bytes);
+        let message = envelope::encode_request(&id, &method, Some(&one_line(&params)));
+        SentRequest { message, alone: self.outgoing.len() == 1, id, trace }
     }
 
     /// Takes a message in.
@@ -695,17 +717,34 @@ mod tests {
     }
 
     #[test]
+    fn rpc_38_openings_carry_a_trace_context() {
+        let context = TraceContext::of(|key| (key == meta::TRACEPARENT).then(|| "ours".to_owned()));
+        let trace = Arc::new(SentTrace::new(context));
+        let mut conversation = conversation(Revision::V2025_11_25);
+        let (now, given) = (Instant::now(), Some(Arc::clone(&trace)));
+        let sent = [
+            conversation.discover(now, PATIENCE, Revision::V2026_07_28, given.clone(), "x"),
+            conversation.initialize(now, PATIENCE, Revision::V2025_11_25, given, "x"),
+        ];
+        for (sent, noted) in sent.iter().zip(trace.requests()) {
+            let message: Value = serde_json::from_slice(&sent.message).unwrap();
+            assert_eq!(message["params"]["_meta"]["traceparent"], "ours");
+            assert!(sent.trace.is_some() && noted.id == sent.id && *noted.method == message["method"]);
+        }
+    }
+
+    #[test]
     fn rpc_38_a_trace_context_takes_the_place_of_the_callers_in_every_era() {
         for revision in [Revision::V2024_11_05, Revision::V2026_07_28] {
             let mut conversation = conversation(revision);
             let context = TraceContext::of(|key| (key == meta::TRACEPARENT).then(|| "ours".to_owned()));
-            let trace = Arc::new(SentTrace { context, ..SentTrace::default() });
+            let trace = Arc::new(SentTrace::new(context));
             let params = json!({"name": "t", "_meta": {"a": 1, "traceparent": "theirs", "tracestate": "theirs"}});
             let params = RawJson::from_value(&params).unwrap();
             let extras = RequestExtras { trace: Some(Arc::clone(&trace)), ..true.into() };
             let sent =
                 conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), extras, "x").unwrap();
-            assert_eq!(trace.id.get(), Some(&sent.id));
+            assert_eq!(trace.requests()[0].id, sent.id);
             let sent: Value = serde_json::from_slice(&sent.message).unwrap();
             let meta = &sent["params"]["_meta"];
             assert_eq!((&meta["a"], &meta["traceparent"], meta.get("tracestate")), (&json!(1), &json!("ours"), None));
@@ -931,9 +970,9 @@ mod tests {
     fn can_03_initialize_is_never_cancelled_but_given_up() {
         let mut conversation = conversation(Revision::V2025_11_25);
         conversation.revision = None;
-        let sent = conversation.initialize(Instant::now(), PATIENCE, Revision::V2025_11_25, "x");
+        let sent = conversation.initialize(Instant::now(), PATIENCE, Revision::V2025_11_25, None, "x");
         assert_eq!(conversation.cancel(&sent.id, "late"), Some(("x", None)));
-        let sent = conversation.discover(Instant::now(), PATIENCE, Revision::V2026_07_28, "x");
+        let sent = conversation.discover(Instant::now(), PATIENCE, Revision::V2026_07_28, None, "x");
         assert_eq!(conversation.cancel(&sent.id, "late"), Some(("x", None)));
         conversation.settle(Revision::V2025_11_25);
         let sent = conversation.request(Instant::now(), PATIENCE, "tools/list", None, false, "y").unwrap();

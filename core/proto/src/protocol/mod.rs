@@ -37,6 +37,6 @@ pub use error::RpcError;
 pub use id::RequestId;
 pub use raw::RawJson;
 pub use revision::{Era, Revision, RevisionFeature};
-#[doc(hidden)]
-pub use trace_context::SentTrace;
 pub use trace_context::TraceContext;
+#[doc(hidden)]
+pub use trace_context::{SentTrace, TracedRequest};

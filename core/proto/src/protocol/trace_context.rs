@@ -4,7 +4,10 @@ use super::{RawJson, RequestId, meta};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
-use std::sync::OnceLock;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
 
 /// A trace context in the formats of W3C Trace Context and W3C Baggage, as it travels in the
 /// `_meta` of a request and in the HTTP headers of the same names. The values are those of
@@ -106,20 +109,79 @@ impl TraceContext {
     }
 }
 
-/// The trace context that the messages of one request carry, and the id of the first of them.
+/// The most requests of one operation that are noted.
+const MAX_NOTED: usize = 64;
+
+/// The trace context that the messages of one operation carry, and the requests that it took: a
+/// call of several rounds, or an opening, takes more than one.
 #[doc(hidden)]
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct SentTrace {
     /// The context.
     pub context: TraceContext,
-    /// The id, once a message was made.
-    pub id: OnceLock<RequestId>,
+    sent: Mutex<Vec<TracedRequest>>,
+}
+
+/// A request of an operation.
+#[doc(hidden)]
+#[derive(Debug, Clone, PartialEq)]
+pub struct TracedRequest {
+    /// Its id.
+    pub id: RequestId,
+    /// Its method.
+    pub method: Box<str>,
+    /// The time when it was made.
+    pub began: Instant,
+    /// The time of its answer, where another request followed it.
+    pub answered: Option<Instant>,
+}
+
+impl SentTrace {
+    /// The context of messages to come.
+    pub fn new(context: TraceContext) -> Self {
+        Self { context, ..Self::default() }
+    }
+
+    /// Notes a request. The one before it is over.
+    pub fn note_sent(&self, id: RequestId, method: &str, now: Instant) {
+        let mut sent = self.lock();
+        if sent.len() < MAX_NOTED {
+            if let Some(before) = sent.last_mut() {
+                before.answered.get_or_insert(now);
+            }
+            sent.push(TracedRequest { id, method: method.into(), began: now, answered: None });
+        }
+    }
+
+    /// Notes that the last request was answered, and that the operation goes on.
+    pub fn note_answered(&self, now: Instant) {
+        if let Some(last) = self.lock().last_mut() {
+            last.answered.get_or_insert(now);
+        }
+    }
+
+    /// The requests so far, in their order.
+    pub fn requests(&self) -> Vec<TracedRequest> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<TracedRequest>> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Options are equal if their contexts are.
+impl PartialEq for SentTrace {
+    fn eq(&self, other: &Self) -> bool {
+        self.context == other.context
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{Value, json};
+    use std::time::Duration;
 
     #[test]
     fn rpc_38_a_context_is_read_from_meta_and_put_there() {
@@ -135,5 +197,22 @@ mod tests {
         assert_eq!(put, json!({"_meta": {"traceparent": "new"}}));
         assert!(new.put_into(Some(&RawJson::from_value(&json!({"_meta": 1})).unwrap())).is_err());
         assert!(TraceContext::of_params(None).is_empty());
+    }
+
+    #[test]
+    fn requests_of_an_operation_are_noted_within_bounds() {
+        let (trace, began) = (SentTrace::default(), Instant::now());
+        let at = |seconds| began + Duration::from_secs(seconds);
+        trace.note_sent(RequestId::Integer(1), "tools/call", at(0));
+        trace.note_answered(at(1));
+        trace.note_sent(RequestId::Integer(2), "tools/call", at(3));
+        trace.note_sent(RequestId::Integer(3), "tools/call", at(4));
+        let times = |one: TracedRequest| (one.began, one.answered);
+        let noted: Vec<_> = trace.requests().into_iter().map(times).collect();
+        assert_eq!(noted, [(at(0), Some(at(1))), (at(3), Some(at(4))), (at(4), None)]);
+        for _ in 0..MAX_NOTED {
+            trace.note_sent(RequestId::Integer(4), "tools/call", at(5));
+        }
+        assert_eq!(trace.requests().len(), MAX_NOTED);
     }
 }

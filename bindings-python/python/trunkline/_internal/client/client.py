@@ -72,7 +72,9 @@ class Client(AsyncOperations, Connected):
             connection = self._connection
             json = connection.open_json(server_handle)
             port.telemetry = port.telemetry or connection.telemetry
-            self._handle = port.open(json, receive, connection.handlers)
+            connection.observed(port.native, 0, json, port.telemetry)
+            with connection.forgetting(json, port.telemetry):
+                self._handle = port.open(json, receive, connection.handlers)
             facts = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the client was closed while it was connecting")
@@ -137,7 +139,9 @@ class Client(AsyncOperations, Connected):
             self._port.cancel(ticket, "")
 
     def _note(self, json: dict[str, Any]) -> None:
-        self._connected_port().notify(self._handle, json)
+        port = self._connected_port()
+        self._connection.observed(port.native, self._handle, json, port.telemetry)
+        port.notify(self._handle, json)
 
     def _connected_port(self) -> Port:
         if self._port is None:

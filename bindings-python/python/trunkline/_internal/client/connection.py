@@ -139,6 +139,27 @@ class Connection:
         """The span of a request."""
         return NO_SPAN if self.telemetry is None else self.telemetry.sending(native, target, json) or NO_SPAN
 
+    def observed(self, native: _native.Port, target: int, json: dict[str, Any], telemetry: Telemetry | None) -> None:
+        """Gives a message that is about to be sent its span: the one that opens the connection
+        (`target` is 0), or a notification. `telemetry` gets the events of the port.
+        """
+        if self.telemetry is None or telemetry is None:
+            return
+        if target == 0:
+            json.update(telemetry.opening(native))
+        elif "method" in json:
+            json.update(telemetry.notifying(native, target, json))
+
+    @contextmanager
+    def forgetting(self, json: dict[str, Any], telemetry: Telemetry | None) -> Generator[None]:
+        """Drops the span of an opening that is refused at once."""
+        try:
+            yield
+        except BaseException:
+            if telemetry is not None:
+                telemetry.forget(json)
+            raise
+
     def scope(self) -> CallScope | None:
         """The surroundings of the calls that a request causes, where the server is in
         this process.

@@ -177,10 +177,12 @@ class SyncClient(SyncOperations, Connected):
             pass  # another process's
 
     def _note(self, json: dict[str, Any]) -> None:
-        native = self._connected_native()
+        native, port = self._connected_native(), self._server_port
+        telemetry = self._connection.telemetry if port is None else port.telemetry
         try:
-            if self._server_port is not None:
-                self._server_port.notify(self._handle, json)
+            self._connection.observed(native, self._handle, json, telemetry)
+            if port is not None:
+                port.notify(self._handle, json)
             else:
                 native.notify(self._handle, json)
         except _native.NativeError as error:
@@ -271,7 +273,10 @@ class SyncClient(SyncOperations, Connected):
         remember_native(native)
         try:
             self._calls = TransportCalls(native, self._connection.handlers)
-            self._handle = native.open({**self._connection.open_json(None), "wait": True})
+            json = self._connection.open_json(None)
+            self._connection.observed(native, 0, json, self._connection.telemetry)
+            with self._connection.forgetting(json, self._connection.telemetry):
+                self._handle = native.open({**json, "wait": True})
         except BaseException as error:
             end_port(native, 0)
             if isinstance(error, _native.NativeError):
@@ -287,7 +292,9 @@ class SyncClient(SyncOperations, Connected):
                 port.lifespan.open(port.loop).result()
             json = connection.open_json(server_handle)
             port.telemetry = port.telemetry or connection.telemetry
-            self._handle = port.open_blocking(json, self._receive_elsewhere, connection.handlers)
+            connection.observed(port.native, 0, json, port.telemetry)
+            with connection.forgetting(json, port.telemetry):
+                self._handle = port.open_blocking(json, self._receive_elsewhere, connection.handlers)
         except BaseException as error:
             server._release_blocking(port, 0)
             if isinstance(error, _native.NativeError):
