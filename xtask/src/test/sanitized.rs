@@ -16,7 +16,7 @@ use crate::test::{Count, Selection, counts, suites};
 use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(5400);
-/// Interpreters do not free everything at their end, and that is no fault of the extension.
+/// Interpreters do not free everything at their end, which the extension is not at fault for.
 const OPTIONS: &str = "detect_leaks=0";
 
 pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
