@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::build::python::{EXTENSION, VENV};
-use crate::build::system;
+use crate::build::python::{EXTENSION, VENV, site_packages};
+use crate::build::{launchers, system};
 use crate::process::{Output, must, run};
-use crate::stamp::{copy_if_changed, copy_tree, files_under};
+use crate::stamp::{copy_if_changed, copy_tree, files_under, write_if_changed};
 use crate::test::{Count, Selection, counts, suites};
 use crate::workspace::Workspace;
 
@@ -25,17 +25,29 @@ pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let packages = home(workspace).join("python");
     copy_tree(&workspace.path("bindings-python/python"), &packages)?;
     copy_if_changed(&library, &packages.join("trunkline").join(EXTENSION))?;
-    let mut suite = suites::pytest(workspace)?;
+    // Beside its folder, the interpreter finds that it is one of a virtual environment.
+    copy_if_changed(&workspace.venv(VENV).join("pyvenv.cfg"), &home(workspace).join("pyvenv.cfg"))?;
     // Python's own allocator takes large pieces, in which the sanitizer sees no borders.
-    suite.env("PYTHONPATH", packages).env("PYTHONMALLOC", "malloc");
-    watched(workspace, VENV, suite, counts::of_pytest)
+    let variables = [("PYTHONMALLOC", "malloc".to_owned())];
+    let starter = starter(workspace, "python", &workspace.venv_program(VENV, "python"), &variables)?;
+    let mut suite = suites::pytest(workspace, &starter)?;
+    suite.env("PYTHONPATH", std::env::join_paths([packages, site_packages(workspace, VENV)?])?);
+    watched(workspace, "python", suite, counts::of_pytest)
 }
 
 pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let library = instrumented(workspace, "trunkline-node", "trunkline_node")?;
-    let mut suite = suites::node_test(workspace)?;
-    suite.env("TRUNKLINE_NATIVE", library);
-    watched(workspace, "node", suite, counts::of_node)
+    let mut node = workspace.command("node");
+    node.args(["--print", "process.execPath"]);
+    let interpreter = PathBuf::from(must(node, DEADLINE)?.stdout.trim());
+    let preset = home(workspace).join("preset.cjs");
+    let variables = [
+        ("TRUNKLINE_NATIVE", library.display().to_string()),
+        ("NODE_OPTIONS", format!("--require={}", preset.display())),
+    ];
+    let starter = starter(workspace, "node", &interpreter, &variables)?;
+    write_if_changed(&preset, format!("process.execPath = {:?};\n", starter.display().to_string()).as_bytes())?;
+    watched(workspace, "node", suites::node_test(workspace, &starter)?, counts::of_node)
 }
 
 fn home(workspace: &Workspace) -> PathBuf {
@@ -58,16 +70,36 @@ fn instrumented(workspace: &Workspace, package: &str, library: &str) -> Result<P
     Ok(home(workspace).join(host).join("debug").join(workspace.library_file(library)))
 }
 
-/// Runs a suite with the runtime of the sanitizer in each of its processes. Each report is a
-/// failure, also that of a process whose output nobody reads.
-fn watched(workspace: &Workspace, name: &str, mut suite: Command, count: fn(&Output) -> Count) -> Result<Count> {
-    let reports = home(workspace).join(format!("reports-{name}"));
+/// A program that is an interpreter with the runtime of the sanitizer. The interpreter takes it for
+/// itself: so also servers that a client starts, with few variables, have the runtime.
+fn starter(workspace: &Workspace, name: &str, interpreter: &Path, variables: &[(&str, String)]) -> Result<PathBuf> {
+    let reports = reports(workspace, name);
+    let runtime = [
+        ("LD_PRELOAD", preloaded(workspace)?),
+        ("ASAN_OPTIONS", format!("{OPTIONS}:log_path={}", reports.join("report").display())),
+    ];
+    let mut text = "#!/bin/bash\n".to_owned();
+    for (name, value) in runtime.iter().chain(variables) {
+        text.push_str(&format!("export {name}='{value}'\n"));
+    }
+    text.push_str(&format!("exec -a \"$0\" '{}' \"$@\"\n", interpreter.display()));
+    let starter = home(workspace).join("bin").join(name);
+    write_if_changed(&starter, text.as_bytes())?;
+    launchers::make_executable(&starter)?;
+    Ok(starter)
+}
+
+fn reports(workspace: &Workspace, name: &str) -> PathBuf {
+    home(workspace).join(format!("reports-{name}"))
+}
+
+/// Runs a suite. Each report is a failure, also that of a process whose output nobody reads.
+fn watched(workspace: &Workspace, name: &str, suite: Command, count: fn(&Output) -> Count) -> Result<Count> {
+    let reports = reports(workspace, name);
     if reports.exists() {
         std::fs::remove_dir_all(&reports)?;
     }
     std::fs::create_dir_all(&reports)?;
-    suite.env("LD_PRELOAD", preloaded(workspace)?);
-    suite.env("ASAN_OPTIONS", format!("{OPTIONS}:log_path={}", reports.join("report").display()));
     let mut count = count(&run(suite, DEADLINE)?);
     for report in files_under(&reports)? {
         count.failed += 1;

@@ -1,6 +1,6 @@
 //! The test suites of the languages, and what runs across them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -41,29 +41,29 @@ pub(crate) fn rust_and_c(workspace: &Workspace, selection: &Selection) -> Result
 }
 
 pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    Ok(counts::of_pytest(&run(pytest(workspace)?, DEADLINE)?))
+    Ok(counts::of_pytest(&run(pytest(workspace, &workspace.venv_program(VENV, "python"))?, DEADLINE)?))
 }
 
-/// The command of the tests in Python.
-pub(crate) fn pytest(workspace: &Workspace) -> Result<Command> {
+/// The command of the tests in Python, by its interpreter.
+pub(crate) fn pytest(workspace: &Workspace, python: &Path) -> Result<Command> {
     system::redis_server()?;
-    let mut pytest = workspace.command(workspace.venv_program(VENV, "python"));
+    let mut pytest = workspace.command(python);
     pytest.current_dir(workspace.path("bindings-python")).args(["-m", "pytest", "-q", "--color=no"]);
     Ok(pytest)
 }
 
 pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    Ok(counts::of_node(&run(node_test(workspace)?, DEADLINE)?))
+    Ok(counts::of_node(&run(node_test(workspace, Path::new("node"))?, DEADLINE)?))
 }
 
-/// The command of the tests in Node.js. The files are named one by one: the versions of Node read
+/// The command of the tests in Node.js, by its interpreter. The files are named one by one: the versions of Node read
 /// folder arguments differently.
-pub(crate) fn node_test(workspace: &Workspace) -> Result<Command> {
+pub(crate) fn node_test(workspace: &Workspace, node: &Path) -> Result<Command> {
     system::redis_server()?;
     let is_test = |name: &str| [".test.mjs", ".test.js", ".test.cjs"].iter().any(|ending| name.ends_with(ending));
     let files =
         files_under(&workspace.path("bindings-node/test"))?.into_iter().filter(|file| is_test(&file.to_string_lossy()));
-    let mut node = workspace.command("node");
+    let mut node = workspace.command(node);
     node.current_dir(workspace.path("bindings-node")).args(["--test", "--test-reporter=tap"]).args(files);
     Ok(node)
 }
