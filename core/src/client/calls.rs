@@ -6,7 +6,7 @@ use super::{
     error::ClientError,
     flight::{Flight, InFlight},
     link::LinkMessage,
-    observed::end_with,
+    observed_reply::end_with,
     options::RequestOptions,
     repeat_on_mismatch::RepeatOnMismatch,
     reply::{ReplyTo, Waiter},

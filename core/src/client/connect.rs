@@ -230,7 +230,7 @@ impl ClientInner {
         self.arm_timer();
         let outcome = waiter.outcome().await;
         if let Some(opening) = &*self.opening.lock() {
-            opening.answered(self, method, &outcome);
+            opening.answered(self.runtime.now(), method, &outcome);
         }
         let failure = match &outcome {
             Err(ClientError::Link(failure)) => Some(failure.clone()),

@@ -23,7 +23,7 @@ impl ClientInner {
             None => client.start(method::DISCOVER, None, &options, extras, reply),
             Some(opening) => {
                 let extras = RequestExtras { trace: Some(Arc::clone(&opening.trace)), ..extras };
-                let reply = opening.end_with_reply(self, method::DISCOVER, reply);
+                let reply = opening.end_with_reply(self.observed_way(), method::DISCOVER, reply);
                 client.start_observed(method::DISCOVER, None, &options, extras, reply)
             }
         };

@@ -1,16 +1,17 @@
 //! The telemetry of a client: its requests, those of its server, and its session.
 
-use super::{client::Client, error::ClientError, inner::ClientInner, reply::ReplyTo};
+use super::{
+    client::Client, error::ClientError, inner::ClientInner, observed_opening::ObservedOpening,
+    observed_reply::ObservedReply, reply::ReplyTo,
+};
 use crate::{
-    engine::{IncomingRequest, RequestExtras},
+    engine::{IncomingRequest, RequestExtras, RevisionChoice},
     protocol::{
-        Era, RawJson, RpcError, SentTrace, TraceContext,
-        envelope::Notification,
-        method::{MessageKind, Method, Sender},
+        Era, RawJson, SentTrace, TraceContext,
+        method::{self, MessageKind, Method, Sender},
     },
     telemetry::{
-        NetworkFacts, ObservedSession, OpenOperation, OperationEnd, OperationKind, OperationStart, RunningOperation,
-        Telemetry,
+        NetworkFacts, ObservedSession, OpenOperation, OperationKind, OperationStart, RunningOperation, Telemetry,
     },
     wire_log::Transport,
 };
@@ -80,6 +81,38 @@ impl ClientInner {
         RunningOperation::begin(telemetry, &self.runtime, operation)
     }
 
+    /// Begins the operation of an opening. `given`: that of a program which has begun a span for
+    /// it.
+    pub(super) fn begin_opening(&self, given: Option<Arc<dyn OpenOperation>>) {
+        let Some(telemetry) = self.telemetry.as_deref() else { return };
+        let operation = match given {
+            Some(open) => Some(RunningOperation::of(open, &self.runtime)),
+            None => {
+                let (way, now) = (self.observed_way(), self.runtime.unix_time());
+                let start = OperationStart::opening(self.first_method(), way, now);
+                RunningOperation::begin(telemetry, &self.runtime, start)
+            }
+        };
+        *self.opening.lock() = operation.map(ObservedOpening::new);
+    }
+
+    /// Ends it. The request that opened the connection, or that failed last, names it.
+    pub(super) fn end_opening(&self, outcome: &Result<(), ClientError>) {
+        if let Some(opening) = self.opening.lock().take() {
+            opening.end(self.first_method(), outcome, self.observed_way());
+        }
+    }
+
+    /// The method that an opening sends first.
+    fn first_method(&self) -> &'static str {
+        let settled = self.conversation.lock().revision().map(RevisionChoice::Pinned);
+        match settled.unwrap_or(self.options.revision) {
+            RevisionChoice::Legacy => method::INITIALIZE,
+            RevisionChoice::Pinned(revision) if revision.era() == Era::Legacy => method::INITIALIZE,
+            _ => method::DISCOVER,
+        }
+    }
+
     /// Reports the end of the session, if there was one.
     pub(super) fn session_ended(&self, error: Option<&ClientError>) {
         let (Some(telemetry), Some(server)) = (&self.telemetry, self.server.get()) else { return };
@@ -104,77 +137,5 @@ impl ClientInner {
             session_id: link.and_then(|link| link.session_id()),
             ..NetworkFacts::default()
         }
-    }
-}
-
-/// The end of an operation with the outcome of its requests.
-pub fn end_of(method: &str, outcome: &Result<RawJson, ClientError>, trace: &SentTrace) -> OperationEnd {
-    end_with(method, outcome).with_requests(method, &trace.requests(), &[])
-}
-
-/// The end of an operation with its outcome.
-pub(super) fn end_with(method: &str, outcome: &Result<RawJson, ClientError>) -> OperationEnd {
-    let answered = |answer: &Result<RawJson, RpcError>| OperationEnd::answered(method, answer);
-    match outcome {
-        Ok(result) => answered(&Ok(result.clone())),
-        // The caller answers, and calls again.
-        Err(ClientError::InputRequired(_)) => OperationEnd::default(),
-        Err(error) => match error.rpc() {
-            Some(error) => OperationEnd::refused(error),
-            None => OperationEnd::failed(error.kind().as_str(), Some(error.to_string())),
-        },
-    }
-}
-
-/// Ends the operation of a request with its outcome.
-pub(super) struct ObservedReply {
-    operation: RunningOperation,
-    method: String,
-    trace: Arc<SentTrace>,
-    reply: Arc<dyn ReplyTo>,
-    /// The facts of the connection, where it is that of an opening.
-    opened: Option<NetworkFacts>,
-}
-
-impl ObservedReply {
-    pub(super) fn new(
-        operation: RunningOperation,
-        method: &str,
-        trace: Arc<SentTrace>,
-        reply: Arc<dyn ReplyTo>,
-    ) -> Self {
-        Self { operation, method: method.to_owned(), trace, reply, opened: None }
-    }
-
-    /// The same for a request that is all an opening takes.
-    pub(super) fn opening(self, way: NetworkFacts) -> Self {
-        Self { opened: Some(way), ..self }
-    }
-}
-
-impl ReplyTo for ObservedReply {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        let end = end_of(&self.method, &outcome, &self.trace);
-        self.operation.end(match &self.opened {
-            Some(way) => end.opened_by(&self.method, way.clone()),
-            None => end,
-        });
-        self.reply.answered(outcome);
-    }
-
-    fn progress(&self, params: RawJson) {
-        self.operation.run(|| self.reply.progress(params));
-    }
-
-    fn notification(&self, notification: Notification) {
-        self.reply.notification(notification);
-    }
-
-    fn task_created(&self, result: RawJson) {
-        self.reply.task_created(result);
-    }
-
-    fn input_required(&self, result: RawJson) {
-        self.reply.input_required(result);
     }
 }

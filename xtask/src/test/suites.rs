@@ -56,8 +56,8 @@ pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(counts::of_node(&run(node_test(workspace, Path::new("node"))?, DEADLINE)?))
 }
 
-/// The command of the tests in Node.js, by its interpreter. The files are named one by one: the versions of Node read
-/// folder arguments differently.
+/// The command of the tests in Node.js, by its interpreter. The files are named one by one: the
+/// versions of Node read folder arguments differently.
 pub(crate) fn node_test(workspace: &Workspace, node: &Path) -> Result<Command> {
     system::redis_server()?;
     let is_test = |name: &str| [".test.mjs", ".test.js", ".test.cjs"].iter().any(|ending| name.ends_with(ending));

@@ -66,6 +66,14 @@ class Handler:
         """Answers a call on the event loop."""
         try:
             self._complete(port.native, ticket, await self.run(port, ticket, body, scope))
+        except GeneratorExit:
+            # The loop is gone, perhaps with the interpreter, which can import nothing then.
+            message = {"kind": "internal", "message": "the event loop of the handler has ended"}
+            try:
+                send_failure(port.native, ticket, message)
+            except _native.NativeError:
+                pass  # the port is closed: nobody waits for the answer
+            raise
         except BaseException as error:
             if port.telemetry is not None and not is_suspension(error):
                 port.telemetry.record_exception(error)
