@@ -145,7 +145,7 @@ test("requests_of_a_server_carry_the_trace_to_its_client", async () => {
   await client.close();
 });
 
-/** A transport to a server of the legacy era, without `server/discover`, that keeps what it was sent. */
+/** A transport to a server of the legacy era that keeps what it was sent. */
 class Legacy {
   sent = [];
   #answers = [];
