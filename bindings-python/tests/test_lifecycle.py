@@ -61,6 +61,13 @@ def test_the_interpreter_ends_with_calls_in_flight(tmp_path: Path, how: str) -> 
         assert "Traceback" not in done.stderr and "panicked" not in done.stderr, done.stderr
 
 
+def test_the_interpreter_ends_with_calls_on_a_loop_that_was_never_closed(tmp_path: Path) -> None:
+    left_open = "asyncio.new_event_loop().run_until_complete(main())"
+    done = finish(script(tmp_path, IN_FLIGHT.replace("{leave}", "return").replace("asyncio.run(main())", left_open)))
+    assert (done.returncode, done.stdout) == (0, "leaving\n"), done.stderr
+    assert "Traceback" not in done.stderr and "panicked" not in done.stderr, done.stderr
+
+
 def test_the_interpreter_ends_with_an_open_blocking_client(tmp_path: Path) -> None:
     server = script(tmp_path, ECHO, "server.py")
     source = f"""
