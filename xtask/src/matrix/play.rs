@@ -19,6 +19,8 @@ use crate::workspace::Workspace;
 /// For the line of a connection: the client and its server may have to import an SDK, on a busy
 /// machine.
 const CONNECT: Duration = Duration::from_secs(45);
+/// For the first answer of a server: one that imports an SDK on a busy machine is no silent one.
+const PROBE: Duration = Duration::from_secs(15);
 /// For the line of an operation.
 const LINE: Duration = Duration::from_secs(15);
 /// For the end of the client after its last line.
@@ -218,7 +220,8 @@ impl Player<'_> {
         }
         let play = |(connection, operations): (usize, Vec<&Value>)| {
             let asked = self.wanted[connection].asked;
-            let mut play = json!({"revision": asked, "host": true, "logLevel": LOG_LEVEL, "do": operations});
+            let probe = PROBE.as_millis();
+            let mut play = json!({"revision": asked, "host": true, "logLevel": LOG_LEVEL, "probeTimeoutMs": probe, "do": operations});
             if let Some(token) = self.token {
                 play["token"] = token.into();
             }
