@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 /// For the line of a connection: the client and its server may have to import an SDK, on a busy
 /// machine.
 const CONNECT: Duration = Duration::from_secs(45);
-/// For the first answer of a server: one that imports an SDK on a busy machine is no silent one.
+/// For the first answer of a server, which may have to import an SDK on a busy machine.
 const PROBE: Duration = Duration::from_secs(15);
 /// For the line of an operation.
 const LINE: Duration = Duration::from_secs(15);
