@@ -117,7 +117,8 @@ test("a server that closes is alive and not ready", async () => {
   const held = client.callTool("hold");
   await entered;
   const closed = probed.close({ deadline: 30_000 });
-  while ((await probe("/readyz"))[0] === 200);
+  // A connection of the very moment may end before its request is read.
+  while ((await probe("/readyz").catch(() => [200]))[0] === 200);
   assert.deepEqual([await probe("/healthz"), await probe("/readyz")], [[200, "ok\n"], [503, "unavailable\n"]]);
   leave("done");
   assert.equal((await held).text, "done");

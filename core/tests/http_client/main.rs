@@ -1077,12 +1077,16 @@ async fn guarded() -> Scripted {
     .await
 }
 
+/// Enough for a request on a busy machine, and less than `SLOW_AUTH`.
+const REQUEST_TIMEOUT: Duration = Duration::from_millis(1500);
+const SLOW_AUTH: Duration = Duration::from_millis(2500);
+
 fn with_auth(pause: Duration, accepts: bool) -> (ClientOptions, Arc<SlowAuth>) {
     let auth = Arc::new(SlowAuth { pause, given: AtomicUsize::new(0), accepts });
     let options = ClientOptions::default()
         .with_revision(RevisionChoice::Legacy)
-        .with_connect_timeout(Duration::from_millis(300))
-        .with_timeout(Duration::from_millis(300))
+        .with_connect_timeout(REQUEST_TIMEOUT)
+        .with_timeout(REQUEST_TIMEOUT)
         .with_auth(Some(Arc::clone(&auth) as Arc<dyn ClientAuth>));
     (options, auth)
 }
@@ -1092,7 +1096,7 @@ fn with_auth(pause: Duration, accepts: bool) -> (ClientOptions, Arc<SlowAuth>) {
 #[tokio::test]
 async fn auc_04_and_auc_31_a_refused_request_is_made_again_with_credentials() {
     let server = guarded().await;
-    let (options, auth) = with_auth(Duration::from_millis(700), true);
+    let (options, auth) = with_auth(SLOW_AUTH, true);
     let client = Client::connect_with(&*server.url, options, ()).await.unwrap();
     assert!(client.list_tools().await.unwrap().is_empty());
     assert_eq!(server.seen("notifications/initialized").header("authorization"), Some("Bearer t1"));
