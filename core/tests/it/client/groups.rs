@@ -319,9 +319,9 @@ async fn eli_22_one_handler_answers_all_servers_and_knows_which_one_asks() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         // The user takes longer than the call may.
         let options = pinned(revision)
-            .with_timeout(Duration::from_millis(200))
-            .with_max_timeout(Duration::from_millis(200))
-            .with_handlers(answering(Duration::from_millis(600)));
+            .with_timeout(Duration::from_millis(800))
+            .with_max_timeout(Duration::from_millis(800))
+            .with_handlers(answering(Duration::from_millis(1300)));
         let places = [("home", &servers[0]), ("work", &servers[1])];
         let group = soon(ClientGroup::connect_with(places, options, ())).await.unwrap();
         assert_eq!(text(&group, "work__ask").await, "\"work\"", "{revision:?}");
