@@ -303,8 +303,8 @@ impl<T: Clone> ClientConversation<T> {
             }
         };
         let identity = if declares { Cow::Owned(spoken.declaring(&extension::TASKS)) } else { spoken };
-        if declares && extras.on_behalf.is_none() && self.with_tasks.is_none() {
-            self.with_tasks = Some(identity.capabilities.clone());
+        if declares && self.with_tasks.is_none() {
+            self.with_tasks = Some(self.spoken.declaring(&extension::TASKS).capabilities);
         }
         let as_task = extras.task || (self.declares_tasks && extras.on_behalf.is_none());
         let sent = Sent { revision: Some(revision), method: method.into(), as_task, item };
