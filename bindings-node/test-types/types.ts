@@ -52,6 +52,7 @@ server.registerTool("long", { task: "optional", deferTask: true, scopes: ["jobs"
   context.setTaskMessage("it begins");
   context.startTask();
 });
+server.registerTool("render", { task: "required", restartTask: true }, () => "done");
 interface Place {
   city: string;
   days?: number;

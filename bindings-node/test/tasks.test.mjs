@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { Server } from "trunkline";
+
 import { Peer, handshakeRevisions, modern } from "../test-support/peer.mjs";
 
 const skill = "../test-programs/skill/";
@@ -154,3 +156,13 @@ for (const revision of handshakeRevisions.filter((revision) => revision < "2025-
     }
   });
 }
+
+test("a task that is run again is one from the start", () => {
+  for (const options of [{}, { task: "optional", deferTask: true }]) {
+    const server = new Server({ name: "films", version: "1.0.0" });
+    assert.throws(
+      () => server.registerTool("render", { ...options, restartTask: true }, () => "done"),
+      /Tool render: running a task again: needs/u,
+    );
+  }
+});

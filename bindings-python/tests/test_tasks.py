@@ -250,6 +250,15 @@ def test_where_there_are_no_tasks_what_a_handler_says_of_its_task_is_lost(tmp_pa
         assert all("execution" not in tool for tool in client.once("tools/list")["tools"])
 
 
+def test_a_task_that_is_run_again_is_one_from_the_start() -> None:
+    def render() -> str:
+        return "done"
+
+    for options in ({}, {"task": "optional", "defer_task": True}):
+        with pytest.raises(InvalidArgumentError, match="Tool render: running a task again: needs"):
+            Server("films").tool(restart_task=True, **options)(render)
+
+
 def test_other_words_for_the_support_of_tasks_are_refused() -> None:
     server = Server("wrong", version="1")
     with pytest.raises(InvalidArgumentError, match="taskSupport"):

@@ -119,9 +119,9 @@ class Crew:
         """Updates a resource."""
         await self.modern("tools/call", {"name": "touch", "arguments": {"number": str(number)}}, at=at)
 
-    async def task(self, ms: int, *, at: Endpoint | None = None) -> str:
+    async def task(self, ms: int, *, tool: str = "slow", at: Endpoint | None = None) -> str:
         """The id of a task that takes its time."""
-        result = await self.modern("tools/call", {"name": "slow", "arguments": {"ms": ms}}, at=at)
+        result = await self.modern("tools/call", {"name": tool, "arguments": {"ms": ms}}, at=at)
         return result["taskId"]
 
     async def task_becomes(self, task: str, *statuses: str) -> Message:

@@ -147,12 +147,24 @@ static trunkline_result run(trunkline_server *server, const char *way, trunkline
   return strcmp(way, "http") == 0 ? run_http(server, error) : run_mounted(server, error);
 }
 
+/* As "slow", and run again whenever its process ends. */
+static trunkline_result add_again(trunkline_server *server, trunkline_error **error) {
+  trunkline_tool_options *options = NULL;
+  trunkline_result result = trunkline_tool_options_new(&options, error);
+  if (!result) result = trunkline_tool_options_set_restart_task(options, true);
+  if (!result)
+    result = trunkline_server_add_tool_with(server, TASK("again", NUMBER("ms")), options, slow, NULL, NULL, error);
+  trunkline_tool_options_free(options);
+  return result;
+}
+
 int main(int count, char **arguments) {
   trunkline_server *server = NULL;
   trunkline_error *error = NULL;
   int failed = make(&server, &error) ||
                trunkline_server_add_tool(server, TOOL("echo", TEXT("message")), echo, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TASK("slow", NUMBER("ms")), slow, NULL, NULL, &error) ||
+               add_again(server, &error) ||
                trunkline_server_add_tool(server, TOOL("block", NUMBER("ms")), block, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("stray", ""), stray, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("flood", NUMBER("count")), flood, NULL, NULL, &error) ||

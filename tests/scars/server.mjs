@@ -14,11 +14,13 @@ server.registerTool(
   { inputSchema: { type: "object", properties: { message: { type: "string" } }, required: ["message"] } },
   ({ message }) => message,
 );
-server.registerTool("slow", { ...number("ms"), task: "optional" }, async ({ ms }, ctx) => {
+const slow = async ({ ms }, ctx) => {
   await ctx.progress(0);
   await sleep(ms);
   return "done";
-});
+};
+server.registerTool("slow", { ...number("ms"), task: "optional" }, slow);
+server.registerTool("again", { ...number("ms"), task: "optional", restartTask: true }, slow);
 server.registerTool("block", number("ms"), ({ ms }) => {
   const end = Date.now() + ms;
   while (Date.now() < end);

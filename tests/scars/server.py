@@ -30,6 +30,9 @@ async def slow(ms: int, ctx: Context) -> str:
     return "done"
 
 
+server.tool(name="again", task="optional", restart_task=True)(slow)
+
+
 @server.tool
 async def block(ms: int) -> str:
     time.sleep(ms / 1000)

@@ -164,6 +164,7 @@ async def worker_killed(language: Language) -> float:
         for task in done:
             await workers.task_becomes(task)
         running = await workers.task(60_000, at=killed)
+        again = [await workers.task(3000, tool="again", at=killed) for _ in range(ROUNDS)]
         call = await session.call(60_000, at=killed)
         assert (await call.next())["method"] == "notifications/progress"
         for uri in moods(range(ROUNDS)):
@@ -183,9 +184,9 @@ async def worker_killed(language: Language) -> float:
             unheard = moods(range(1, ROUNDS))
             with contextlib.suppress(*GONE):
                 await heard(stream, unheard)
-            again = await session.stream(last=stream.last)
-            await heard(again, unheard)
-            again.close()
+            rest = await session.stream(last=stream.last)
+            await heard(rest, unheard)
+            rest.close()
             await interrupted_at(session, call)
             before = load.answered
             while load.answered < before + 20:
@@ -197,6 +198,8 @@ async def worker_killed(language: Language) -> float:
         # Its lease is over.
         failed = await workers.task_becomes(running)
         assert failed["status"] == "failed" and failed["error"]["code"] == -32603, failed
+        for task in again:
+            lost += (await workers.task_becomes(task))["status"] != "completed"
         return lost
 
 

@@ -364,6 +364,17 @@ pub unsafe extern "C" fn trunkline_tool_options_set_defer_task(
     set!(options, options.given.put("deferTask", defer_task))
 }
 
+/// Sets whether to a task that was running when its process ended is run again from its start,
+/// with the same arguments, by the next worker that shares the store of the server: within half a
+/// minute, up to three runs in all. Two runs at once must do no harm. Not with `deferTask`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_restart_task(
+    options: *mut trunkline_tool_options,
+    restart_task: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("restartTask", restart_task))
+}
+
 /// Sets the scopes that the access token of a call must grant beside those of the endpoint. Lists
 /// leave out what the caller lacks scopes for. A JSON array.
 #[unsafe(no_mangle)]

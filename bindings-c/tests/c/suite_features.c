@@ -612,6 +612,10 @@ static void access_tokens(void) {
   CHECK(!trunkline_tool_options_set_scopes(options, S("[\"write\"]")));
   CHECK(!trunkline_tool_options_set_defer_task(options, false));
   OK(trunkline_server_add_tool_with(server, S(PLAIN("write")), options, tells_caller, NULL, NULL, &error));
+  /* One that is never a task is not run again. */
+  CHECK(!trunkline_tool_options_set_restart_task(options, true));
+  CHECK(trunkline_server_add_tool_with(server, S(PLAIN("again")), options, tells_caller, NULL, NULL, NULL) ==
+        TRUNKLINE_INVALID_ARGUMENT);
   trunkline_tool_options_free(options);
   OK(trunkline_server_add(server, S("verifier"), S("{}"), judges, NULL, NULL, &verifier, &error));
   snprintf(auth, sizeof auth,

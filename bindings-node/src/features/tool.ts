@@ -22,6 +22,12 @@ export interface ToolOptions<I extends Schema | undefined = undefined, O extends
   task?: TaskSupport | undefined;
   /** On 2026-07-28, a call becomes a task by `ctx.startTask()`, not at once. Default: false. */
   deferTask?: boolean | undefined;
+  /**
+   * A task that was running when its process ended is run again from its start, with the same
+   * arguments, by the next worker that shares the store of the server: within half a minute, up to
+   * three runs in all. Two runs at once must do no harm. Not with `deferTask`. Default: false.
+   */
+  restartTask?: boolean | undefined;
   /** The URI (`ui://…`) of the tool's user interface (MCP Apps): `ui.resourceUri` in `_meta`. */
   ui?: string | undefined;
 }
@@ -48,7 +54,7 @@ export const toolParts: Parts = {
 };
 
 export function toolFeature(name: string, config: ToolOptions<Schema | undefined, Schema | undefined>, handler: (args: never, context: Context) => unknown): Feature {
-  const { inputSchema, outputSchema, requires, task, deferTask, ui, scopes, timeout, visible, ...rest } = config;
+  const { inputSchema, outputSchema, requires, task, deferTask, restartTask, ui, scopes, timeout, visible, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `tool ${quoted}`);
   const input = inputSchema === undefined ? undefined : convert(inputSchema, "input", `the inputSchema of tool ${quoted}`);
@@ -60,7 +66,7 @@ export function toolFeature(name: string, config: ToolOptions<Schema | undefined
   return {
     kind: "tool",
     name: `tool ${quoted}`,
-    description: { tool, wrapOutput: wrapped, requires, deferTask, explains: input?.validate && true, ...access.beside },
+    description: { tool, wrapOutput: wrapped, requires, deferTask, restartTask, explains: input?.validate && true, ...access.beside },
     visible: access.visible,
     callable: {
       ...(input?.validate && { explain: explain.bind(undefined, input.validate) }),

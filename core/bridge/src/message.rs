@@ -135,6 +135,10 @@ message! {
         requires: Option<Value> = "requires",
         /// On 2026-07-28 a call begins as a call, and `startTask` makes a task of it.
         defer_task: bool = "deferTask",
+        /// A task that was running when its process ended is run again from its start, with the
+        /// same arguments, by the next worker that shares the store of the server: within half a
+        /// minute, up to three runs in all. Two runs at once must do no harm. Not with `deferTask`.
+        restart_task: bool = "restartTask",
         /// Scopes that the access token of a call must grant beside those of the endpoint. Lists
         /// leave out what the caller lacks scopes for.
         scopes: Vec<String> = "scopes",

@@ -62,7 +62,8 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
             let explainer = given.explains.then(|| parts.handler.named(EXPLAIN));
             let mut entry = ToolDefinition::new(given.tool, parts.handler)
                 .wrap_output(given.wrap_output)
-                .defer_task(given.defer_task);
+                .defer_task(given.defer_task)
+                .restart_task(given.restart_task);
             if let Some(requires) = given.requires {
                 entry = entry.requires(requires);
             }

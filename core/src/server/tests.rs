@@ -80,6 +80,9 @@ impl Outbound for Out {
     }
 }
 
+/// The listener that all of them came to.
+pub(in crate::server) const LISTENER: Origin = Origin::Listener(1_000_000);
+
 impl Peer {
     pub(in crate::server) fn of(server: &Server) -> Self {
         Self::with(server, Transport::Stdio, None)
@@ -90,7 +93,7 @@ impl Peer {
         let out = Arc::new(Out { came: Mutex::default(), texts: Mutex::default(), auth });
         let unrelated: Arc<dyn Outbound> = out.clone();
         let connection =
-            server.connect(Arc::new(TestRuntime), transport, unrelated, ConversationStart::Session, Origin::Server);
+            server.connect(Arc::new(TestRuntime), transport, unrelated, ConversationStart::Session, LISTENER);
         Self { connection, out, ids: AtomicU64::new(1) }
     }
 

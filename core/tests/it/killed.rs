@@ -1,10 +1,7 @@
 //! Clients that are killed, and the servers that they have started.
 
-use crate::process::{File, command, eventually};
-use std::{
-    path::{Path, PathBuf},
-    process::Stdio,
-};
+use crate::process::{File, command, eventually, runs};
+use std::{path::PathBuf, process::Stdio};
 use trunkline::{Client, transport::ChildCommand};
 
 pub(crate) const ROLE: &str = "a client that is killed";
@@ -25,9 +22,8 @@ fn a_killed_client_takes_its_servers_and_what_they_started_with_it() {
     let mut client = command(ROLE, &file).stdout(Stdio::null()).stdin(Stdio::null()).spawn().unwrap();
     eventually("the server runs", || file.text().ends_with('\n'));
     let family: Vec<String> = file.text().split_whitespace().map(str::to_owned).collect();
-    let lives = |id: &String| Path::new(&format!("/proc/{id}")).exists();
-    assert!(family.len() == 2 && family.iter().all(lives), "{family:?}");
+    assert!(family.len() == 2 && family.iter().all(|id| runs(id)), "{family:?}");
     client.kill().unwrap();
     client.wait().unwrap();
-    eventually("both are gone", || !family.iter().any(lives));
+    eventually("both are gone", || !family.iter().any(|id| runs(id)));
 }

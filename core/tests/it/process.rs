@@ -75,8 +75,14 @@ impl Drop for File {
     }
 }
 
-/// Returns whether a process is there, where the system tells; elsewhere it is not.
+/// Returns whether a process runs, where the system tells; elsewhere it does not. One that has ended,
+/// and that its new parent has not waited for yet, runs no more.
 pub(crate) fn runs(id: &str) -> bool {
+    if cfg!(target_os = "linux") {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat"));
+        // The state comes after the name, which is in parentheses.
+        return stat.is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')));
+    }
     cfg!(unix) && Command::new("kill").args(["-0", id]).output().unwrap().status.success()
 }
 

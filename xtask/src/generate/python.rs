@@ -111,7 +111,7 @@ const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
 ];
 
 /// Options of features that have another default, meaning or type than in the core.
-const FEATURE_DOCS: [(&str, &str); 12] = [
+const FEATURE_DOCS: [(&str, &str); 13] = [
     (
         "complete",
         "Functions that suggest values while a user types, by the arguments or variables. Each takes the text so far and, if it has a second parameter, the other arguments; it returns texts, or a `Completion`.",
@@ -123,6 +123,10 @@ const FEATURE_DOCS: [(&str, &str); 12] = [
     ("size", "The size in bytes. Not for templates."),
     ("ttl", "The time for which clients may keep the contents."),
     ("defer_task", "On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`."),
+    (
+        "restart_task",
+        "A task that was running when its process ended is run again from its start, with the same arguments, by the next worker that shares the store of the server: within half a minute, up to three runs in all. Two runs at once must do no harm. Not with `defer_task`.",
+    ),
     ("requires", "Client capabilities without which a call is refused, such as `{\"sampling\": {}}`."),
     ("task", "Calls may or must run as tasks, where client and revision have those. Default: `\"forbidden\"`."),
     (

@@ -40,6 +40,23 @@ pub(crate) fn of_one(output: &Output) -> Count {
     judged(output, (usize::from(output.success()), 0))
 }
 
+/// The lines of an output that name a failed test of cargo, of pytest or of Node.js, the latter with
+/// their errors: first in what is shown, because the end of an output may be about other tests.
+pub(crate) fn failed_tests(text: &str) -> Vec<&str> {
+    let mut in_failed = false;
+    text.lines()
+        .map(str::trim)
+        .filter(|line| {
+            let tap = line.starts_with("not ok ");
+            in_failed = tap || (in_failed && !line.starts_with("ok ") && *line != "...");
+            tap || (in_failed && line.starts_with("error: "))
+                || line.starts_with("FAILED ")
+                || line.starts_with("ERROR ")
+                || (line.starts_with("test ") && line.ends_with(" ... FAILED"))
+        })
+        .collect()
+}
+
 /// A command that fails without a failed test (it did not compile, it was killed) is a failure, and
 /// so is one that ran no test.
 fn judged(output: &Output, (passed, failed): (usize, usize)) -> Count {
@@ -107,6 +124,15 @@ mod tests {
         assert_eq!(sums(&of_pytest(&ended("==== 2 failed, 10 passed, 1 error in 0.42s ====", false))), (10, 3));
         assert_eq!(sums(&of_pytest(&ended("12 passed in 1.00s", true))), (12, 0));
         assert_eq!(sums(&of_pytest(&ended("no tests ran in 0.01s", false))), (0, 1));
+    }
+
+    #[test]
+    fn failed_tests_are_named_with_what_node_says_of_them() {
+        let tap = "ok 1 - a\n  ---\n  error: 'no'\n  ...\n    not ok 2 - b\n      ---\n      error: 'late'\n      ...\n# error: x\n";
+        assert_eq!(failed_tests(tap), ["not ok 2 - b", "error: 'late'"]);
+        assert_eq!(failed_tests("test a ... ok\ntest b ... FAILED\n"), ["test b ... FAILED"]);
+        let pytest = "E   assert 1 == 2\nFAILED tests/test_a.py::test_b - assert 1 == 2\nERROR tests/test_c.py\n";
+        assert_eq!(failed_tests(pytest).len(), 2);
     }
 
     #[test]

@@ -368,7 +368,8 @@ fn finish(
     let note = if count.note.is_empty() { String::new() } else { format!(", {}", count.note) };
     let mut shown = format!("{verdict} {name}{sums}{note} {}", console.paint(Colour::Dim, &format!("{seconds:.1} s")));
     if count.failed > 0 {
-        shown.extend(tail(&count.said, SHOWN_LINES).lines().map(|line| format!("\n       {line}")));
+        let named = counts::failed_tests(&count.said).into_iter().take(SHOWN_LINES);
+        shown.extend(named.chain(tail(&count.said, SHOWN_LINES).lines()).map(|line| format!("\n       {line}")));
     }
     console.line(&shown);
     Ok(Done { name, passed: count.passed, failed: count.failed, seconds, note: count.note })

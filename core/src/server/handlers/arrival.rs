@@ -2,8 +2,8 @@
 
 #[cfg(feature = "http-server")]
 use super::http_request::HttpRequest;
-use crate::{protocol::TraceContext, telemetry::NetworkFacts};
-use std::sync::Arc;
+use crate::{protocol::TraceContext, sync::Mutex, telemetry::NetworkFacts};
+use std::{sync::Arc, time::Duration};
 use tracing::Span;
 
 /// The way by which a message came: the HTTP request that brought it, and its caller in this
@@ -20,26 +20,50 @@ pub struct Arrival {
     pub(crate) span: Span,
     /// The number by which the host of a binding knows the caller; 0 if there is none.
     pub(crate) cause: u64,
+    /// The task that the message runs again.
+    restarted: Mutex<Option<RestartedTask>>,
+}
+
+/// A task that was running in a process that has ended.
+#[derive(Debug)]
+pub(crate) struct RestartedTask {
+    pub(crate) id: String,
+    /// Since 1970.
+    pub(crate) created: Duration,
+    pub(crate) ttl: Duration,
+    pub(crate) run: TaskRun,
+}
+
+/// One of the runs of a task that is run again whenever its process ends.
+#[derive(Debug)]
+pub(crate) struct TaskRun {
+    /// From 1.
+    pub(crate) number: u32,
+    /// The text of the task in the store, from the second run on.
+    pub(crate) written: Option<String>,
 }
 
 impl Arrival {
     /// A message of a caller in this process.
     pub(crate) fn within(span: Span, cause: u64) -> Self {
-        Self {
-            #[cfg(feature = "http-server")]
-            http: None,
-            #[cfg(feature = "http-server")]
-            sharer: None,
-            span,
-            cause,
-        }
+        Self { span, cause, ..Self::default() }
+    }
+
+    /// The request of a task that is run again.
+    pub(crate) fn restarting(task: RestartedTask) -> Self {
+        Self { restarted: Mutex::new(Some(task)), ..Self::default() }
+    }
+
+    /// The task that the message runs again, for the first who asks.
+    pub(crate) fn take_restarted(&self) -> Option<RestartedTask> {
+        self.restarted.lock().take()
     }
 
     /// A message that an HTTP request brought, within the current span.
     #[cfg(feature = "http-server")]
     pub(crate) fn over_http(request: HttpRequest) -> Self {
         let cause = request.extensions().get().map_or(0, |Cause(number)| *number);
-        Self { http: Some(request), sharer: None, span: Span::current(), cause }
+        Self { http: Some(request), span: Span::current(), cause, ..Self::default() }
     }
 
     /// The same, whose shares are of that name.
@@ -101,6 +125,7 @@ impl Default for Arrival {
             sharer: None,
             span: Span::none(),
             cause: 0,
+            restarted: Mutex::default(),
         }
     }
 }

@@ -16,6 +16,7 @@ mod vars;
 pub use arrival::Arrival;
 #[cfg(feature = "http-server")]
 pub use arrival::Cause;
+pub(crate) use arrival::{RestartedTask, TaskRun};
 pub use call::{Call, CallInfo};
 pub use client_request::{ClientRequestError, PendingClientRequest};
 pub use error::{CallError, ToolError};

@@ -133,6 +133,10 @@ impl ResultMapper for Calling {
         self.0.access.timeout
     }
 
+    fn restarts_task(&self) -> bool {
+        self.0.restarts_task
+    }
+
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
         let tool = ToolOf { name: &self.0.name, output: self.0.output.as_ref() };
         render_tool(results, &tool, info.revision, outcome)

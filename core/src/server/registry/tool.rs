@@ -27,6 +27,7 @@ pub struct ToolDefinition {
     wrap_output: bool,
     requires: Option<Value>,
     defers_task: bool,
+    restarts_task: bool,
     access: Access,
     handler: Arc<dyn Handler>,
     explainer: Option<Arc<dyn Handler>>,
@@ -88,6 +89,7 @@ impl ToolDefinition {
             wrap_output: false,
             requires: None,
             defers_task: false,
+            restarts_task: false,
             access: Access::default(),
             handler: Arc::new(handler),
             explainer: None,
@@ -120,6 +122,16 @@ impl ToolDefinition {
         self
     }
 
+    /// A task of the tool that was running when its process ended is run again from its start, with
+    /// the same arguments, by the next worker that shares the store of the server
+    /// ([`crate::server::ServerOptions::store`]): within half a minute, up to three runs in all.
+    /// Without it, such a task has failed. A worker that only seemed to be gone may still run, so
+    /// two runs must do no harm. Not for tools that [defer](Self::defer_task) their tasks.
+    pub fn restart_task(mut self, restart: bool) -> Self {
+        self.restarts_task = restart;
+        self
+    }
+
     access_setters!();
 
     /// Explains arguments that the input schema refuses, in the words of a validation of the
@@ -138,7 +150,8 @@ impl ToolDefinition {
     }
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredTool, RegisterError> {
-        let Self { mut descriptor, wrap_output, requires, defers_task, access, handler, explainer } = self;
+        let Self { mut descriptor, wrap_output, requires, defers_task, restarts_task, access, handler, explainer } =
+            self;
         let Some(members) = descriptor.as_object_mut() else {
             return Err(RegisterError("A tool's descriptor must be an object".into()));
         };
@@ -172,6 +185,10 @@ impl ToolDefinition {
         Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         check_members::<Tool>("tool", &name, &descriptor)?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
+        if restarts_task && (defers_task || task_support == TaskSupport::Forbidden) {
+            let problem = "needs execution.taskSupport optional or required, and tasks that are not deferred";
+            return Err(wrong("running a task again", &problem));
+        }
         let interface = app::interface_of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let descriptor = Descriptor::new(descriptor, project::project_tool);
         Ok(RegisteredTool {
@@ -183,6 +200,7 @@ impl ToolDefinition {
             requires,
             task_support,
             defers_task,
+            restarts_task,
             interface,
             access,
             handler,
@@ -213,6 +231,7 @@ pub(crate) struct RegisteredTool {
     pub(in crate::server) requires: Option<Value>,
     pub(in crate::server) task_support: TaskSupport,
     pub(in crate::server) defers_task: bool,
+    pub(in crate::server) restarts_task: bool,
     /// The URI of its user interface.
     pub(in crate::server) interface: Option<String>,
     pub(in crate::server) access: Access,
@@ -228,6 +247,7 @@ impl RegisteredTool {
             wrap_output: self.output.as_ref().is_some_and(|output| output.wrap),
             requires: self.requires.clone(),
             defers_task: self.defers_task,
+            restarts_task: self.restarts_task,
             access: self.access.clone(),
             handler: Arc::clone(&self.handler),
             explainer: self.explainer.clone(),

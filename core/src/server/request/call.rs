@@ -347,7 +347,7 @@ impl CallBackend for PendingCall {
         }
         let waiting = {
             let mut slot = self.responder.lock();
-            match slot.take().map(|responder| self.context.start_task(None, responder)) {
+            match slot.take().map(|responder| self.context.start_task(None, false, responder)) {
                 Some(Ok((responder, waiting))) => {
                     *slot = Some(responder);
                     Some(waiting)

@@ -12,12 +12,11 @@ use super::{
 use crate::{
     engine::{CallKey, CallProgress, IncomingCall, RequestInfo},
     protocol::{Era, RawJson, RequestId, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
-    runtime::Runtime,
     server::{
         handlers::{Cancellation, ResultCallback, Vars},
         registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
-        session::{Connection, Outbound, OutgoingMessage, ServerState},
+        session::{Connection, ConversationOpener, Outbound, OutgoingMessage, ServerState},
     },
     telemetry::RunningOperation,
 };
@@ -86,18 +85,16 @@ impl Services {
     }
 
     /// The tasks in the store of a server, if it has one.
-    fn stored_tasks(
-        &self,
-        server: &ServerState,
-        runtime: &Arc<dyn Runtime>,
-    ) -> Result<Option<&Arc<StoredTasks>>, RpcError> {
-        let opened = server.store(runtime).map_err(|error| {
+    fn stored_tasks(&self, connection: &Connection) -> Result<Option<&Arc<StoredTasks>>, RpcError> {
+        let runtime = connection.runtime();
+        let opened = connection.server().store(runtime).map_err(|error| {
             tracing::error!(target: "trunkline::server", "{error}");
             RpcError::internal()
         });
         let Some(store) = opened? else { return Ok(None) };
         let stored = self.stored.get_or_init(|| {
-            let stored = StoredTasks::start(store.clone(), Arc::clone(runtime), &self.tasks);
+            let opener = ConversationOpener::of(connection);
+            let stored = StoredTasks::start(store.clone(), Arc::clone(runtime), &self.tasks, opener);
             stored.ok_or_else(RpcError::internal)
         });
         stored.as_ref().map(Some).map_err(Clone::clone)
@@ -244,7 +241,16 @@ impl RequestContext {
 
     /// The tasks in the store of the server, if it has one.
     pub(in crate::server) fn stored_tasks(&self) -> Result<Option<&Arc<StoredTasks>>, RpcError> {
-        self.services.stored_tasks(self.server(), self.connection.runtime())
+        self.services.stored_tasks(&self.connection)
+    }
+
+    /// Begins to look for tasks of processes that have ended, at the first request.
+    pub(super) fn look_for_tasks(&self) {
+        let begins = self.services.stored.get().is_none() && self.server().options().store.is_some();
+        if begins && self.snapshot.offers().tasks {
+            // What failed is logged.
+            let _ = self.stored_tasks();
+        }
     }
 
     /// The task that this request has become, if it has.
@@ -276,6 +282,11 @@ impl RequestContext {
         context
     }
 
+    /// The parameters as the client sent them.
+    pub(super) fn request_params(&self) -> Option<&RawJson> {
+        self.outermost().params.as_ref()
+    }
+
     /// The owner of the tasks that this request makes or asks for: the verified principal, or else
     /// everyone of this session. The modern era has no sessions, whatever connection its requests
     /// share with one.
@@ -290,7 +301,7 @@ impl RequestContext {
             server: self.results().server_name(),
             principal: self.info.principal(),
             method: self.method,
-            params: self.outermost().params.as_ref(),
+            params: self.request_params(),
             now: self.connection.runtime().unix_time(),
         }
     }

@@ -27,6 +27,10 @@ pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
     fn timeout(&self) -> Option<Duration> {
         None
     }
+    /// Returns whether a task is run again whose process has ended.
+    fn restarts_task(&self) -> bool {
+        false
+    }
     /// Returns whether the handler may ask its client for input.
     fn may_ask(&self) -> bool {
         true

@@ -46,6 +46,7 @@ impl RequestContext {
     fn serve(self: Arc<Self>) {
         let context = self;
         let _entered = context.span.enter();
+        context.look_for_tasks();
         match mirrored::check(&context).and_then(|()| context.resume_rounds()) {
             Ok(()) => context.when_held(|context| {
                 context.when_open(Responder::Client, |context, responder| {
@@ -157,12 +158,14 @@ impl RequestContext {
     ) {
         match catch_unwind(AssertUnwindSafe(route)) {
             Ok(Ok(Routed::Run(mapper, input))) => self.run(mapper, input, responder),
-            Ok(Ok(Routed::RunAsTask(mapper, input, ttl))) => match self.start_task(ttl, responder) {
-                Ok((responder, (waiting, created))) => {
-                    self.hand_out(waiting, created, move |this| this.run(mapper, input, responder));
+            Ok(Ok(Routed::RunAsTask(mapper, input, ttl))) => {
+                match self.start_task(ttl, mapper.restarts_task(), responder) {
+                    Ok((responder, (waiting, created))) => {
+                        self.hand_out(waiting, created, move |this| this.run(mapper, input, responder));
+                    }
+                    Err((responder, error)) => drop(self.deliver(responder, Err(error))),
                 }
-                Err((responder, error)) => drop(self.deliver(responder, Err(error))),
-            },
+            }
             Ok(Ok(Routed::Mounted(mount, params))) => self.enter(&mount, params, responder),
             Ok(Ok(Routed::Deferred(answer))) => answer(self, responder),
             Ok(Ok(Routed::Answer(result))) => {

@@ -243,6 +243,10 @@ impl Connection {
         }
     }
 
+    pub(super) fn dispatch(&self) -> &Arc<dyn Dispatch> {
+        &self.dispatch
+    }
+
     /// Where messages go that belong to no request.
     pub(in crate::server) fn unrelated(&self) -> &Reply {
         &self.unrelated

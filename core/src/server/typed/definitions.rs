@@ -287,6 +287,14 @@ impl<S> Tool<S> {
         self
     }
 
+    /// Returns whether a task that was running when its process ended is run again from its start,
+    /// by the next worker that shares the store of the server. See
+    /// [`crate::server::ToolDefinition::restart_task`].
+    pub fn restart_task(mut self, restart: bool) -> Self {
+        self.draft.tune(move |entry| entry.restart_task(restart));
+        self
+    }
+
     /// The tool with the state of its handler, for a [`crate::Server`] that runs already.
     pub fn with_state(self, state: S) -> Tool
     where

@@ -230,6 +230,7 @@ TOOL_OPTIONS: Final = {
     "meta": "_meta",
     "requires": "requires",
     "defer_task": "deferTask",
+    "restart_task": "restartTask",
     "scopes": "scopes",
     "timeout": "timeoutMs",
     "visible": "visible",

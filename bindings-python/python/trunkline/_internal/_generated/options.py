@@ -918,6 +918,12 @@ class ToolOptions(TypedDict, total=False):
     defer_task: bool | None
     """On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`."""
 
+    restart_task: bool | None
+    """A task that was running when its process ended is run again from its start, with the same
+    arguments, by the next worker that shares the store of the server: within half a minute,
+    up to three runs in all. Two runs at once must do no harm. Not with `defer_task`.
+    """
+
     scopes: Sequence[str] | None
     """Scopes that the access token of a call must grant beside those of the endpoint. Lists
     leave out what the caller lacks scopes for.

@@ -144,7 +144,7 @@ class Tools(Registry):
 
 def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[ToolHandler, str]:
     given = encoded(TOOL_OPTIONS, options)
-    registration = taken(given, "requires", "scopes", "deferTask", "timeoutMs")
+    registration = taken(given, "requires", "scopes", "deferTask", "restartTask", "timeoutMs")
     input_schema, output_schema = given.pop("inputSchema", None), given.pop("outputSchema", None)
     task, ui = given.pop("task", None), given.pop("ui", None)
     if ui is not None:

@@ -4,6 +4,7 @@
 mod elsewhere;
 mod record;
 mod recording;
+mod restart;
 mod starting;
 mod stored;
 #[cfg(all(test, feature = "tokio"))]

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
+/// The runs of a task at most: one that ends its process each time must not end them all.
+const MAX_RUNS: u32 = 3;
+
 /// A task as the worker that runs it wrote it down.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TaskRecord {
@@ -20,6 +23,9 @@ pub(super) struct TaskRecord {
     pub(super) session: bool,
     /// The end of its time, in milliseconds since 1970.
     pub(super) ends: u64,
+    /// The number of the run, from 1, if it is run again whenever its worker is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<u32>,
     /// The task as the extension shows it.
     pub(super) task: Value,
 }
@@ -32,6 +38,7 @@ impl TaskRecord {
             principal: owner.principal.clone(),
             session: owner.session.is_some(),
             ends: u64::try_from(task.ends().as_millis()).unwrap_or(u64::MAX),
+            run: task.run().map(|run| run.number),
             task: task.shown(),
         }
     }
@@ -43,6 +50,15 @@ impl TaskRecord {
 
     pub(super) fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    pub(super) fn id(&self) -> &str {
+        self.task["taskId"].as_str().unwrap_or_default()
+    }
+
+    /// The time for which it is kept, since it was made.
+    pub(super) fn ttl(&self) -> Duration {
+        Duration::from_millis(self.task["ttlMs"].as_u64().unwrap_or_default())
     }
 
     /// The time until it is forgotten.
@@ -64,11 +80,29 @@ impl TaskRecord {
         serde_json::from_value(self.task["status"].clone()).unwrap_or_default()
     }
 
-    /// The same task when its worker is gone.
+    /// The same task when its worker is gone, and it is not run again.
     pub(super) fn lost(&self, now: &str) -> Self {
-        let mut lost = self.clone();
         let mut error = RpcError::internal();
         error.message = "The process that ran the task is gone".to_owned();
+        self.failed(&error, now)
+    }
+
+    /// The same task when it is run again by another worker. `None`: it is not.
+    pub(super) fn next_run(&self, worker: &str, now: &str) -> Option<Self> {
+        let number = self.run.filter(|number| *number < MAX_RUNS)?;
+        let mut next = Self { worker: worker.to_owned(), run: Some(number + 1), ..self.clone() };
+        next.task["status"] = TaskStatus::Working.as_str().into();
+        next.task["lastUpdatedAt"] = now.into();
+        if let Some(task) = next.task.as_object_mut() {
+            task.shift_remove("inputRequests");
+            task.shift_remove("statusMessage");
+        }
+        Some(next)
+    }
+
+    /// The same task when it has failed.
+    pub(super) fn failed(&self, error: &RpcError, now: &str) -> Self {
+        let mut lost = self.clone();
         lost.task["status"] = TaskStatus::Failed.as_str().into();
         lost.task["statusMessage"] = error.message.as_str().into();
         lost.task["lastUpdatedAt"] = now.into();

@@ -35,12 +35,12 @@ pub(in crate::server) struct TaskRecording {
 
 impl TaskRecording {
     pub(super) fn new(stored: Arc<StoredTasks>, task: &Arc<Task>) -> Arc<Self> {
-        let task = Arc::downgrade(task);
+        let written = task.run().and_then(|run| run.written.clone());
         Arc::new(Self {
             stored,
-            task,
+            task: Arc::downgrade(task),
             state: AtomicU8::new(IDLE),
-            written: Mutex::default(),
+            written: Mutex::new(written),
             attempted: Mutex::default(),
         })
     }
@@ -76,7 +76,7 @@ impl TaskRecording {
             match self.write(&task).await {
                 Ok(true) => {}
                 // Its worker was taken for gone: what others were told of it stands.
-                Ok(false) => drop(task.cancel("another worker has ended the task")),
+                Ok(false) => return self.stored.let_go(&task),
                 Err(error) if runtime.unix_time() < task.ends() => {
                     tracing::debug!(target: "trunkline::server", "the task {} is not written yet: {error}", task.id());
                     runtime.sleep_until(later(runtime.now(), PAUSE)).await;
@@ -93,6 +93,9 @@ impl TaskRecording {
 
     /// `false`: another worker has ended the task.
     async fn write(&self, task: &Arc<Task>) -> Result<bool, StoreError> {
+        if task.is_handed_over() {
+            return Ok(true);
+        }
         let (store, key) = (self.stored.store(), super::stored::key(task.id()));
         let text = TaskRecord::of(task, self.stored.worker()).text();
         if self.written.lock().as_deref() == Some(&text) {

@@ -1,6 +1,7 @@
 //! Calls that become tasks.
 
 use super::{
+    restart::TaskRequest,
     table::Tasks,
     task::{Holder, NewTask, Task, TaskOwner},
 };
@@ -9,7 +10,7 @@ use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, project},
     random,
     server::{
-        handlers::Arrival,
+        handlers::{Arrival, RestartedTask, TaskRun},
         registry::{TaskSupport, ToolTasks},
         request::context::{RequestContext, Responder},
     },
@@ -106,13 +107,15 @@ pub(in crate::server) fn visible_tasks(
 
 impl RequestContext {
     /// From here on the request is a task, which gets the result: by the first responder of the
-    /// answer. The second responder, which waited for it, gets the task instead.
+    /// answer. The second responder, which waited for it, gets the task instead. `restarts`: it is
+    /// run again whenever its process ends.
     ///
     /// # Errors
     /// If too many tasks are kept; the responder comes back.
     pub(in crate::server) fn start_task(
         self: &Arc<Self>,
         ttl: Option<Duration>,
+        restarts: bool,
         responder: Responder,
     ) -> Result<(Responder, (Responder, RawJson)), (Responder, RpcError)> {
         let server = self.server();
@@ -126,7 +129,15 @@ impl RequestContext {
             },
             principal => Holder::Principal(principal.to_owned()),
         };
-        let Some(id) = random::unguessable() else { return Err((responder, RpcError::internal())) };
+        let restarted = self.reply.arrival().and_then(Arrival::take_restarted);
+        let (id, created, ttl, run) = match restarted {
+            Some(RestartedTask { id, created, ttl, run }) => (id, created, ttl, Some(run)),
+            None => {
+                let Some(id) = random::unguessable() else { return Err((responder, RpcError::internal())) };
+                let run = (restarts && self.may_run_again(&owner)).then_some(TaskRun { number: 1, written: None });
+                (id, runtime.unix_time(), ttl.unwrap_or(options.task_ttl).min(options.task_ttl), run)
+            }
+        };
         let new = NewTask {
             id,
             number: server.next_number(),
@@ -134,10 +145,13 @@ impl RequestContext {
             holder,
             ends_with: self.connection.tasks_end_with(),
             cancellation: self.cancellation.clone(),
-            ttl: ttl.unwrap_or(options.task_ttl).min(options.task_ttl),
+            created,
+            ttl,
             poll_interval: options.task_poll_interval,
+            run,
         };
-        let until = later(runtime.now(), new.ttl);
+        let left = created.saturating_add(ttl).saturating_sub(runtime.unix_time());
+        let until = later(runtime.now(), left);
         let task = Task::new(new, Arc::downgrade(server), Arc::clone(runtime));
         // TKX-08: it can be asked for before anyone knows its id.
         if let Err(error) = self.services.tasks.insert(&task, options) {
@@ -153,6 +167,19 @@ impl RequestContext {
         let tasks = Arc::clone(&self.services.tasks);
         let finish = move |result| tasks.finish(&task, result, server.options());
         Ok((self.renaming(Responder::Inside(scope, Box::new(finish))), (responder, created)))
+    }
+
+    /// Returns whether another process could run its task again: the owner finds it there, and no
+    /// state of earlier rounds is used up by then.
+    fn may_run_again(&self, owner: &TaskOwner) -> bool {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Continued {
+            request_state: Option<Value>,
+        }
+        let continued = self.request_params().and_then(|params| params.parse::<Continued>().ok());
+        let is_first = continued.is_none_or(|continued| continued.request_state.is_none());
+        is_first && (!owner.principal.is_empty() || owner.session.is_none())
     }
 
     /// Answers the request with its new task, and goes on. Where the server has a store, the task
@@ -177,7 +204,9 @@ impl RequestContext {
             let added = match stored {
                 Ok((stored, task)) => {
                     let max_listed = this.server().options().max_tasks_per_client;
-                    stored.add(&task, max_listed).await.map_err(|error| (error, task))
+                    let begins = task.run().is_some_and(|run| run.number == 1);
+                    let request = begins.then(|| TaskRequest::of(&this));
+                    stored.add(&task, request, max_listed).await.map_err(|error| (error, task))
                 }
                 Err(failed) => Err(failed),
             };

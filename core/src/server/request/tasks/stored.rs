@@ -3,6 +3,7 @@
 use super::{
     record::TaskRecord,
     recording::TaskRecording,
+    restart::{self, TaskRequest},
     table::Tasks,
     task::{Task, TaskOwner},
 };
@@ -11,6 +12,7 @@ use crate::{
     protocol::RpcError,
     race, random,
     runtime::{BoxedTask, Runtime},
+    server::session::ConversationOpener,
     store::{Store, StoreError, StoreGuard},
     timestamp::iso_8601,
 };
@@ -45,6 +47,8 @@ pub(in crate::server) struct StoredTasks {
     worker: String,
     /// The tasks that run here.
     local: Weak<Tasks>,
+    /// Begins the conversations in which tasks are run again.
+    opener: ConversationOpener,
 }
 
 /// A message to the worker that runs a task.
@@ -85,11 +89,13 @@ impl StoredTasks {
         store: StoreGuard,
         runtime: Arc<dyn Runtime>,
         local: &Arc<Tasks>,
+        opener: ConversationOpener,
     ) -> Option<Arc<Self>> {
         let worker = random::unguessable()?;
-        let stored = Arc::new(Self { store, runtime, worker, local: Arc::downgrade(local) });
+        let stored = Arc::new(Self { store, runtime, worker, local: Arc::downgrade(local), opener });
         stored.runtime.spawn(Box::pin(renew(Arc::downgrade(&stored))));
         stored.runtime.spawn(Box::pin(read_messages(Arc::downgrade(&stored))));
+        stored.runtime.spawn(Box::pin(restart::restart_lost(Arc::downgrade(&stored))));
         Some(stored)
     }
 
@@ -106,14 +112,23 @@ impl StoredTasks {
     }
 
     /// Writes a new task down, before anyone knows its id (TKX-08), and from now on whenever it
-    /// changes.
-    pub(super) async fn add(self: &Arc<Self>, task: &Arc<Task>, max_listed: usize) -> Result<(), RpcError> {
+    /// changes. `request`: from it the task is run again.
+    pub(super) async fn add(
+        self: &Arc<Self>,
+        task: &Arc<Task>,
+        request: Option<TaskRequest>,
+        max_listed: usize,
+    ) -> Result<(), RpcError> {
         let recording = TaskRecording::new(Arc::clone(self), task);
+        let is_new = task.run().is_none_or(|run| run.written.is_none());
         let written = async {
             self.renew().await?;
+            if let Some(request) = request {
+                self.keep_request(task, &request).await?;
+            }
             recording.begin().await?;
             let principal = &task.owner().principal;
-            if !principal.is_empty() {
+            if is_new && !principal.is_empty() {
                 self.store.append(&list(principal), task.id(), max_listed, task.ttl()).await?;
             }
             Ok(())
@@ -134,7 +149,7 @@ impl StoredTasks {
 
     /// A task that another worker runs, or ran. Others' tasks are as unknown as those that never
     /// were (TSK-32, TKX-24). One whose worker is gone has failed.
-    pub(super) async fn find(&self, id: &str, owner: &TaskOwner) -> Result<TaskRecord, RpcError> {
+    pub(super) async fn find(self: &Arc<Self>, id: &str, owner: &TaskOwner) -> Result<TaskRecord, RpcError> {
         if !is_id(id) {
             return Err(RpcError::unknown_task(id));
         }
@@ -142,24 +157,30 @@ impl StoredTasks {
         found.filter(|record| record.is_visible_to(owner)).ok_or_else(|| RpcError::unknown_task(id))
     }
 
-    async fn look_up(&self, id: &str) -> Result<Option<TaskRecord>, StoreError> {
+    pub(super) async fn look_up(self: &Arc<Self>, id: &str) -> Result<Option<TaskRecord>, StoreError> {
         loop {
             let Some(text) = self.store.get(&key(id)).await? else { return Ok(None) };
             let record = TaskRecord::read(&text, self.store.name())?;
-            if record.status().is_final() || self.lives(&record.worker).await? {
+            if record.status().is_final() || record.worker == self.worker || self.lives(&record.worker).await? {
                 return Ok(Some(record));
             }
             // One of the workers that see it is the one to write it; the others read it again.
             let now = self.runtime.unix_time();
-            let lost = record.lost(&iso_8601(now));
-            if self.store.put_if(&key(id), Some(&text), &lost.text(), lost.left(now)).await? {
-                return Ok(Some(lost));
+            let next = record.next_run(&self.worker, &iso_8601(now));
+            let runs_again = next.is_some();
+            let next = next.unwrap_or_else(|| record.lost(&iso_8601(now)));
+            let written = next.text();
+            if self.store.put_if(&key(id), Some(&text), &written, next.left(now)).await? {
+                if runs_again {
+                    self.runtime.spawn(Box::pin(restart::run_again(Arc::clone(self), next.clone(), written, text)));
+                }
+                return Ok(Some(next));
             }
         }
     }
 
     /// Waits for the end of a task (TSK-20).
-    pub(super) async fn ended(&self, id: &str, owner: &TaskOwner) -> Result<TaskRecord, RpcError> {
+    pub(super) async fn ended(self: &Arc<Self>, id: &str, owner: &TaskOwner) -> Result<TaskRecord, RpcError> {
         loop {
             let record = self.find(id, owner).await?;
             if record.status().is_final() {
@@ -169,9 +190,17 @@ impl StoredTasks {
         }
     }
 
+    pub(super) fn opener(&self) -> &ConversationOpener {
+        &self.opener
+    }
+
     /// Asks the worker of a task to cancel it, and waits for that. `None`: it does not do so in
     /// time.
-    pub(super) async fn cancel(&self, record: &TaskRecord, owner: &TaskOwner) -> Result<Option<TaskRecord>, RpcError> {
+    pub(super) async fn cancel(
+        self: &Arc<Self>,
+        record: &TaskRecord,
+        owner: &TaskOwner,
+    ) -> Result<Option<TaskRecord>, RpcError> {
         let Some(id) = record.task["taskId"].as_str() else { return Err(RpcError::internal()) };
         self.send(&record.worker, &TaskMessage::Cancel { task: id.to_owned() }).await?;
         let until = later(self.runtime.now(), TAKEN_WITHIN);
@@ -208,6 +237,15 @@ impl StoredTasks {
         let records = race::all(records).await.map_err(unavailable)?;
         let visible = records.into_iter().flatten().filter(|record| record.is_visible_to(owner)).collect();
         Ok((visible, next))
+    }
+
+    /// Stops a task that another worker has taken over or ended: requests about it ask the store
+    /// from now on.
+    pub(super) fn let_go(&self, task: &Arc<Task>) {
+        task.hand_over("another worker has the task");
+        if let Some(local) = self.local.upgrade() {
+            local.remove(task);
+        }
     }
 
     fn take(&self, message: TaskMessage) {

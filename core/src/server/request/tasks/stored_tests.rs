@@ -8,7 +8,8 @@ use crate::{
     },
     server::{
         Context, Server, ServerOptions, TaskSupport, Tool,
-        tests::{Peer, TestRuntime, accept, modern, server, text_of},
+        session::Origin,
+        tests::{LISTENER, Peer, TestRuntime, accept, modern, server, text_of},
     },
     store::{ProcessStore, Store, StoreChoice},
     testing::FaultyStore,
@@ -59,11 +60,22 @@ impl Shared {
         let wrong = async || crate::Result::<String>::Err(crate::ToolError::new("no luck").into());
         let server = server()
             .options(ServerOptions::default().with_store(Some(StoreChoice::own(Arc::clone(&self.store) as _))))
+            .add_tool(Tool::new("again", "Waits", hold.clone()).task(TaskSupport::Optional).restart_task(true))
             .add_tool(Tool::new("hold", "Waits", hold).task(TaskSupport::Required))
+            .add_tool(Tool::new("ask-again", "Asks", ask).task(TaskSupport::Required).restart_task(true))
             .add_tool(Tool::new("ask", "Asks", ask).task(TaskSupport::Required))
             .add_tool(Tool::new("wrong", "Fails", wrong).task(TaskSupport::Required))
             .build();
         Worker { server, gate, runs }
+    }
+
+    /// Leaves a task as a worker does that was killed.
+    async fn kill_worker_of(&self, task: &str) {
+        let key = format!("task/{task}");
+        let record = self.kept.get(&key).await.unwrap().unwrap();
+        let mut killed: Value = serde_json::from_str(&record).unwrap();
+        killed["worker"] = "killed".into();
+        self.kept.put(&key, &killed.to_string(), 60 * SECOND).await.unwrap();
     }
 }
 
@@ -171,11 +183,7 @@ async fn a_task_whose_worker_is_gone_has_failed() {
     let alice = one.client(Some("alice"));
     let task = start(&alice, "hold").await;
     let key = format!("task/{task}");
-    // As a worker leaves it that was killed.
-    let record = store.kept.get(&key).await.unwrap().unwrap();
-    let mut killed: Value = serde_json::from_str(&record).unwrap();
-    killed["worker"] = "killed".into();
-    store.kept.put(&key, &killed.to_string(), 60 * SECOND).await.unwrap();
+    store.kill_worker_of(&task).await;
     store.kept.put("worker/killed/lease", "", 20 * SECOND).await.unwrap();
     let elsewhere = other.client(Some("alice"));
     assert_eq!(get(&elsewhere, &task).await["result"]["status"], "working", "its lease counts");
@@ -187,8 +195,147 @@ async fn a_task_whose_worker_is_gone_has_failed() {
     // The one that was taken for gone, and is not, ends the task too.
     one.gate.add_permits(1);
     tokio::time::sleep(2 * SECOND).await;
+    assert_eq!(get(&alice, &task).await["result"], lost, "also for itself");
     let stored = store.kept.get(&key).await.unwrap().unwrap();
     assert!(stored.contains("failed") && !stored.contains("held"), "TSK-13: {stored}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tkx_08_a_task_whose_tool_says_so_is_run_again_by_another_worker() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let alice = one.client(Some("alice"));
+    let task = start(&alice, "again").await;
+    let before = get(&alice, &task).await["result"].take();
+    store.kill_worker_of(&task).await;
+    let elsewhere = other.client(Some("alice"));
+    let taken = get(&elsewhere, &task).await["result"].take();
+    assert_eq!((&taken["status"], &taken["createdAt"]), (&json!("working"), &before["createdAt"]), "{taken}");
+    other.gate.add_permits(1);
+    let done = becomes(&elsewhere, &task, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "held", "{done}");
+    assert_eq!((&done["ttlMs"], &done["createdAt"]), (&before["ttlMs"], &before["createdAt"]));
+    assert_eq!(other.runs.load(Ordering::Relaxed), 1);
+    let stranger = get(&other.client(Some("bob")), &task).await;
+    assert_eq!(stranger["error"]["message"], format!("Unknown or expired task: {task}"), "TKX-24");
+    // The worker that only seemed to be gone does not end the task a second time.
+    one.gate.add_permits(1);
+    tokio::time::sleep(2 * SECOND).await;
+    for worker in [&store.worker(), &one, &other] {
+        assert_eq!(get(&worker.client(Some("alice")), &task).await["result"], done);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_run_again_though_nobody_asks_for_it() {
+    let store = Shared::new();
+    let one = store.worker();
+    let task = start_in_session(&one.session("alice").await, "again").await;
+    store.kill_worker_of(&task).await;
+    let other = store.worker();
+    // Any request makes the next process look.
+    other.session("bob").await.ask("tools/list", json!({})).await;
+    tokio::time::sleep(SECOND).await;
+    assert_eq!(other.runs.load(Ordering::Relaxed), 1);
+    other.gate.add_permits(1);
+    let result = other.session("alice").await.ask("tasks/result", json!({"taskId": task})).await;
+    assert_eq!(text_of(&result), "held", "{result}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_comes_back_to_its_worker_ends_the_one_before() {
+    let store = Shared::new();
+    let one = store.worker();
+    let alice = one.client(Some("alice"));
+    let task = start(&alice, "again").await;
+    store.kill_worker_of(&task).await;
+    // It looks at the list of tasks, where this one is.
+    tokio::time::sleep(11 * SECOND).await;
+    assert_eq!(one.runs.load(Ordering::Relaxed), 2);
+    one.gate.add_permits(1);
+    let done = becomes(&alice, &task, "completed").await;
+    assert_eq!(get(&store.worker().client(Some("alice")), &task).await["result"], done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_ends_its_process_each_time_fails_in_the_end() {
+    let store = Shared::new();
+    let one = store.worker();
+    let task = start(&one.client(None), "again").await;
+    for _ in 0..2 {
+        store.kill_worker_of(&task).await;
+        let worker = store.worker();
+        assert_eq!(get(&worker.client(None), &task).await["result"]["status"], "working");
+        tokio::time::sleep(SECOND).await;
+        assert_eq!(worker.runs.load(Ordering::Relaxed), 1);
+    }
+    store.kill_worker_of(&task).await;
+    let lost = get(&store.worker().client(None), &task).await["result"].take();
+    assert_eq!(lost["statusMessage"], "The process that ran the task is gone", "{lost}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tkx_12_a_task_that_is_run_again_asks_under_keys_of_its_own() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let task = start(&one.client(Some("alice")), "ask-again").await;
+    becomes(&one.client(Some("alice")), &task, "input_required").await;
+    store.kill_worker_of(&task).await;
+    let elsewhere = other.client(Some("alice"));
+    let asking = becomes(&elsewhere, &task, "input_required").await;
+    assert_eq!(asking["inputRequests"]["name-run-2"]["method"], "elicitation/create", "{asking}");
+    let responses = json!({"taskId": task, "inputResponses": {"name-run-2": accept(json!({"name": "Ada"}))}});
+    elsewhere.ask("tasks/update", declaring(responses)).await;
+    let done = becomes(&elsewhere, &task, "completed").await;
+    assert!(done["result"]["content"][0]["text"].as_str().unwrap().contains("Ada"), "{done}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_cannot_be_run_again_has_failed() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let (gone, changed) = (start(&one.client(None), "again").await, start(&one.client(None), "again").await);
+    store.kept.remove(&format!("task/{gone}/request")).await.unwrap();
+    store.kill_worker_of(&gone).await;
+    let failed = becomes(&other.client(None), &gone, "failed").await;
+    assert_eq!(failed["error"]["code"], -32603, "{failed}");
+    // The next version of the server does not have the tool.
+    let options = ServerOptions::default().with_store(Some(StoreChoice::own(Arc::clone(&store.store) as _)));
+    let quick = Tool::new("quick", "Ends at once", async || "done").task(TaskSupport::Required);
+    let next = server().options(options).add_tool(quick).build();
+    store.kill_worker_of(&changed).await;
+    let failed = becomes(&Peer::with(&next, Transport::Http, None), &changed, "failed").await;
+    assert_eq!(failed["error"]["message"], "Unknown tool: again", "{failed}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_ends_in_order_leaves_its_tasks_to_the_next() {
+    let store = Shared::new();
+    let one = store.worker();
+    let alice = one.client(Some("alice"));
+    let (kept, cancelled) = (start(&alice, "again").await, start(&alice, "again").await);
+    alice.ask("tasks/cancel", declaring(json!({"taskId": cancelled}))).await;
+    let lost = start(&alice, "hold").await;
+    let Origin::Listener(listener) = LISTENER else { unreachable!() };
+    one.server.end_tasks_of(listener);
+    tokio::time::sleep(21 * SECOND).await;
+    drop((alice, one));
+    let other = store.worker();
+    let elsewhere = other.client(Some("alice"));
+    other.gate.add_permits(1);
+    assert_eq!(becomes(&elsewhere, &kept, "completed").await["result"]["content"][0]["text"], "held");
+    for ended in [&cancelled, &lost] {
+        assert_eq!(get(&elsewhere, ended).await["result"]["status"], "cancelled");
+    }
+}
+
+#[test]
+fn what_runs_again_says_so_in_a_way_that_makes_sense() {
+    let wrong = |tool: Tool| server().add_tool(tool).try_build().err().unwrap().to_string();
+    let tool = || Tool::new("render", "Renders", async || "done").restart_task(true);
+    for error in [wrong(tool()), wrong(tool().task(TaskSupport::Optional).defer_task(true))] {
+        assert!(error.contains("Tool render: running a task again: needs"), "{error}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

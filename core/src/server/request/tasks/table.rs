@@ -39,6 +39,11 @@ struct Held {
 impl Tasks {
     /// Keeps a task, unless there are too many (TSK-35).
     pub(in crate::server) fn insert(&self, task: &Arc<Task>, options: &ServerOptions) -> Result<(), RpcError> {
+        // A run of the task that was taken for gone, and has come back here.
+        if let Some(earlier) = self.get(task.id()) {
+            earlier.hand_over("the task is run again");
+            self.remove(&earlier);
+        }
         let mut table = self.table.lock();
         if table.by_id.len() >= options.max_tasks {
             return Err(RpcError::busy("too many tasks are kept"));
@@ -63,10 +68,10 @@ impl Tasks {
     /// Forgets a task whose time is over.
     pub(in crate::server) fn remove(&self, task: &Task) {
         let mut table = self.table.lock();
-        if table.by_id.remove(task.id()).is_none() {
+        if table.by_number.remove(&task.number()).is_none() {
             return;
         }
-        table.by_number.remove(&task.number());
+        table.by_id.remove(task.id());
         let size = table.sizes.remove(&task.number()).unwrap_or_default();
         table.bytes -= size;
         if let Some(held) = table.held.get_mut(task.holder()) {
@@ -107,14 +112,15 @@ impl Tasks {
         }
     }
 
-    /// Cancels the tasks that end with a listener or conversation: nobody is left to run them for.
+    /// Ends the tasks that end with a listener or conversation: nobody is left to run them for, or
+    /// another process runs them again.
     pub(in crate::server) fn end_of(&self, origin: u64) {
         let of_it: Vec<_> = {
             let table = self.table.lock();
             table.by_number.values().filter(|task| task.ends_with() == Some(origin)).cloned().collect()
         };
         for task in of_it {
-            task.cancel("the server is closing");
+            task.leave("the server is closing");
         }
     }
 
@@ -147,7 +153,7 @@ impl Tasks {
 impl TaskTable {
     /// Holds the result of a task, if there is room. One that is not kept any more holds nothing.
     fn hold(&mut self, task: &Task, size: usize, options: &ServerOptions) -> Result<(), RpcError> {
-        if !self.by_id.contains_key(task.id()) {
+        if !self.by_number.contains_key(&task.number()) {
             return Ok(());
         }
         let held = self.held.entry(task.holder().clone()).or_default();

@@ -5,7 +5,7 @@ use crate::{
     protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, model::TaskStatus, project},
     runtime::Runtime,
     server::{
-        handlers::{Answer, Cancellation, ClientRequestError, InputRequest},
+        handlers::{Answer, Cancellation, ClientRequestError, InputRequest, TaskRun},
         request::{
             context::{RequestContext, Responder},
             keys::unused_key,
@@ -20,7 +20,10 @@ use serde_json::{Map, Value, json};
 use std::{
     cell::OnceCell,
     collections::BTreeSet,
-    sync::{Arc, OnceLock, Weak},
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -56,6 +59,10 @@ pub(in crate::server) struct Task {
     created: Duration,
     ttl: Duration,
     poll_interval: Duration,
+    /// The run, if it is run again whenever its process ends.
+    run: Option<TaskRun>,
+    /// It goes on in another process: what happens to it here is not told.
+    handed_over: AtomicBool,
     /// Called after each change, where the server has a store.
     on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
     state: Mutex<TaskState>,
@@ -97,18 +104,21 @@ pub(in crate::server) struct NewTask {
     /// The listener, or conversation, without which it does not go on.
     pub(in crate::server) ends_with: Option<u64>,
     pub(in crate::server) cancellation: Cancellation,
+    /// Since 1970.
+    pub(in crate::server) created: Duration,
     pub(in crate::server) ttl: Duration,
     pub(in crate::server) poll_interval: Duration,
+    /// The run, if it is run again whenever its process ends.
+    pub(in crate::server) run: Option<TaskRun>,
 }
 
 impl Task {
     pub(in crate::server) fn new(new: NewTask, server: Weak<ServerState>, runtime: Arc<dyn Runtime>) -> Arc<Self> {
-        let NewTask { id, number, owner, holder, ends_with, cancellation, ttl, poll_interval } = new;
-        let created = runtime.unix_time();
+        let NewTask { id, number, owner, holder, ends_with, cancellation, created, ttl, poll_interval, run } = new;
         let state = TaskState {
             status: TaskStatus::Working,
             message: None,
-            updated: created,
+            updated: runtime.unix_time(),
             outcome: None,
             progress: None,
             open_requests: IndexMap::new(),
@@ -128,6 +138,8 @@ impl Task {
             created,
             ttl,
             poll_interval,
+            run,
+            handed_over: AtomicBool::new(false),
             on_change: OnceLock::new(),
             state,
         })
@@ -135,6 +147,9 @@ impl Task {
 
     /// Notifies the clients that want to know of the task's change.
     fn notify(&self) {
+        if self.is_handed_over() {
+            return;
+        }
         if let Some(changed) = self.on_change.get() {
             changed();
         }
@@ -148,6 +163,14 @@ impl Task {
     /// Calls a function now, and after each change from now on.
     pub(super) fn on_change(&self, changed: impl Fn() + Send + Sync + 'static) {
         self.on_change.get_or_init(|| Box::new(changed))();
+    }
+
+    pub(super) fn run(&self) -> Option<&TaskRun> {
+        self.run.as_ref()
+    }
+
+    pub(super) fn is_handed_over(&self) -> bool {
+        self.handed_over.load(Ordering::Acquire)
     }
 
     pub(super) fn owner(&self) -> &TaskOwner {
@@ -269,6 +292,23 @@ impl Task {
         ended
     }
 
+    /// The process of the task ends: where it is run again, others find it as it is; elsewhere it is
+    /// cancelled.
+    pub(super) fn leave(self: &Arc<Self>, reason: &str) {
+        match self.run.is_some() && self.on_change.get().is_some() && !self.is_final() {
+            true => self.hand_over(reason),
+            false => drop(self.cancel(reason)),
+        }
+    }
+
+    /// The task is stopped here without a word of that: another process has it, or will.
+    pub(super) fn hand_over(self: &Arc<Self>, reason: &str) {
+        self.handed_over.store(true, Ordering::Release);
+        if self.end(TaskStatus::Cancelled, Err(RpcError::busy("the task is at another process"))) {
+            self.cancellation.cancel(reason);
+        }
+    }
+
     fn end(self: &Arc<Self>, status: TaskStatus, outcome: Result<RawJson, RpcError>) -> bool {
         let (fetchers, open_requests) = {
             let mut state = self.state.lock();
@@ -349,7 +389,10 @@ impl Task {
             if state.status.is_final() {
                 return Err(ClientRequestError::Cancelled);
             }
-            let key = unused_key(&mut state.used, key);
+            // The client may remember the keys of the runs before.
+            let again = self.run.as_ref().map(|run| run.number).filter(|number| *number > 1);
+            let key = again.map_or_else(|| key.to_owned(), |number| format!("{key}-run-{number}"));
+            let key = unused_key(&mut state.used, &key);
             if self.is_of_session() {
                 self.relate(&mut request.params);
             }

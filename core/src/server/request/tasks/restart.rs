@@ -1,0 +1,200 @@
+//! Tasks that are run again when the process that ran them is gone.
+
+use super::{
+    record::TaskRecord,
+    stored::{StoredTasks, key},
+    task::Task,
+};
+use crate::{
+    engine::{LegacyTerms, later},
+    protocol::{
+        RawJson, RequestId, RpcError,
+        envelope::{Frame, Message, Request},
+        method,
+    },
+    runtime::Promise,
+    server::{
+        handlers::{Arrival, RestartedTask, TaskRun},
+        request::context::RequestContext,
+        session::{Outbound, OutgoingMessage},
+    },
+    store::{Store as _, StoreError},
+    timestamp::iso_8601,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+/// The ids of the tasks that are run again.
+const RESTARTED: &str = "tasks-restarted";
+/// Ids in that log.
+const MAX_IDS: usize = 10_000;
+/// Ids that are read at a time.
+const BATCH: usize = 100;
+/// Pause between two looks at them.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// The request of a task, as it is made again.
+#[derive(Serialize, Deserialize)]
+pub(super) struct TaskRequest {
+    params: Option<RawJson>,
+    /// The verified identity of its sender.
+    auth: Option<RawJson>,
+    /// Those of its session, in the legacy era.
+    terms: Option<LegacyTerms>,
+}
+
+impl TaskRequest {
+    pub(super) fn of(context: &RequestContext) -> Self {
+        let in_session = Task::is_core(context.info.revision);
+        Self {
+            params: context.request_params().cloned(),
+            auth: context.info.auth.clone(),
+            terms: in_session.then(|| context.connection.conversation().terms().cloned()).flatten(),
+        }
+    }
+}
+
+fn request_key(task: &str) -> String {
+    format!("task/{task}/request")
+}
+
+impl StoredTasks {
+    /// Keeps the request of a task, before the task is written down.
+    pub(super) async fn keep_request(&self, task: &Task, request: &TaskRequest) -> Result<(), StoreError> {
+        let text = serde_json::to_string(request).unwrap_or_default();
+        self.store().put(&request_key(task.id()), &text, task.ttl()).await?;
+        self.store().append(RESTARTED, task.id(), MAX_IDS, task.ttl()).await.map(drop)
+    }
+
+    /// Runs those tasks again whose workers are gone. Gives the position up to which all are over.
+    async fn restart_lost(self: &Arc<Self>, over_to: u64) -> Result<u64, StoreError> {
+        let (mut position, mut over_to, mut all_over) = (over_to, over_to, true);
+        loop {
+            let ids = self.store().read(RESTARTED, position, BATCH, Duration::ZERO).await?;
+            for id in &ids {
+                position = id.position;
+                all_over &= self.look_up(&id.text).await?.is_none_or(|record| record.status().is_final());
+                if all_over {
+                    over_to = position;
+                }
+            }
+            if ids.len() < BATCH {
+                return Ok(over_to);
+            }
+        }
+    }
+
+    /// Sends the request of a task again, from within.
+    async fn send_again(&self, record: &TaskRecord, written: String) -> Result<(), RpcError> {
+        let unreadable = |error: &dyn std::fmt::Display| {
+            tracing::error!(target: "trunkline::server::tasks", task = record.id(), %error, "the request of a task cannot be read");
+            RpcError::internal()
+        };
+        let text = self.store().get(&request_key(record.id())).await.map_err(|_| RpcError::busy("no store"))?;
+        let request = text.ok_or_else(|| unreadable(&"it is not there"))?;
+        let TaskRequest { params, auth, terms } = serde_json::from_str(&request).map_err(|error| unreadable(&error))?;
+        let ttl = record.ttl();
+        let task = RestartedTask {
+            id: record.id().to_owned(),
+            created: Duration::from_millis(record.ends).saturating_sub(ttl),
+            ttl,
+            run: TaskRun { number: record.run.unwrap_or(1), written: Some(written) },
+        };
+        let scopes = auth.as_ref().and_then(|auth| auth.parse().ok()).map(|Scopes { scopes }| scopes);
+        let reply =
+            Arc::new(Restarting { arrival: Arrival::restarting(task), auth, scopes, answer: Promise::default() });
+        let way: Arc<dyn Outbound> = reply.clone();
+        let connection = self.opener().open(&way).ok_or_else(|| RpcError::busy("the server is closing"))?;
+        if let Some(terms) = terms {
+            connection.conversation().restore(terms);
+        }
+        let request = Request { id: RequestId::Integer(1), method: method::TOOLS_CALL.into(), params };
+        connection
+            .receive(Frame::Single(Ok(Message::Request(request))), None, &way)
+            .map_err(|refused| refused.error)?;
+        reply.answer.kept().await?;
+        match reply.arrival.take_restarted() {
+            None => Ok(()),
+            Some(_) => Err(RpcError::invalid_request("The tool does not make a task of the call any more")),
+        }
+    }
+}
+
+/// Runs a task again that this worker has taken over: `written` is its text in the store now,
+/// `before` was it. A worker that is too busy leaves it to others, or to a later look.
+pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, written: String, before: String) {
+    tracing::info!(target: "trunkline::server::tasks", task = record.id(), run = record.run, "a task is run again, for its process is gone");
+    let Err(error) = stored.send_again(&record, written.clone()).await else { return };
+    tracing::warn!(target: "trunkline::server::tasks", task = record.id(), %error, "a task cannot be run again");
+    let now = stored.runtime().unix_time();
+    let text = if error.is_busy() { before } else { record.failed(&error, &iso_8601(now)).text() };
+    // A store that fails is logged by its guard. The task ends with its time, then.
+    let _ = stored.store().put_if(&key(record.id()), Some(&written), &text, record.left(now)).await;
+}
+
+/// Looks for tasks of workers that are gone, for as long as this one lives.
+pub(super) async fn restart_lost(stored: Weak<StoredTasks>) {
+    let mut over_to = 0;
+    while let Some(this) = stored.upgrade() {
+        over_to = this.restart_lost(over_to).await.unwrap_or(over_to);
+        let runtime = Arc::clone(this.runtime());
+        drop(this);
+        runtime.sleep_until(later(runtime.now(), PAUSE)).await;
+    }
+}
+
+/// The scopes of a verified identity.
+#[derive(Deserialize)]
+struct Scopes {
+    #[serde(default)]
+    scopes: Vec<String>,
+}
+
+/// The sender of the request of a task that is run again.
+struct Restarting {
+    arrival: Arrival,
+    auth: Option<RawJson>,
+    /// Those that were granted when the task was made; `None`: nobody was asked for a token.
+    scopes: Option<Vec<String>>,
+    answer: Promise<Result<(), RpcError>>,
+}
+
+impl Outbound for Restarting {
+    fn send(&self, outgoing: OutgoingMessage) {
+        match outgoing {
+            OutgoingMessage::Response { message, failure } => {
+                self.answer.keep(failure.map_or(Ok(()), |_| Err(error_of(&message))));
+            }
+            OutgoingMessage::Abandoned => self.answer.keep(Err(RpcError::busy("the server is closing"))),
+            OutgoingMessage::Notification(_) | OutgoingMessage::Request(_) => {}
+        }
+    }
+
+    fn can_ask(&self) -> bool {
+        false
+    }
+
+    fn auth(&self) -> Option<&RawJson> {
+        self.auth.as_ref()
+    }
+
+    fn arrival(&self) -> Option<&Arrival> {
+        Some(&self.arrival)
+    }
+
+    fn grants(&self, scopes: &[String]) -> bool {
+        self.scopes.as_ref().is_none_or(|granted| scopes.iter().all(|scope| granted.contains(scope)))
+    }
+}
+
+/// The error of a response of our own.
+fn error_of(response: &[u8]) -> RpcError {
+    #[derive(Deserialize)]
+    struct Refused {
+        error: RpcError,
+    }
+    serde_json::from_slice(response).map_or_else(|_| RpcError::internal(), |Refused { error }| error)
+}
