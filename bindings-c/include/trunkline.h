@@ -1084,6 +1084,18 @@ enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_too
                                                             bool defer_task);
 
 /**
+ * Sets whether to a task that was running when its process ended is run again from its start,
+ * with the same arguments, by the next worker that shares the store of the server: within half a
+ * minute, up to three runs in all. Two runs at once must do no harm. Not with `deferTask`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_tool_options_set_restart_task(
+    struct trunkline_tool_options *options,
+    bool restart_task);
+
+/**
  * Sets the scopes that the access token of a call must grant beside those of the endpoint. Lists
  * leave out what the caller lacks scopes for. A JSON array.
  *

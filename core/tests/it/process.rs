@@ -75,8 +75,8 @@ impl Drop for File {
     }
 }
 
-/// Returns whether a process runs, where the system tells; elsewhere it does not. One that has ended,
-/// and that its new parent has not waited for yet, runs no more.
+/// Returns whether a process runs, where the system tells; elsewhere it does not. One that has
+/// ended, and that its new parent has not waited for yet, runs no more.
 pub(crate) fn runs(id: &str) -> bool {
     if cfg!(target_os = "linux") {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat"));

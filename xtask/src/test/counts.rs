@@ -40,8 +40,8 @@ pub(crate) fn of_one(output: &Output) -> Count {
     judged(output, (usize::from(output.success()), 0))
 }
 
-/// The lines of an output that name a failed test of cargo, of pytest or of Node.js, the latter with
-/// their errors: first in what is shown, because the end of an output may be about other tests.
+/// The lines of an output that name a failed test of cargo, of pytest or of Node.js, the latter
+/// with their errors: first in what is shown, for the end of an output may be about other tests.
 pub(crate) fn failed_tests(text: &str) -> Vec<&str> {
     let mut in_failed = false;
     text.lines()

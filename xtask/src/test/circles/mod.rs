@@ -113,6 +113,7 @@ const CLUSTERS: &[Cluster] = &[
             "server::request::context",
             "server::request::tasks::record",
             "server::request::tasks::recording",
+            "server::request::tasks::restart",
             "server::request::tasks::stored",
             "server::request::tasks::table",
             "server::request::tasks::task",

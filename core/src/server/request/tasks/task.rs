@@ -292,8 +292,8 @@ impl Task {
         ended
     }
 
-    /// The process of the task ends: where it is run again, others find it as it is; elsewhere it is
-    /// cancelled.
+    /// The process of the task ends: where it is run again, others find it as it is; elsewhere it
+    /// is cancelled.
     pub(super) fn leave(self: &Arc<Self>, reason: &str) {
         match self.run.is_some() && self.on_change.get().is_some() && !self.is_final() {
             true => self.hand_over(reason),
