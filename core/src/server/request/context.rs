@@ -22,7 +22,10 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{
-    sync::{Arc, OnceLock, atomic::AtomicBool},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tracing::Span;
@@ -72,6 +75,7 @@ pub(in crate::server) struct Services {
     pub(super) resumptions: Arc<Resumptions>,
     /// Since the first task that is made or asked for, where the server has a store.
     stored: OnceLock<Result<Arc<StoredTasks>, RpcError>>,
+    looks_for_tasks: AtomicBool,
 }
 
 impl Services {
@@ -81,6 +85,7 @@ impl Services {
             sealer: Sealer::new(state_keys),
             resumptions: Arc::default(),
             stored: OnceLock::new(),
+            looks_for_tasks: AtomicBool::new(false),
         }
     }
 
@@ -246,9 +251,12 @@ impl RequestContext {
 
     /// Begins to look for tasks of processes that have ended, at the first request.
     pub(super) fn look_for_tasks(&self) {
-        let begins = self.services.stored.get().is_none() && self.server().options().store.is_some();
-        if begins && self.snapshot.offers().tasks {
-            // What failed is logged.
+        let looks = &self.services.looks_for_tasks;
+        if self.server().options().store.is_none() || looks.load(Ordering::Relaxed) || !self.snapshot.offers().tasks {
+            return;
+        }
+        if !looks.swap(true, Ordering::Relaxed) {
+            // A failure is logged, and met again by the first task.
             let _ = self.stored_tasks();
         }
     }
