@@ -254,9 +254,13 @@ def test_a_task_that_is_run_again_is_one_from_the_start() -> None:
     def render() -> str:
         return "done"
 
-    for options in ({}, {"task": "optional", "defer_task": True}):
+    server = Server("films", version="1.0.0")
+    for register in (
+        server.tool(restart_task=True),
+        server.tool(restart_task=True, task="optional", defer_task=True),
+    ):
         with pytest.raises(InvalidArgumentError, match="Tool render: running a task again: needs"):
-            Server("films").tool(restart_task=True, **options)(render)
+            register(render)
 
 
 def test_other_words_for_the_support_of_tasks_are_refused() -> None:
