@@ -23,6 +23,8 @@ export class Peer {
   #child;
   #nextId = 1;
   #waiting = new Map();
+  /** How the server ended, if it has. */
+  #ended;
   #watchers = new Set();
 
   /**
@@ -46,6 +48,13 @@ export class Peer {
     const file = fileURLToPath(new URL(program, import.meta.url));
     this.#child = spawn(process.execPath, [file, ...args], { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
     this.#child.stderr.setEncoding("utf8").on("data", (text) => (this.stderr += text));
+    // A write that comes too late says so by the end of the server.
+    this.#child.stdin.on("error", () => {});
+    this.#child.on("close", (code, signal) => {
+      this.#ended = `the server ended with ${signal ?? code}`;
+      for (const { reject } of this.#waiting.values()) reject(new Error(`${this.#ended}; stderr: ${this.stderr}`));
+      this.#waiting.clear();
+    });
     createInterface({ input: this.#child.stdout }).on("line", (line) => this.#take(JSON.parse(line)));
   }
 
@@ -61,11 +70,13 @@ export class Peer {
       params = { ...rest, _meta: { ...envelope, ...this.meta, ..._meta } };
     }
     const response = new Promise((resolve, reject) => {
+      if (this.#ended) throw new Error(`${method}: ${this.#ended}; stderr: ${this.stderr}`);
       const timer = setTimeout(() => reject(new Error(`no response to ${method}; stderr: ${this.stderr}`)), patience);
-      this.#waiting.set(id, (response) => {
+      const over = (settle) => (value) => {
         clearTimeout(timer);
-        resolve(response);
-      });
+        settle(value);
+      };
+      this.#waiting.set(id, { resolve: over(resolve), reject: over(reject) });
     });
     this.write({ id, method, params });
     return response;
@@ -130,7 +141,7 @@ export class Peer {
 
   #take(message) {
     if (message.method === undefined) {
-      this.#waiting.get(message.id)?.(message);
+      this.#waiting.get(message.id)?.resolve(message);
       this.#waiting.delete(message.id);
     } else if (message.id === undefined) {
       this.notifications.push(message);
