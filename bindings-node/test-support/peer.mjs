@@ -23,7 +23,7 @@ export class Peer {
   #child;
   #nextId = 1;
   #waiting = new Map();
-  /** How the server ended, if it has. */
+  /** The end of the server, if it has ended. */
   #ended;
   #watchers = new Set();
 
