@@ -9,7 +9,7 @@ export const handshakeRevisions = ["2024-11-05", "2025-03-26", "2025-06-18", "20
 export const modern = "2026-07-28";
 export const revisions = [...handshakeRevisions, modern];
 
-const patience = 10_000;
+const patience = 60_000;
 
 export class Peer {
   /** Everything that came without an id. */

@@ -15,7 +15,7 @@ const gc = runInNewContext("gc");
 const info = { name: "s", version: "1" };
 
 async function until(condition) {
-  for (const end = Date.now() + 10_000; !condition(); await sleep(10)) assert.ok(Date.now() < end, `waited in vain: ${condition}`);
+  for (const end = Date.now() + 60_000; !condition(); await sleep(10)) assert.ok(Date.now() < end, `waited in vain: ${condition}`);
 }
 
 /** Lets the core work on while this thread does not hear of it. */

@@ -158,7 +158,7 @@ test("a client of a server of this process does not keep the process", { timeout
     server.registerTool("hello", {}, () => "hi");
     const client = await Client.connect(server);
     console.log((await client.callTool("hello")).content[0].text);`;
-  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8", timeout: 15_000, cwd: fileURLToPath(new URL("..", import.meta.url)) });
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8", timeout: 60_000, cwd: fileURLToPath(new URL("..", import.meta.url)) });
   assert.deepEqual([status, stdout], [0, "hi\n"]);
 });
 

@@ -23,7 +23,7 @@ async function logOf(error) {
   const before = logged.length;
   const { content, isError } = await client.callTool("fail");
   assert.equal(isError, true);
-  for (let left = 100; logged.length === before && left > 0; left--) await sleep(10);
+  for (let left = 3_000; logged.length === before && left > 0; left--) await sleep(10);
   return { told: content[0].text, log: logged.slice(before).join("\n") };
 }
 

@@ -40,7 +40,7 @@ function site(options) {
 }
 
 async function until(condition) {
-  for (const end = Date.now() + 10_000; !condition(); await sleep(5)) assert.ok(Date.now() < end, `waited in vain: ${condition}`);
+  for (const end = Date.now() + 60_000; !condition(); await sleep(5)) assert.ok(Date.now() < end, `waited in vain: ${condition}`);
 }
 
 async function listening(server) {

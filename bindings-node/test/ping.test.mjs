@@ -15,7 +15,7 @@ let outcome;
 before(async () => {
   server = new Server({ name: "pinging", version: "1.0.0" });
   server.registerTool("ping", {}, async (_, ctx) => {
-    outcome = await ctx.ping({ timeout: 10_000 }).then(() => "answered", (error) => error);
+    outcome = await ctx.ping({ timeout: 60_000 }).then(() => "answered", (error) => error);
   });
   server.registerTool("ping_nobody", {}, async (_, ctx) => {
     outcome = await ctx.ping({ signal: AbortSignal.abort(new Error("no need")) }).catch((error) => error);

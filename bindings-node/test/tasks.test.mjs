@@ -16,7 +16,7 @@ const final = ["completed", "failed", "cancelled"];
 
 /** Asks for a task until its status is one of these. */
 async function until(peer, taskId, ...wanted) {
-  for (let left = 200; left > 0; left--) {
+  for (let left = 3_000; left > 0; left--) {
     const task = await peer.result("tasks/get", { taskId });
     if (wanted.includes(task.status)) return task;
     await sleep(20);
@@ -25,7 +25,7 @@ async function until(peer, taskId, ...wanted) {
 }
 
 async function stops(peer) {
-  for (let left = 200; left > 0; left--) {
+  for (let left = 3_000; left > 0; left--) {
     if ((await peer.call("aborted")) === "1") return;
     await sleep(20);
   }
