@@ -62,11 +62,17 @@ fn request_key(task: &str) -> String {
 }
 
 impl StoredTasks {
-    /// Keeps the request of a task, before the task is written down.
-    pub(super) async fn keep_request(&self, task: &Task, request: &TaskRequest) -> Result<(), StoreError> {
+    /// Keeps the request of a task, before the task is written down; its id as long as any task may
+    /// be kept.
+    pub(super) async fn keep_request(
+        &self,
+        task: &Task,
+        request: &TaskRequest,
+        longest: Duration,
+    ) -> Result<(), StoreError> {
         let text = serde_json::to_string(request).unwrap_or_default();
         self.store().put(&request_key(task.id()), &text, task.ttl()).await?;
-        self.store().append(RESTARTED, task.id(), MAX_IDS, task.ttl()).await.map(drop)
+        self.store().append(RESTARTED, task.id(), MAX_IDS, longest).await.map(drop)
     }
 
     /// Runs those tasks again whose workers are gone. Gives the position up to which all are over.

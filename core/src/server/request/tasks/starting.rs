@@ -203,10 +203,9 @@ impl RequestContext {
         self.connection.runtime().spawn(Box::pin(async move {
             let added = match stored {
                 Ok((stored, task)) => {
-                    let max_listed = this.server().options().max_tasks_per_client;
                     let begins = task.run().is_some_and(|run| run.number == 1);
                     let request = begins.then(|| TaskRequest::of(&this));
-                    stored.add(&task, request, max_listed).await.map_err(|error| (error, task))
+                    stored.add(&task, request, this.server().options()).await.map_err(|error| (error, task))
                 }
                 Err(failed) => Err(failed),
             };

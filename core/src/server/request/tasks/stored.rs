@@ -12,7 +12,7 @@ use crate::{
     protocol::RpcError,
     race, random,
     runtime::{BoxedTask, Runtime},
-    server::session::ConversationOpener,
+    server::{options::ServerOptions, session::ConversationOpener},
     store::{Store, StoreError, StoreGuard},
     timestamp::iso_8601,
 };
@@ -117,19 +117,21 @@ impl StoredTasks {
         self: &Arc<Self>,
         task: &Arc<Task>,
         request: Option<TaskRequest>,
-        max_listed: usize,
+        options: &ServerOptions,
     ) -> Result<(), RpcError> {
         let recording = TaskRecording::new(Arc::clone(self), task);
         let is_new = task.run().is_none_or(|run| run.written.is_none());
         let written = async {
             self.renew().await?;
             if let Some(request) = request {
-                self.keep_request(task, &request).await?;
+                self.keep_request(task, &request, options.task_ttl).await?;
             }
             recording.begin().await?;
             let principal = &task.owner().principal;
             if is_new && !principal.is_empty() {
-                self.store.append(&list(principal), task.id(), max_listed, task.ttl()).await?;
+                // As long as any task of that list.
+                let (most, keep_for) = (options.max_tasks_per_client, options.task_ttl);
+                self.store.append(&list(principal), task.id(), most, keep_for).await?;
             }
             Ok(())
         };

@@ -227,6 +227,22 @@ async fn tkx_08_a_task_whose_tool_says_so_is_run_again_by_another_worker() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn short_tasks_do_not_hide_longer_ones_from_others() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let alice = one.session("alice").await;
+    let long = start_in_session(&alice, "again").await;
+    let brief = json!({"name": "again", "arguments": {}, "task": {"ttl": 1000}});
+    assert!(alice.ask("tools/call", brief).await["result"]["task"].is_object());
+    tokio::time::sleep(5 * SECOND).await;
+    let listed = other.session("alice").await.ask("tasks/list", json!({})).await["result"]["tasks"].take();
+    assert_eq!(listed[0]["taskId"], long, "{listed}");
+    store.kill_worker_of(&long).await;
+    tokio::time::sleep(15 * SECOND).await;
+    assert_eq!(one.runs.load(Ordering::Relaxed) + other.runs.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_is_run_again_though_nobody_asks_for_it() {
     let store = Shared::new();
     let one = store.worker();
