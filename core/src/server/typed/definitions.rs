@@ -287,8 +287,8 @@ impl<S> Tool<S> {
         self
     }
 
-    /// Returns whether a task that was running when its process ended is run again from its start,
-    /// by the next worker that shares the store of the server. See
+    /// Lets a task that was running when its process ended be run again from its start, by the next
+    /// worker that shares the store of the server. See
     /// [`crate::server::ToolDefinition::restart_task`].
     pub fn restart_task(mut self, restart: bool) -> Self {
         self.draft.tune(move |entry| entry.restart_task(restart));

@@ -109,7 +109,8 @@ impl StoredTasks {
             ttl,
             run: TaskRun { number: record.run.unwrap_or(1), written: Some(written) },
         };
-        let scopes = auth.as_ref().and_then(|auth| auth.parse().ok()).map(|Scopes { scopes }| scopes);
+        let granted = |auth: &RawJson| auth.parse().map(|Scopes { scopes }| scopes).unwrap_or_default();
+        let scopes = auth.as_ref().map(granted);
         let reply =
             Arc::new(Restarting { arrival: Arrival::restarting(task), auth, scopes, answer: Promise::default() });
         let way: Arc<dyn Outbound> = reply.clone();
