@@ -45,13 +45,14 @@ static void begin(trunkline_client *client, const char *line) {
 
 static trunkline_client *connect_to(int count, char **words) {
   trunkline_str command[MOST_WORDS];
-  const char *timeout = getenv("TIMEOUT_MS");
+  const char *timeout = getenv("TIMEOUT_MS"), *revision = getenv("REVISION");
   trunkline_client_options *options = NULL;
   trunkline_client *client = NULL;
   trunkline_error *error = NULL;
   int index;
   if (trunkline_client_options_new(&options, &error) ||
-      trunkline_client_options_set_timeout_ms(options, timeout ? strtoull(timeout, NULL, 10) : 60000)) {
+      trunkline_client_options_set_timeout_ms(options, timeout ? strtoull(timeout, NULL, 10) : 60000) ||
+      trunkline_client_options_set_revision(options, trunkline_str_of(revision ? revision : "auto"))) {
     abort();
   }
   for (index = 0; index < count && index < MOST_WORDS; ++index) command[index] = trunkline_str_of(words[index]);

@@ -5,7 +5,8 @@ import { Client } from "trunkline";
 const words = process.argv.slice(2);
 
 async function connected() {
-  const client = await Client.connect(words.length === 1 ? words[0] : words, { timeout: Number(process.env.TIMEOUT_MS ?? 60_000) });
+  const options = { timeout: Number(process.env.TIMEOUT_MS ?? 60_000), revision: process.env.REVISION ?? "auto" };
+  const client = await Client.connect(words.length === 1 ? words[0] : words, options);
   console.log("ready");
   return client;
 }

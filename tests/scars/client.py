@@ -18,7 +18,8 @@ async def call(client: Client, number: str, ms: int) -> None:
 
 
 async def connected(words: list[str]) -> Client:
-    client = Client(words[0] if len(words) == 1 else words, timeout=float(os.environ.get("TIMEOUT_MS", "60000")) / 1000)
+    timeout, revision = float(os.environ.get("TIMEOUT_MS", "60000")) / 1000, os.environ.get("REVISION", "auto")
+    client = Client(words[0] if len(words) == 1 else words, timeout=timeout, revision=revision)
     await client.connect()
     print("ready", flush=True)
     return client

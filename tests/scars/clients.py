@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exits import LONG_CALL
-from peer import START, Endpoint, Language
+from peer import LEGACY, START, Endpoint, Language
 from row import LONG_FORM, row
 
 RUNS = 50 if LONG_FORM else 5
 AT_ONCE = 5
+STALLED = 2000
 FAMILY = 'sleep 600 >/dev/null 2>&1 & echo $$ $! >"$0"; exec "$@"'
 
 
@@ -146,23 +147,99 @@ async def server_killed(language: Language) -> float:
             return seconds
 
 
-@row("a server over HTTP is killed and started again: calls after it", 5, "s")
-async def server_restarted(language: Language) -> float:
-    server = await Endpoint.start(language)
+@row("a server stops to read: the calls of its client, which end after 2 s", 10, "s")
+async def server_stalled(language: Language) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        noted = Path(folder, "family")
+        server = ["/bin/sh", "-c", FAMILY, str(noted), *language.command, "stdio"]
+        async with driver(language, *server, TIMEOUT_MS="2000") as client:
+            client.send("call 0 1")
+            assert (await client.outcomes(1)) == {"0": "ok"}
+            family = [int(word) for word in noted.read_text(encoding="ascii").split()]
+            try:
+                os.kill(family[0], signal.SIGSTOP)
+                start = time.perf_counter()
+                # More than a pipe holds.
+                client.send(*[f"call {number} 1" for number in range(1, STALLED + 1)])
+                failed = await client.outcomes(STALLED)
+                seconds = time.perf_counter() - start
+                kinds = {kind.lower().rpartition("_")[2] for kind in failed.values()}
+                assert len(failed) == STALLED and kinds == {"timeout"}, kinds
+                os.kill(family[0], signal.SIGCONT)
+                client.send("call 5000 1")
+                assert (await client.outcomes(1)) == {"5000": "ok"}
+                return seconds
+            finally:
+                for one in family:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(one, signal.SIGKILL)
+
+
+class Between:
+    """The way to a server that may be another one later; it keeps what clients send."""
+
+    def __init__(self, server: Endpoint) -> None:
+        self.server = server
+        self.sent = bytearray()
+
+    async def copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, keep: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 16):
+                if keep:
+                    self.sent += data
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            there, back = await self.server.connect()
+        except OSError:
+            writer.transport.abort()
+            return
+        await asyncio.gather(self.copy(reader, back, keep=True), self.copy(there, writer, keep=False))
+
+
+async def restarted(language: Language, revision: str) -> float:
+    """Seconds from the start of a server, in the place of one that was killed, to the answer of a
+    call that the client of both sends then.
+    """
+    between = Between(await Endpoint.start(language))
+    front = await asyncio.start_server(between.connected, "127.0.0.1", 0)
     try:
-        async with driver(language, f"http://{server.host}:{server.port}/mcp") as client:
-            client.send("call 1 60000", "call 2 60000", "call 3 1")
+        port = front.sockets[0].getsockname()[1]
+        async with driver(language, f"http://127.0.0.1:{port}/mcp", REVISION=revision) as client:
+            client.send("call 1 60001", "call 2 60002", "call 3 3")
             assert (await client.outcomes(1)) == {"3": "ok"}
-            server.kill()
-            await server.ended()
+            between.server.kill()
+            await between.server.ended()
             failed = await client.outcomes(2)
             assert set(failed) == {"1", "2"} and len(set(failed.values())) == 1, failed
             assert failed["1"].lower().endswith("transport"), failed
+            before = between.sent.count(b'"initialize"')
+            between.server = await Endpoint.start(language)
             start = time.perf_counter()
-            server = await Endpoint.start(language, env={**os.environ, "PORT": str(server.port)})
-            client.send("call 4 1")
+            client.send("call 4 4")
             assert (await client.outcomes(1)) == {"4": "ok"}
-            return time.perf_counter() - start
+            seconds = time.perf_counter() - start
+            again = between.sent.count(b'"initialize"') - before
+            assert again == int(revision == LEGACY), f"{again} sessions were opened after it"
+            # Their effect is unknown, so nobody may send them again.
+            for ms in (b"60001", b"60002", b"3"):
+                times = between.sent.count(b'"ms":' + ms + b"}") + between.sent.count(b'"ms": ' + ms + b"}")
+                assert times == 1, f"the call of {ms.decode()} ms was sent {times} times"
+            return seconds
     finally:
-        server.kill()
-        await server.ended()
+        front.close()
+        between.server.kill()
+        await between.server.ended()
+
+
+@row("a server over HTTP is killed and started again: calls after it", 5, "s")
+async def server_restarted(language: Language) -> float:
+    return await restarted(language, "auto")
+
+
+@row("a server over HTTP is killed and started again: calls of a session after it", 5, "s")
+async def server_of_session_restarted(language: Language) -> float:
+    return await restarted(language, LEGACY)

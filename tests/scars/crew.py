@@ -1,6 +1,7 @@
 """Workers of one server with one store, as a load balancer without stickiness reaches them."""
 
 import asyncio
+import base64
 import contextlib
 import json
 import os
@@ -12,6 +13,8 @@ from typing import Any
 from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, Message
 
 TASKS = "io.modelcontextprotocol/tasks"
+# Capabilities of a client that answers for a user and for a model.
+ANSWERS: Message = {"elicitation": {}, "sampling": {}}
 FINAL = ("completed", "failed", "cancelled")
 
 
@@ -104,8 +107,8 @@ class Crew:
 
     async def modern(self, method: str, params: Message, *, at: Endpoint | None = None) -> Any:
         """The result of a request of 2026-07-28, by a client that knows tasks."""
-        meta = {**META, "io.modelcontextprotocol/clientCapabilities": {"extensions": {TASKS: {}}}}
-        name = params.get("taskId") or params.get("name")
+        meta = {**META, "io.modelcontextprotocol/clientCapabilities": {**ANSWERS, "extensions": {TASKS: {}}}}
+        name = params.get("taskId") or params.get("name") or params.get("uri")
         headers = [f"MCP-Protocol-Version: {MODERN}", f"Mcp-Method: {method}"]
         message = self._message(method, {**params, "_meta": meta})
         return await self._ask(at or self.any(), message, *headers, *([f"Mcp-Name: {name}"] if name else []))
@@ -135,7 +138,7 @@ class Crew:
 
     async def session(self, *, at: Endpoint | None = None) -> "Session":
         worker = at or self.any()
-        params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "scars", "version": "1"}}
+        params = {"protocolVersion": LEGACY, "capabilities": ANSWERS, "clientInfo": {"name": "scars", "version": "1"}}
         body = json.dumps(self._message("initialize", params)).encode()
         reader, writer = await worker.connect()
         try:
@@ -177,8 +180,9 @@ class Session:
     async def ask(self, method: str, params: Message, *, at: Endpoint | None = None) -> Any:
         return await self.crew._ask(at or self.crew.any(), self.crew._message(method, params), *self.headers)
 
-    async def notify(self, method: str, *, at: Endpoint) -> None:
-        status, body = await at.post({"jsonrpc": "2.0", "method": method}, *self.headers)
+    async def notify(self, method: str, params: Message | None = None, *, at: Endpoint | None = None) -> None:
+        message = {"jsonrpc": "2.0", "method": method, "params": params or {}}
+        status, body = await (at or self.crew.any()).post(message, *self.headers)
         assert status == 202, (status, body)
 
     async def stream(self, *, at: Endpoint | None = None, last: str = "") -> Events:
@@ -188,17 +192,25 @@ class Session:
         lines += [f"Last-Event-ID: {last}"] if last else []
         return await Events.begin(worker, "\r\n".join([*lines, "", ""]).encode())
 
-    async def call(self, ms: int, *, at: Endpoint) -> Events:
-        """A call that takes its time, as the stream of its events: the first is progress."""
-        params = {"name": "slow", "arguments": {"ms": ms}, "_meta": {"progressToken": "p"}}
-        body = json.dumps(self.crew._message("tools/call", params)).encode()
-        return await Events.begin(at, at.head(len(body), *self.headers) + body)
+    async def call(self, tool: str, arguments: Message, *, at: Endpoint | None = None) -> tuple[int, Events]:
+        """A call of a tool that sends something before its result: its id, and its events."""
+        params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": "p"}}
+        message, worker = self.crew._message("tools/call", params), at or self.crew.any()
+        body = json.dumps(message).encode()
+        return message["id"], await Events.begin(worker, worker.head(len(body), *self.headers) + body)
+
+    async def answer(self, request: Message, result: Message) -> None:
+        """Answers a request of the server, at any worker."""
+        answer = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+        status, body = await self.crew.any().post(answer, *self.headers)
+        assert status == 202, (status, body)
 
 
 @contextlib.asynccontextmanager
 async def crew(language: Language, store: str, count: int, **variables: str) -> AsyncGenerator[Crew]:
     """Processes with these variables beside the URL of their store."""
-    env = {**os.environ, "STORE": store, **variables}
+    key = base64.b64encode(os.urandom(32)).decode()
+    env = {**os.environ, "STORE": store, "STATE_KEY": key, **variables}
     started = await asyncio.gather(*[Endpoint.start(language, env=env) for _ in range(count)], return_exceptions=True)
     workers = [one for one in started if isinstance(one, Endpoint)]
     try:

@@ -6,12 +6,14 @@ import resource
 import time
 from collections.abc import Awaitable, Callable
 
-from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, call, endpoint
+from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, Message, call, endpoint
 from row import LONG_FORM, row
 
 MIB = 1 << 20
 # The default of the servers.
 MAX_SESSIONS = 10_000
+# Seconds of a processor, of one second in which a process has nothing to do.
+BUSY = 0.2
 
 
 async def bystander_call(server: Endpoint) -> None:
@@ -44,6 +46,21 @@ async def equal_ids(language: Language) -> float:
         return sum(await asyncio.gather(*[one(number) for number in range(1000)]))
 
 
+@row("1,000 sessions with equal ids", 0, "answers of another client")
+async def equal_ids_in_sessions(language: Language) -> float:
+    async with endpoint(language) as server:
+        at_once = asyncio.Semaphore(100)
+
+        async def one(number: int) -> bool:
+            async with at_once:
+                session = await open_session(server)
+                headers = (f"Mcp-Session-Id: {session}", f"MCP-Protocol-Version: {LEGACY}")
+                status, body = await server.post(call(1, "echo", {"message": f"client {number};"}), *headers)
+            return status != 200 or f"client {number};".encode() not in body
+
+        return sum(await asyncio.gather(*[one(number) for number in range(1000)]))
+
+
 @row("a body of 4 MiB of small values: memory", 16, "MiB more")
 async def many_values(language: Language) -> float:
     async with endpoint(language) as server:
@@ -58,6 +75,47 @@ async def many_values(language: Language) -> float:
         assert status >= 400 or b"error" in answer, (status, answer[:200])
         assert slowest < 1, f"the bystander waited {slowest:.1f} s"
         return (server.peak() - before) / MIB
+
+
+def costly_call(tool: str, arguments: Message) -> bytes:
+    """A call of almost as many values as a message may have."""
+    # Of 500,000: others of it are those of the call itself.
+    values = "[" + "1," * 499_975 + "1]"
+    return json.dumps(call(1, tool, arguments, **META, x="@")).replace('"@"', values).encode()
+
+
+@row("calls that hold all values: a call of 8 KiB beside them", 1, "s")
+async def held_values(language: Language) -> float:
+    async with endpoint(language) as server:
+        slow = costly_call("slow", {"ms": 600_000})
+        headers = (f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", "Mcp-Name: slow")
+        held = [asyncio.ensure_future(server.post_bytes(slow, *headers)) for _ in range(2)]
+        await asyncio.sleep(3)
+        start = time.perf_counter()
+        message = {"message": "bystander" * 900, "more": [0] * 100}
+        status, answer = await asyncio.wait_for(server.modern(1, "echo", message), SOON)
+        seconds = time.perf_counter() - start
+        for one in held:
+            one.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
+        assert status == 200, (status, answer)
+        return seconds
+
+
+@row("messages of as many values as may be: a call beside them", 1, "s", alone=True)
+async def allowed_values(language: Language) -> float:
+    async with endpoint(language) as server:
+        costly = costly_call("echo", {"message": "x"})
+        headers = (f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", "Mcp-Name: echo")
+
+        async def send() -> None:
+            while True:
+                await server.post_bytes(costly, *headers)
+
+        async def attack() -> None:
+            await asyncio.gather(*[send() for _ in range(6)])
+
+        return await _beside(server, attack)
 
 
 async def _beside(server: Endpoint, attack: Callable[[], Awaitable[object]]) -> float:
@@ -126,7 +184,8 @@ async def abandoned_sessions(language: Language) -> float:
             await open_session(server)
         before = server.memory()
         for _ in range(count // 50):
-            await asyncio.gather(*[open_session(server) for _ in range(50)], return_exceptions=True)
+            # Each of them must have opened, or it would cost nothing.
+            await asyncio.gather(*[open_session(server) for _ in range(50)])
         slowest = await bystander(server)
         assert slowest < 1, f"the bystander waited {slowest:.1f} s"
         # Beyond the bound the idlest give way, and memory is flat.
@@ -158,14 +217,27 @@ async def slow_readers(language: Language) -> float:
         return used
 
 
+def limit_descriptors() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+
+@row("64 calls at once at 64 descriptors: those without an answer", 0, "calls")
+async def more_calls_than_descriptors(language: Language) -> float:
+    async with endpoint(language, preexec_fn=limit_descriptors) as server:
+        calls = [server.modern(number, "slow", {"ms": 1000}) for number in range(64)]
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        return sum(isinstance(one, BaseException) or one[0] != 200 or b"done" not in one[1] for one in answers)
+
+
 @row("300 connections at 64 descriptors: back in service", 5, "s")
 async def few_descriptors(language: Language) -> float:
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-
-    async with endpoint(language, preexec_fn=limit) as server:
+    async with endpoint(language, preexec_fn=limit_descriptors) as server:
         kept = [await server.connect() for _ in range(300)]
         await asyncio.sleep(0.3)
+        used = server.processor_time()
+        await asyncio.sleep(1)
+        used = server.processor_time() - used
+        assert used < BUSY, f"the server used {used:.2f} s of a second while it had no descriptors"
         start = time.perf_counter()
         for _, writer in kept:
             writer.close()
@@ -195,6 +267,23 @@ async def foreign_names(language: Language) -> float:
         return let_in
 
 
+async def open_streams(server: Endpoint) -> list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A stream of changes of each era."""
+    listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen"}
+    body = json.dumps({**listen, "params": {"notifications": {"toolsListChanged": True}, "_meta": META}}).encode()
+    modern = await server.connect()
+    modern[1].write(
+        server.head(len(body), f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: subscriptions/listen") + body
+    )
+    legacy = await server.connect()
+    get = [f"Mcp-Session-Id: {await open_session(server)}", f"MCP-Protocol-Version: {LEGACY}"]
+    legacy[1].write(server.head(0, *get).replace(b"POST", b"GET", 1).replace(b"Content-Length: 0\r\n", b""))
+    for stream, _ in (modern, legacy):
+        head = await stream.readuntil(b"\r\n\r\n")
+        assert b" 200" in head and b"text/event-stream" in head, head
+    return [modern, legacy]
+
+
 async def open_session(server: Endpoint) -> str:
     """The id of a session that is opened, and then left alone."""
     params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "scars", "version": "1"}}
@@ -211,3 +300,27 @@ async def open_session(server: Endpoint) -> str:
         return found[0]
     finally:
         writer.close()
+
+
+@row("streams of sessions that nothing happens on: memory of each", 24, "KiB", alone=True)
+async def idle_streams(language: Language) -> float:
+    # 16 KiB are the two buffers of its connection: hyper has no smaller ones.
+    count = 800
+    async with endpoint(language) as server:
+        sessions: list[str] = []
+        for _ in range(count // 50):
+            sessions += await asyncio.gather(*[open_session(server) for _ in range(50)])
+        before = server.memory()
+        kept: list[asyncio.StreamWriter] = []
+        for session in sessions:
+            reader, writer = await server.connect()
+            head = server.head(0, f"Mcp-Session-Id: {session}", f"MCP-Protocol-Version: {LEGACY}")
+            writer.write(head.replace(b"POST", b"GET", 1).replace(b"Content-Length: 0\r\n", b""))
+            answer = await reader.readuntil(b"\r\n\r\n")
+            assert answer.startswith(b"HTTP/1.1 200"), answer
+            kept.append(writer)
+        await asyncio.sleep(1)
+        used = (server.memory() - before) / 1024 / count
+        for writer in kept:
+            writer.transport.abort()
+        return used

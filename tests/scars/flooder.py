@@ -1,4 +1,4 @@
-"""A flood: flooder.py progress | unread | log | cancel HOST PORT
+"""A flood: flooder.py progress | steady | unread | log | cancel HOST PORT
 
 Prints `flooding` once it has begun, and goes on until it is killed. It takes the processor time
 that everybody else leaves, and sends no faster than a part of one processor can: the server must be
@@ -34,9 +34,9 @@ async def begin(
     return reader, writer
 
 
-async def read(server: Place, log: bool) -> None:
+async def read(server: Place, **kind: bool) -> None:
     """Reads all that comes."""
-    reader, _ = await begin(server, "flood", {"count": ENDLESS, "log": log})
+    reader, _ = await begin(server, "flood", {"count": ENDLESS, **kind})
     received = 0
     while piece := await reader.read(64 * KIB):
         if received < BEGUN <= received + len(piece):
@@ -79,7 +79,7 @@ async def main(kind: str, host: str, port: str) -> None:
     elif kind == "unread":
         await leave_unread(server)
     else:
-        await read(server, kind == "log")
+        await read(server, log=kind == "log", steady=kind == "steady")
 
 
 os.nice(19)

@@ -1,4 +1,4 @@
-"""Floods: the calls of somebody else take at most twice as long beside them."""
+"""Floods: calls beside them take at most twice as long, or get their answers soon."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,9 @@ from row import row
 TIMES = 2
 # Seconds. The next turn of a process may take that long on each processor that nothing else uses,
 # whatever the server does: below it, a call that takes twice as long shows nothing.
-FLOOR = 0.010
+FLOOR = 0.005
+# Seconds: a flood without a pause takes all of a processor that it gets.
+ANSWERED = 0.1
 ROUNDS = 3
 CALLS = 20
 # One call in so many may have waited for the machine.
@@ -36,19 +38,13 @@ async def calls(server: Endpoint) -> list[float]:
     return taken
 
 
-def processor_time(process: int) -> float:
-    """Seconds that a process has used."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 async def at_rest(server: Endpoint) -> None:
     """Waits for what an earlier flood has left to do."""
     end = time.monotonic() + SOON
-    used, since = processor_time(server.process.pid), time.monotonic()
+    used, since = server.processor_time(), time.monotonic()
     while time.monotonic() < end:
         await asyncio.sleep(0.2)
-        now, at = processor_time(server.process.pid), time.monotonic()
+        now, at = server.processor_time(), time.monotonic()
         if now - used < REST * (at - since):
             return
         used, since = now, at
@@ -79,6 +75,12 @@ async def flood(server: Endpoint, kind: str) -> AsyncGenerator[None]:
         await process.wait()
 
 
+async def beside(server: Endpoint, kind: str) -> list[float]:
+    """Seconds of each of some calls beside a flood."""
+    async with flood(server, kind):
+        return await calls(server)
+
+
 async def slowdown(language: Language, kind: str) -> float:
     """The median time of calls beside a flood, in that of calls without it: by turns, so that what
     else runs on the machine bears on both.
@@ -86,15 +88,14 @@ async def slowdown(language: Language, kind: str) -> float:
     async with endpoint(language) as server:
         await calls(server)
         quiet: list[float] = []
-        beside: list[float] = []
+        flooded: list[float] = []
         for _ in range(ROUNDS):
             await at_rest(server)
             quiet += await calls(server)
-            async with flood(server, kind):
-                beside += await calls(server)
-        slow = [seconds for seconds in beside if seconds > 1]
-        assert len(slow) <= len(beside) // FEW, f"calls beside it took {slow} s"
-        median = statistics.median(beside)
+            flooded += await beside(server, kind)
+        slow = [seconds for seconds in flooded if seconds > 1]
+        assert len(slow) <= len(flooded) // FEW, f"calls beside it took {slow} s"
+        median = statistics.median(flooded)
         times = median / statistics.median(quiet)
         return min(times, TIMES) if median <= floor() else times
 
@@ -107,6 +108,13 @@ async def progress_that_nobody_reads(language: Language) -> float:
 @row("a flood of progress that is read: calls beside it", TIMES, "times as long", alone=True)
 async def progress_that_is_read(language: Language) -> float:
     return await slowdown(language, "progress")
+
+
+@row("a flood of progress without a pause: calls beside it", ANSWERED, "s", alone=True)
+async def progress_without_a_pause(language: Language) -> float:
+    async with endpoint(language) as server:
+        await calls(server)
+        return statistics.median([seconds for _ in range(ROUNDS) for seconds in await beside(server, "steady")])
 
 
 @row("a flood of log messages: calls beside it", TIMES, "times as long", alone=True)

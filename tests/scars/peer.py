@@ -48,10 +48,10 @@ class Pipe:
     lines: list[bytes] = field(default_factory=list[bytes])
 
     @classmethod
-    async def start(cls, language: Language) -> "Pipe":
+    async def start(cls, language: Language, stderr: int = asyncio.subprocess.DEVNULL) -> "Pipe":
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            *language.command, "stdio", stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
+            *language.command, "stdio", stdin=pipe, stdout=pipe, stderr=stderr
         )
         started = cls(process)
         params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "scars", "version": "1"}}
@@ -160,6 +160,12 @@ class Endpoint(Place):
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
 
+    def processor_time(self) -> float:
+        """Seconds of processors that the process has used."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
+        fields = stat.rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def descriptors(self) -> int:
         """The descriptors that the process has open now."""
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
@@ -176,8 +182,8 @@ class Endpoint(Place):
 
 
 @contextlib.asynccontextmanager
-async def pipe(language: Language) -> AsyncGenerator[Pipe]:
-    server = await Pipe.start(language)
+async def pipe(language: Language, stderr: int = asyncio.subprocess.DEVNULL) -> AsyncGenerator[Pipe]:
+    server = await Pipe.start(language, stderr)
     try:
         yield server
     finally:

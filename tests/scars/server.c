@@ -1,5 +1,6 @@
 /* The server of the scars in C: server stdio | http | web_server */
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #define NUMBER(name) ",\"properties\":{\"" name "\":{\"type\":\"integer\"}},\"required\":[\"" name "\"]"
 #define TEXT(name) ",\"properties\":{\"" name "\":{\"type\":\"string\"}},\"required\":[\"" name "\"]"
 
-/* Messages of a flood before a pause, so that it leaves a part of its processor to others. */
+/* Messages of a flood before a pause, so that it leaves a part of its processor to others. A steady
+   flood has no pauses. */
 #define BURST 50
 
 static void sleep_ms(int64_t ms) {
@@ -61,20 +63,29 @@ static void stray(trunkline_call *call, trunkline_str arguments, void *user_data
   puts("a stray print");
   fflush(stdout);
   if (write(1, "bytes to descriptor 1\n", 22) != 22) abort();
+  if (system("echo a line of a child")) abort();
   trunkline_call_return_text(call, S("printed"));
+}
+
+static void fail(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  char text[2001];
+  (void)arguments, (void)user_data;
+  memset(text, 'x', sizeof text - 1);
+  text[sizeof text - 1] = '\0';
+  trunkline_call_fail(call, trunkline_str_of(text));
 }
 
 static void *report_and_answer(void *data) {
   trunkline_call *call = data;
   int64_t number, count = trunkline_call_int64(call, S("/count"), 0);
-  bool log = trunkline_call_bool(call, S("/log"), false);
+  bool log = trunkline_call_bool(call, S("/log"), false), steady = trunkline_call_bool(call, S("/steady"), false);
   for (number = 0; number < count && !trunkline_call_cancelled(call); ++number) {
     if (log) {
       trunkline_call_log(call, S("info"), S("a message"));
     } else {
       trunkline_call_progress(call, (double)number, 0, S(""));
     }
-    if (number % BURST == 0) sleep_ms(1);
+    if (number % BURST == 0 && !steady) sleep_ms(1);
   }
   trunkline_call_return_text(call, S("done"));
   trunkline_call_free(call);
@@ -99,6 +110,50 @@ static void touch(trunkline_call *call, trunkline_str arguments, void *server) {
   trunkline_call_return_text(call, S("touched"));
 }
 
+static void city_chosen(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
+                        void *people) {
+  trunkline_text *city = NULL;
+  if (result) {
+    trunkline_call_fail_with(call, error);
+  } else if (!trunkline_json_get_text(json, S("/content/text"), &city)) {
+    trunkline_call_return_textf(call, "%d go to %s", (int)(intptr_t)people, trunkline_text_str(city).data);
+  }
+  trunkline_text_free(city);
+}
+
+/* Callbacks that are suspended are called again, with the answer, when the call is. */
+static void people_counted(trunkline_call *call, trunkline_result result, trunkline_str json,
+                           const trunkline_error *error, void *user_data) {
+  int64_t people = 0;
+  (void)user_data;
+  if (result || trunkline_json_get_int64(json, S("/content/people"), &people)) {
+    trunkline_call_fail_with(call, error);
+    return;
+  }
+  trunkline_call_sample(call, S("{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Where to?\"}}],"
+                                "\"maxTokens\":50}"),
+                        S("city"), city_chosen, (void *)(intptr_t)people, NULL, NULL);
+}
+
+static void plan(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  trunkline_call_elicit(call, S("{\"message\":\"How many go?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":"
+                                "{\"people\":{\"type\":\"integer\"}},\"required\":[\"people\"]}}"),
+                        S("people"), people_counted, NULL, NULL, NULL);
+}
+
+static void packing(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  trunkline_call_return_textf(call, "What to pack for %s?", trunkline_call_text(call, S("/city"), S("")).data);
+}
+
+static void complete_city(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_str typed = trunkline_call_text(call, S("/argument/value"), S(""));
+  (void)arguments, (void)user_data;
+  trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE,
+                             typed.len == 2 && memcmp(typed.data, "Os", 2) == 0 ? S("[\"Oslo\",\"Osaka\"]") : S("[]"), NULL);
+}
+
 /* Milliseconds for which a peer may do nothing, if not the defaults. */
 static uint64_t silence(void) {
   const char *text = getenv("SILENCE_MS");
@@ -107,10 +162,11 @@ static uint64_t silence(void) {
 
 /* The state of the server is in the store that the environment names, if it does. */
 static trunkline_result make(trunkline_server **server, trunkline_error **error) {
-  const char *store = getenv("STORE");
+  const char *store = getenv("STORE"), *key = getenv("STATE_KEY");
   trunkline_server_options *options = NULL;
   trunkline_result result = trunkline_server_options_new(&options, error);
   if (!result && store) result = trunkline_server_options_set_store(options, trunkline_str_of(store));
+  if (!result && key) result = trunkline_server_options_add_state_key(options, trunkline_str_of(key));
   if (!result) {
     result = trunkline_server_options_set_limit(options, TRUNKLINE_LIMIT_KEEP_ALIVE_MS,
                                                 silence() < 60000 ? silence() / 4 : 15000);
@@ -167,8 +223,14 @@ int main(int count, char **arguments) {
                add_again(server, &error) ||
                trunkline_server_add_tool(server, TOOL("block", NUMBER("ms")), block, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("stray", ""), stray, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, TOOL("fail", ""), fail, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("flood", NUMBER("count")), flood, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("touch", TEXT("number")), touch, server, NULL, &error) ||
+               trunkline_server_add_tool(server, TOOL("plan", ""), plan, NULL, NULL, &error) ||
+               trunkline_server_add_prompt(server, S("{\"name\":\"packing\",\"arguments\":[{\"name\":\"city\"}]}"), packing, NULL,
+                                           NULL, &error) ||
+               trunkline_server_add_completion(server, S("{\"type\":\"ref/prompt\",\"name\":\"packing\"}"), S("city"),
+                                               complete_city, NULL, NULL, &error) ||
                trunkline_server_add_resource_template(
                    server, S("{\"uriTemplate\":\"scars://mood/{number}\",\"name\":\"mood\"}"), mood, NULL, NULL, &error) ||
                run(server, count > 1 ? arguments[1] : "http", &error);

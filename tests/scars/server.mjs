@@ -1,4 +1,5 @@
 // The server of the scars in Node.js: server.mjs stdio | http | express | hono
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,7 +7,8 @@ import { Server } from "trunkline";
 
 // Milliseconds for which a peer may do nothing, if not the defaults.
 const silence = Number(process.env.SILENCE_MS ?? 60_000);
-const server = new Server({ name: "scars", version: "1.0.0" }, { store: process.env.STORE, keepAlive: Math.min(silence / 4, 15_000) });
+const stateKey = process.env.STATE_KEY;
+const server = new Server({ name: "scars", version: "1.0.0" }, { store: process.env.STORE, stateKeys: stateKey ? [stateKey] : [], keepAlive: Math.min(silence / 4, 15_000) });
 const number = (name) => ({ inputSchema: { type: "object", properties: { [name]: { type: "integer" } }, required: [name] } });
 
 server.registerTool(
@@ -29,15 +31,20 @@ server.registerTool("block", number("ms"), ({ ms }) => {
 server.registerTool("stray", {}, () => {
   console.log("a stray print");
   writeSync(1, "bytes to descriptor 1\n");
+  spawnSync("echo", ["a line of a child"], { stdio: "inherit" });
   return "printed";
 });
-// Messages of a flood before a pause, so that it leaves a part of its processor to others.
+server.registerTool("fail", {}, () => {
+  throw new Error("x".repeat(2000));
+});
+// Messages of a flood before a pause, so that it leaves a part of its processor to others. A steady
+// flood has no pauses.
 const burst = 50;
 
-server.registerTool("flood", number("count"), async ({ count, log }, ctx) => {
+server.registerTool("flood", number("count"), async ({ count, log, steady }, ctx) => {
   for (let progress = 0; progress < count && !ctx.signal.aborted; progress++) {
     await (log ? ctx.info("a message") : ctx.progress(progress));
-    if (progress % burst === 0) await sleep(1);
+    if (progress % burst === 0 && !steady) await sleep(1);
   }
   return "done";
 });
@@ -47,6 +54,13 @@ server.registerTool("touch", { inputSchema: { type: "object", properties: { numb
   server.resourceUpdated(`scars://mood/${number}`);
   return "touched";
 });
+
+server.registerTool("plan", {}, async (_, ctx) => {
+  const { content } = await ctx.elicit("How many go?", { type: "object", properties: { people: { type: "integer" } }, required: ["people"] });
+  const city = await ctx.sample("Where to?", { maxTokens: 50 });
+  return `${content.people} go to ${city.content.text}`;
+});
+server.registerPrompt("packing", { arguments: [{ name: "city", required: true }], complete: { city: (text) => ["Oslo", "Osaka", "Rome"].filter((city) => city.startsWith(text)) } }, ({ city }) => `What to pack for ${city}?`);
 
 async function serveMounted(way) {
   let web;

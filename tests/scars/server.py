@@ -3,8 +3,10 @@
 import asyncio
 import os
 import socket
+import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from trunkline import Context, Server
@@ -12,10 +14,17 @@ from trunkline import Context, Server
 # Seconds for which a peer may do nothing, if not the defaults.
 SILENCE = float(os.environ.get("SILENCE_MS", "60000")) / 1000
 
-# Messages of a flood before a pause, so that it leaves a part of its processor to others.
+# Messages of a flood before a pause, so that it leaves a part of its processor to others. A steady
+# flood has no pauses.
 BURST = 50
 
-server = Server("scars", version="1.0.0", store=os.environ.get("STORE"), keep_alive=min(SILENCE / 4, 15))
+server = Server(
+    "scars",
+    version="1.0.0",
+    store=os.environ.get("STORE"),
+    state_keys=[os.environ["STATE_KEY"]] if "STATE_KEY" in os.environ else [],
+    keep_alive=min(SILENCE / 4, 15),
+)
 
 
 @server.tool
@@ -49,14 +58,20 @@ def work(ms: int) -> str:
 async def stray() -> str:
     print("a stray print")
     os.write(1, b"bytes to descriptor 1\n")
+    subprocess.run(["echo", "a line of a child"], check=True)
     return "printed"
 
 
 @server.tool
-async def flood(count: int, ctx: Context, log: bool = False) -> str:
+async def fail() -> str:
+    raise ValueError("x" * 2000)
+
+
+@server.tool
+async def flood(count: int, ctx: Context, log: bool = False, steady: bool = False) -> str:
     for number in range(count):
         await (ctx.info("a message") if log else ctx.progress(number))
-        if number % BURST == 0:
+        if number % BURST == 0 and not steady:
             await asyncio.sleep(0.001)
     return "done"
 
@@ -70,6 +85,27 @@ def mood(number: str) -> str:
 async def touch(number: str) -> str:
     server.resource_updated(f"scars://mood/{number}")
     return "touched"
+
+
+@dataclass
+class Trip:
+    people: int
+
+
+@server.tool
+async def plan(ctx: Context) -> str:
+    trip = await ctx.elicit("How many go?", Trip)
+    city = await ctx.sample("Where to?", max_tokens=50)
+    return f"{trip.content and trip.content.people} go to {city.text}"
+
+
+def cities(text: str) -> list[str]:
+    return [city for city in ("Oslo", "Osaka", "Rome") if city.startswith(text)]
+
+
+@server.prompt(complete={"city": cities})
+def packing(city: str) -> str:
+    return f"What to pack for {city}?"
 
 
 app = server.asgi(path="/mcp")

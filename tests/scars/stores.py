@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import signal
 import socket
 import tempfile
 import time
@@ -62,6 +63,23 @@ class Redis:
         answer = await reader.readline()
         writer.close()
         return answer.startswith(b"$")
+
+    async def set_room(self, size: int) -> None:
+        """The bytes that it may hold: beyond them it refuses to write. 0: as many as there are."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(f"CONFIG SET maxmemory {size}\r\n".encode())
+        answer = await reader.readline()
+        writer.close()
+        assert answer.startswith(b"+OK"), answer
+
+    def pause(self) -> None:
+        """Answers nobody until `resume`, and ends no connection."""
+        assert self.process
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        assert self.process
+        self.process.send_signal(signal.SIGCONT)
 
     async def stop(self) -> None:
         """As a crash would."""

@@ -9,13 +9,20 @@ from collections.abc import AsyncGenerator, Awaitable, Iterable
 
 import stores
 from crew import Crew, Events, Refused, Session, crew
-from peer import SOON, START, Language
+from peer import SOON, START, Endpoint, Language, Message
 from row import LONG_FORM, row
 
 WORKERS = 4
 ROUNDS = 40 if LONG_FORM else 8
 # Of a redis-server that is gone: the connection is refused, and nothing waits for a deadline.
 AT_ONCE = 2
+# Time that a store has for an answer, by default.
+STORE_DEADLINE = 5
+# Answers of a client to the questions of "plan".
+USER: Message = {"action": "accept", "content": {"people": 4}}
+MODEL: Message = {"role": "assistant", "content": {"type": "text", "text": "Oslo"}, "model": "a-model"}
+PROMPT: Message = {"name": "packing", "arguments": {"city": "Oslo"}}
+TYPED: Message = {"ref": {"type": "ref/prompt", "name": "packing"}, "argument": {"name": "city", "value": "Os"}}
 # Ends of a connection whose process was killed.
 GONE = (OSError, EOFError, ValueError)
 
@@ -62,6 +69,10 @@ async def every_feature(workers: Crew) -> int:
         answer = await session.ask("tools/call", {"name": "echo", "arguments": {"message": "legacy"}})
         assert answer["content"][0]["text"] == "legacy", answer
         asked += 2
+    for _ in range(ROUNDS):
+        await legacy_features(session)
+        await modern_features(workers)
+        asked += 16
     for worker in workers.workers:
         done = await workers.task_becomes(await workers.task(1, at=worker))
         assert done["result"]["content"][0]["text"] == "done", done
@@ -73,6 +84,78 @@ async def every_feature(workers: Crew) -> int:
         await workers.modern("tasks/get", {"taskId": "a" * 22})
         raise AssertionError("a task that never was is known")
     return asked
+
+
+async def legacy_features(session: Session) -> None:
+    """Messages in both directions: those of a call come from where it runs, and may go anywhere."""
+    _, planning = await session.call("plan", {})
+    request = await planning.next()
+    assert request["method"] == "elicitation/create", request
+    await session.answer(request, USER)
+    request = await planning.next()
+    assert request["method"] == "sampling/createMessage", request
+    await session.answer(request, MODEL)
+    planned((await planning.next())["result"])
+    planning.close()
+    number, slow = await session.call("slow", {"ms": 60_000})
+    assert (await slow.next())["method"] == "notifications/progress"
+    await session.notify("notifications/cancelled", {"requestId": number})
+    with contextlib.suppress(EOFError):
+        raise AssertionError(f"it was cancelled at another worker, and sent {await slow.next()}")
+    slow.close()
+    for level, heard_of in (("error", False), ("info", True)):
+        await session.ask("logging/setLevel", {"level": level})
+        for worker in session.crew.workers:
+            await tells_logs(session, worker, heard_of)
+    prompt = await session.ask("prompts/get", PROMPT)
+    assert prompt["messages"][0]["content"]["text"] == "What to pack for Oslo?", prompt
+    completed = await session.ask("completion/complete", TYPED)
+    assert completed["completion"]["values"] == ["Oslo", "Osaka"], completed
+    read = await session.ask("resources/read", {"uri": mood(7)})
+    assert read["contents"][0]["text"] == "7", read
+
+
+async def tells_logs(session: Session, worker: Endpoint, expected: bool) -> None:
+    """Waits until a worker sends log messages, or none: it hears of the level in a moment."""
+    for _ in range(SOON * 50):
+        try:
+            _, flood = await session.call("flood", {"count": 1, "log": True}, at=worker)
+        except Refused as answered:
+            assert answered.status == 200, answered  # a result alone comes as JSON
+            is_told = False
+        else:
+            message = await flood.next()
+            assert (message["method"], message["params"]["data"]) == ("notifications/message", "a message"), message
+            assert (await flood.next())["result"]["content"][0]["text"] == "done"
+            flood.close()
+            is_told = True
+        if is_told == expected:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"log messages: {not expected}")
+
+
+async def modern_features(workers: Crew) -> None:
+    """The same, where each round of a call is a request that any worker may get."""
+    call: Message = {"name": "plan", "arguments": {}}
+    result = await workers.modern("tools/call", call)
+    for answer in (USER, MODEL):
+        assert result["resultType"] == "input_required", result
+        answers = dict.fromkeys(result["inputRequests"], answer)
+        result = await workers.modern(
+            "tools/call", {**call, "inputResponses": answers, "requestState": result["requestState"]}
+        )
+    planned(result)
+    prompt = await workers.modern("prompts/get", PROMPT)
+    assert prompt["messages"][0]["content"]["text"] == "What to pack for Oslo?", prompt
+    completed = await workers.modern("completion/complete", TYPED)
+    assert completed["completion"]["values"] == ["Oslo", "Osaka"], completed
+    read = await workers.modern("resources/read", {"uri": mood(7)})
+    assert read["contents"][0]["text"] == "7", read
+
+
+def planned(result: Message) -> None:
+    assert result["content"][0]["text"] == "4 go to Oslo", result
 
 
 @row("four workers with Redis, one by chance for each request: wrong answers", 0, "answers")
@@ -155,52 +238,63 @@ async def interrupted_at(session: Session, call: Events) -> None:
         raise AssertionError(f"after the answer came {await rest.next()}")
 
 
+async def lost_with_a_worker(workers: Crew) -> int:
+    """The tasks, events and sessions that are lost when the first worker is killed under load."""
+    killed = workers.workers[0]
+    session = await workers.session(at=killed)
+    done = [await workers.task(1, at=killed) for _ in range(ROUNDS)]
+    for task in done:
+        await workers.task_becomes(task)
+    running = await workers.task(60_000, at=killed)
+    again = [await workers.task(3000, tool="again", at=killed) for _ in range(ROUNDS)]
+    _, call = await session.call("slow", {"ms": 60_000}, at=killed)
+    assert (await call.next())["method"] == "notifications/progress"
+    for uri in moods(range(ROUNDS)):
+        await session.ask("resources/subscribe", {"uri": uri})
+    # The client reads at the worker that is killed, and has read the first event.
+    stream = await session.stream(at=killed)
+    await workers.touch(0)
+    await heard(stream, moods([0]))
+    load = Load(workers, session)
+    async with load.beside():
+        before = load.answered
+        while load.answered < before + 20:
+            await asyncio.sleep(0.01)
+        await workers.kill(killed)
+        for number in range(1, ROUNDS):
+            await workers.touch(number)
+        unheard = moods(range(1, ROUNDS))
+        with contextlib.suppress(*GONE):
+            await heard(stream, unheard)
+        rest = await session.stream(last=stream.last)
+        await heard(rest, unheard)
+        rest.close()
+        await interrupted_at(session, call)
+        before = load.answered
+        while load.answered < before + 20:
+            await asyncio.sleep(0.01)
+    assert load.slowest < SOON and load.answered > 40, (load.slowest, load.answered)
+    lost = 0
+    for task in done:
+        lost += (await workers.task_becomes(task))["status"] != "completed"
+    # Its lease is over.
+    failed = await workers.task_becomes(running)
+    assert failed["status"] == "failed" and failed["error"]["code"] == -32603, failed
+    for task in again:
+        lost += (await workers.task_becomes(task))["status"] != "completed"
+    return lost
+
+
 @row("a worker of four is killed under load: tasks, events and sessions that are lost", 0, "of them")
 async def worker_killed(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
-        killed = workers.workers[0]
-        session = await workers.session(at=killed)
-        done = [await workers.task(1, at=killed) for _ in range(ROUNDS)]
-        for task in done:
-            await workers.task_becomes(task)
-        running = await workers.task(60_000, at=killed)
-        again = [await workers.task(3000, tool="again", at=killed) for _ in range(ROUNDS)]
-        call = await session.call(60_000, at=killed)
-        assert (await call.next())["method"] == "notifications/progress"
-        for uri in moods(range(ROUNDS)):
-            await session.ask("resources/subscribe", {"uri": uri})
-        # The client reads at the worker that is killed, and has read the first event.
-        stream = await session.stream(at=killed)
-        await workers.touch(0)
-        await heard(stream, moods([0]))
-        load = Load(workers, session)
-        async with load.beside():
-            before = load.answered
-            while load.answered < before + 20:
-                await asyncio.sleep(0.01)
-            await workers.kill(killed)
-            for number in range(1, ROUNDS):
-                await workers.touch(number)
-            unheard = moods(range(1, ROUNDS))
-            with contextlib.suppress(*GONE):
-                await heard(stream, unheard)
-            rest = await session.stream(last=stream.last)
-            await heard(rest, unheard)
-            rest.close()
-            await interrupted_at(session, call)
-            before = load.answered
-            while load.answered < before + 20:
-                await asyncio.sleep(0.01)
-        assert load.slowest < SOON and load.answered > 40, (load.slowest, load.answered)
-        lost = 0
-        for task in done:
-            lost += (await workers.task_becomes(task))["status"] != "completed"
-        # Its lease is over.
-        failed = await workers.task_becomes(running)
-        assert failed["status"] == "failed" and failed["error"]["code"] == -32603, failed
-        for task in again:
-            lost += (await workers.task_becomes(task))["status"] != "completed"
-        return lost
+        return await lost_with_a_worker(workers)
+
+
+@row("a worker of two with a SQLite file is killed under load: what is lost", 0, "of it")
+async def worker_killed_beside_sqlite(language: Language) -> float:
+    async with stores.sqlite() as url, crew(language, url, 2) as workers:
+        return await lost_with_a_worker(workers)
 
 
 async def refused(asked: Awaitable[object]) -> float:
@@ -267,6 +361,54 @@ async def redis_missing(language: Language) -> float:
         return slowest
 
 
+@row("Redis is full: seconds until a client is refused", AT_ONCE, "s")
+async def redis_full(language: Language) -> float:
+    async with stores.redis() as redis, crew(language, redis.url, 2) as workers:
+        done = await workers.task(1)
+        await workers.task_becomes(done)
+        await redis.set_room(1)
+        slowest = 0.0
+        for _ in range(3):
+            slowest = max(slowest, await refused(workers.task(1)), await refused(workers.session()))
+        await workers.echo()
+        # Things that are there can be read.
+        assert (await workers.modern("tasks/get", {"taskId": done}))["status"] == "completed"
+        await redis.set_room(0)
+        await back_in_service(workers)
+        return slowest
+
+
+@row("Redis does not answer: seconds until a client is refused", STORE_DEADLINE + AT_ONCE, "s")
+async def redis_silent(language: Language) -> float:
+    async with stores.redis() as redis, crew(language, redis.url, 2) as workers:
+        await workers.task_becomes(await workers.task(1))
+        redis.pause()
+        slowest = 0.0
+        for worker in workers.workers:
+            slowest = max(slowest, await refused(workers.session(at=worker)))
+            # One call at a time tries again; the others are not held up.
+            begin = time.perf_counter()
+            await workers.echo(at=worker)
+            assert time.perf_counter() - begin < 1, "a call that needs no store waited for it"
+        redis.resume()
+        await back_in_service(workers)
+        return slowest
+
+
+async def back_in_service(workers: Crew) -> None:
+    """Waits until each worker has a store again."""
+    end = time.monotonic() + SOON
+    for worker in workers.workers:
+        while True:
+            try:
+                assert (await workers.task_becomes(await workers.task(1, at=worker)))["status"] == "completed"
+                await workers.session(at=worker)
+                break
+            except Refused as error:
+                assert time.monotonic() < end, error
+                await asyncio.sleep(0.05)
+
+
 @row("the disk of a SQLite file is full: seconds until a client is refused", AT_ONCE, "s")
 async def disk_full(language: Language) -> float:
     async with stores.disk() as disk, crew(language, disk.url, 2, **disk.variables) as workers:
@@ -289,16 +431,7 @@ async def disk_full(language: Language) -> float:
         await session.ask("ping", {}, at=home)
         await workers.touch(1, at=home)
         disk.make_room()
-        end = time.monotonic() + SOON
-        for worker in (home, other):
-            while True:
-                try:
-                    assert (await workers.task_becomes(await workers.task(1, at=worker)))["status"] == "completed"
-                    await workers.session(at=worker)
-                    break
-                except Refused as error:
-                    assert time.monotonic() < end, error
-                    await asyncio.sleep(0.05)
+        await back_in_service(workers)
         await heard(stream, moods([1]))
         for task in (done, running):
             assert (await workers.task_becomes(task))["status"] == "completed"
