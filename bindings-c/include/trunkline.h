@@ -288,7 +288,9 @@ typedef enum trunkline_limit {
    */
   TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
   /**
-   * Longest time that calls may go on after a listener closes. In milliseconds. Default 5000.
+   * Longest time from a signal, or from a close without a deadline of its own, to the end of
+   * the server. Calls in flight may complete until its last fifth, which is a second at most:
+   * then they fail, and their failures are sent. In milliseconds. Default 5000.
    */
   TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
   /**
@@ -340,9 +342,10 @@ typedef enum trunkline_limit {
   TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
   /**
    * JSON values in a message, which cost far more in memory than on the wire; one with more is
-   * invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice as
-   * many, and those of one principal as many: a further one is refused as busy. Default
-   * 500000.
+   * invalid. An HTTP endpoint counts those of messages with more than 2,048, until their calls
+   * and tasks have ended: bodies above 64 KiB may have twice as many at once, and those of one
+   * principal as many; smaller bodies as many, and those of one principal a quarter. A further
+   * one is refused as busy. Default 500000.
    */
   TRUNKLINE_LIMIT_MAX_VALUES = 19,
   /**
@@ -360,6 +363,13 @@ typedef enum trunkline_limit {
    * Longest time of one call of the store. In milliseconds. Default 5000.
    */
   TRUNKLINE_LIMIT_STORE_DEADLINE_MS = 22,
+  /**
+   * Size of the names that clients have given of what they want to be notified of, with 128
+   * bytes more for each: resources, tasks and elicitations, of all sessions and streams. One
+   * principal, or one address behind trusted proxies, may have a quarter of it. Beyond it,
+   * further ones are refused as busy. In bytes. Default 67108864.
+   */
+  TRUNKLINE_LIMIT_MAX_SUBSCRIPTION_BYTES = 23,
 } trunkline_limit;
 
 /**
@@ -701,7 +711,8 @@ enum trunkline_result trunkline_server_new(struct trunkline_str name,
                                            struct trunkline_error **error);
 
 /**
- * Makes a server with options (NULL: none). The options are copied.
+ * Makes a server with options (NULL: none). The options are copied. `server` is yours:
+ * `trunkline_server_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1072,10 +1083,10 @@ enum trunkline_result trunkline_tool_options_set_wrap_output(struct trunkline_to
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
 enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_options *options,
-                                                          struct trunkline_str requires);
+                                                          struct trunkline_str capabilities);
 
 /**
- * Sets whether on 2026-07-28 a call begins as a call, and `startTask` makes a task of it.
+ * Sets whether on 2026-07-28 a call begins as a call, and its handler may make a task of it.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1086,7 +1097,8 @@ enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_too
 /**
  * Sets whether to a task that was running when its process ended is run again from its start,
  * with the same arguments, by the next worker that shares the store of the server: within half a
- * minute, up to three runs in all. Two runs at once must do no harm. Not with `deferTask`.
+ * minute, up to three runs in all. Two runs at once must do no harm. Not with tasks that begin
+ * as calls.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1654,7 +1666,7 @@ enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
  * answered.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
                                           struct trunkline_text **description,
@@ -1666,7 +1678,7 @@ enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
  * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
                                           struct trunkline_str pointer,
@@ -1675,8 +1687,9 @@ enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
 /**
  * The data of what brought the call: the `user_data` of `trunkline_http_request`, such as the
  * connection of a web server, or that of a client in memory
- * (`trunkline_request_options_set_user_data`). Borrowed: valid as long as the call. NULL for other
- * calls.
+ * (`trunkline_request_options_set_user_data`). Borrowed: valid as long as the call if the data has
+ * a destructor, otherwise until the exchange or the request is over, and NULL from then on: calls
+ * of tasks go on after the response. NULL for other calls.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
@@ -1998,7 +2011,7 @@ enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
  * to be done.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
                                           struct trunkline_str name,
@@ -2072,10 +2085,10 @@ enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server
                                                  struct trunkline_error **error);
 
 /**
- * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
- * calls in flight getting the drain deadline. On Unix, SIGINT and SIGTERM act as
- * `trunkline_server_stop` where the program has left them to the system, and a second one ends the
- * process at once. `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners
+ * within the drain deadline. On Unix, SIGINT and SIGTERM act as `trunkline_server_stop` where the
+ * program has left them to the system, and a second one ends the process at once.
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
@@ -2285,8 +2298,8 @@ enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_
 
 /**
  * Sets the connections at once, and never more than the process has descriptors for, less 64.
- * Beyond it one without a request gives way: one that never had any, or else the oldest. Where
- * each has a request, further ones wait in the system's backlog. Default 16384.
+ * Beyond it one without a request gives way: one that had none in its first 100 ms, or else the
+ * oldest. Where each has a request, further ones wait in the system's backlog. Default 16384.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2312,8 +2325,8 @@ enum trunkline_result trunkline_http_options_set_max_connections_per_address(
  * `10.0.0.0/8`, or as `unix` for those on the Unix socket. A request that one of them brings has
  * its client at the last address in `X-Forwarded-For` outside of these. With proxies, clients
  * without an access token have shares by their addresses (of IPv6 by its first 64 bits), as
- * principals have: of requests, bodies, sessions, tasks and `rateLimit`. Without, all of them
- * are one behind a proxy, and nobody has a share.
+ * principals have: of requests, bodies, sessions, tasks and requests a minute. Without, all of
+ * them are one behind a proxy, and nobody has a share.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2359,11 +2372,11 @@ enum trunkline_result trunkline_http_options_set_max_requests(
     uint64_t max_requests);
 
 /**
- * Sets the size of all bodies that are being read or served, never less than one message may
- * have. A request for which there is no room is refused as busy. One client may use a quarter of
- * it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
- * second. Inside a web framework, bodies that wait for their access token to be verified have a
- * quarter of it besides. In bytes. Default 268435456.
+ * Sets the size of all bodies that are being read or served, until their calls and tasks have
+ * ended; never less than one message may have. A request for which there is no room is refused
+ * as busy. One client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and
+ * larger ones must arrive at 4 KiB a second. Inside a web framework, bodies that wait for their
+ * access token to be verified have a quarter of it besides. In bytes. Default 268435456.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2384,7 +2397,7 @@ enum trunkline_result trunkline_http_options_set_rate_limit(struct trunkline_htt
                                                             uint64_t rate_limit);
 
 /**
- * Sets the requests that one of them may send at once before `rateLimit` holds. Default 20.
+ * Sets the requests that one of them may send at once before that limit holds. Default 20.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2613,7 +2626,7 @@ enum trunkline_result trunkline_port_wake(struct trunkline_port *port);
  * callback restores that.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
                                             trunkline_log_callback callback,
@@ -2630,7 +2643,7 @@ enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
  * `TRUNKLINE_INVALID_ARGUMENT` if it was set already.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_port_on_telemetry(struct trunkline_port *port,
                                                   trunkline_span_begin_callback begin,
@@ -2648,7 +2661,7 @@ enum trunkline_result trunkline_port_on_telemetry(struct trunkline_port *port,
  * `TRUNKLINE_NOT_FOUND` if no server reports.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
 enum trunkline_result trunkline_port_measurements(struct trunkline_port *port,
                                                   struct trunkline_text **json,
@@ -3096,7 +3109,8 @@ enum trunkline_result trunkline_client_options_set_validate_results(
     bool validate_results);
 
 /**
- * Sets the least severe log messages that servers are asked for; without it, their default.
+ * Sets the least severe log messages that servers are asked for; without it, their default: on
+ * 2026-07-28 they send nothing.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3375,7 +3389,7 @@ enum trunkline_result trunkline_client_options_on_sample_with_tools(
 
 /**
  * Lets the user visit a page, on which the client is authorized, and gives the redirect that
- * follows. Needs the option `redirectUri`. Without this function the browser is opened.
+ * follows. Needs a redirect URI among the options. Without this function the browser is opened.
  * `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
  * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
  * a client uses `user_data` any more.
@@ -3405,7 +3419,7 @@ enum trunkline_result trunkline_client_options_on_access_token(
 
 /**
  * Gives the user's ID token of the organization's identity provider (grant
- * `enterprise_managed`), in the place of the option `identityToken`. `callback` gets
+ * `enterprise_managed`), in the place of the option with one. `callback` gets
  * IdentityTokenRequest as JSON, and answers with Token by `trunkline_call_return_result`.
  * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
  * more.
@@ -5094,6 +5108,13 @@ const struct trunkline_error *trunkline_last_error(void);
 #include <stdio.h>
 #include <stdlib.h>
 
+/* In C++ a cast that -Wold-style-cast accepts. */
+#ifdef __cplusplus
+#define TRUNKLINE_CAST(type, value) static_cast<type>(value)
+#else
+#define TRUNKLINE_CAST(type, value) ((type)(value))
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -5107,16 +5128,18 @@ static inline trunkline_result trunkline_call_return_textf(trunkline_call *call,
   va_start(arguments, format);
   length = vsnprintf(NULL, 0, format, arguments);
   va_end(arguments);
-  if (length >= 0) text = (char *)malloc((size_t)length + 1);
+  if (length >= 0) text = TRUNKLINE_CAST(char *, malloc(TRUNKLINE_CAST(size_t, length) + 1));
   if (text != NULL) {
-    trunkline_str answer = {text, (size_t)length};
+    trunkline_str answer = {text, TRUNKLINE_CAST(size_t, length)};
     va_start(arguments, format);
-    (void)vsnprintf(text, (size_t)length + 1, format, arguments);
+    (void)vsnprintf(text, answer.len + 1, format, arguments);
     va_end(arguments);
     result = trunkline_call_return_text(call, answer);
     free(text);
   }
   return result;
 }
+
+#undef TRUNKLINE_CAST
 
 #endif /* TRUNKLINE_H_FORMATTED */

@@ -4,7 +4,8 @@
 //   here.
 // - Failures are exceptions: trunkline::Error, with the kind of trunkline_result. An exception of a
 //   handler fails its call and nothing else: ToolError with its text for the model, any other one
-// as an internal error, whose text goes to the log only.
+//   as an internal error, whose text goes to the log only. Handlers of progress, notifications and
+//   log records answer no call: their exceptions end the program, as those of a std::thread do.
 // - Handlers are any callables. They run where trunkline.h runs callbacks: inside blocking
 //   functions and trunkline_dispatch of their port.
 // - JSON goes in as text (a raw string literal, or any JSON library's dump) and out as
@@ -67,21 +68,31 @@ namespace detail {
 inline Error error_of(trunkline_result result, const trunkline_error *error) {
   trunkline_str json{};
   if (trunkline_error_json(error, &json) != TRUNKLINE_OK) json = str({});
-  return {result, trunkline_error_message(error), trunkline_error_code(error), std::string(view(json))};
+  return {result, trunkline_error_message(error), trunkline_error_code(error),
+          std::string(view(json))};
 }
+
+template <class Object>
+using Owned = std::unique_ptr<Object, void (*)(Object *)>;
 
 /// Runs a function whose last argument is the place of its error.
 template <class Function, class... Arguments>
 void check(Function function, Arguments... arguments) {
   trunkline_error *error = nullptr;
   const trunkline_result result = function(arguments..., &error);
-  const std::unique_ptr<trunkline_error, void (*)(trunkline_error *)> owned(error, trunkline_error_free);
+  const Owned<trunkline_error> owned(error, trunkline_error_free);
   if (result != TRUNKLINE_OK) throw error_of(result, error);
 }
 
 /// Checks the result of a function without an error: the library keeps it for the thread.
 inline void check_last(trunkline_result result) {
   if (result != TRUNKLINE_OK) throw error_of(result, trunkline_last_error());
+}
+
+/// The text that the library gave, which is freed.
+inline std::string taken(trunkline_text *text) {
+  const Owned<trunkline_text> owned(text, trunkline_text_free);
+  return std::string(view(trunkline_text_str(text)));
 }
 
 template <class Object, void (*free)(Object *)>
@@ -133,14 +144,17 @@ class Json {
   std::optional<std::string> text(std::string_view pointer = {}) const {
     trunkline_text *value = nullptr;
     if (!found(trunkline_json_get_text(str(text_), str(pointer), &value))) return std::nullopt;
-    const std::unique_ptr<trunkline_text, void (*)(trunkline_text *)> owned(value, trunkline_text_free);
-    return std::string(view(trunkline_text_str(value)));
+    return detail::taken(value);
   }
-  std::optional<double> number(std::string_view pointer = {}) const { return value<double>(trunkline_json_get_number, pointer); }
+  std::optional<double> number(std::string_view pointer = {}) const {
+    return value<double>(trunkline_json_get_number, pointer);
+  }
   std::optional<std::int64_t> int64(std::string_view pointer = {}) const {
     return value<std::int64_t>(trunkline_json_get_int64, pointer);
   }
-  std::optional<bool> boolean(std::string_view pointer = {}) const { return value<bool>(trunkline_json_get_bool, pointer); }
+  std::optional<bool> boolean(std::string_view pointer = {}) const {
+    return value<bool>(trunkline_json_get_bool, pointer);
+  }
   std::optional<trunkline_json_kind> kind(std::string_view pointer = {}) const {
     return value<trunkline_json_kind>(trunkline_json_get_kind, pointer);
   }
@@ -193,10 +207,11 @@ class Json {
     return true;
   }
   template <class Value>
-  std::optional<Value> value(trunkline_result (*get)(trunkline_str, trunkline_str, Value *), std::string_view pointer) const {
-    Value value{};
-    if (!found(get(str(text_), str(pointer), &value))) return std::nullopt;
-    return value;
+  std::optional<Value> value(trunkline_result (*get)(trunkline_str, trunkline_str, Value *),
+                             std::string_view pointer) const {
+    Value found_value{};
+    if (!found(get(str(text_), str(pointer), &found_value))) return std::nullopt;
+    return found_value;
   }
 
   std::string text_;
@@ -206,8 +221,7 @@ class Json {
 inline std::string quoted(std::string_view text) {
   trunkline_text *json = nullptr;
   detail::check(trunkline_json_string, str(text), &json);
-  const std::unique_ptr<trunkline_text, void (*)(trunkline_text *)> owned(json, trunkline_text_free);
-  return std::string(view(trunkline_text_str(json)));
+  return detail::taken(json);
 }
 
 /// Writes JSON. finish() throws the first failure of what was written before.
@@ -218,21 +232,27 @@ class JsonWriter : public detail::Handle<trunkline_json_writer, trunkline_json_w
   JsonWriter &begin_object() { return trunkline_json_writer_begin_object(get()), *this; }
   JsonWriter &begin_array() { return trunkline_json_writer_begin_array(get()), *this; }
   JsonWriter &end() { return trunkline_json_writer_end(get()), *this; }
-  JsonWriter &key(std::string_view key) { return trunkline_json_writer_key(get(), str(key)), *this; }
-  JsonWriter &text(std::string_view text) { return trunkline_json_writer_text(get(), str(text)), *this; }
-  JsonWriter &number(double number) { return trunkline_json_writer_number(get(), number), *this; }
-  JsonWriter &int64(std::int64_t number) { return trunkline_json_writer_int64(get(), number), *this; }
+  JsonWriter &key(std::string_view key) {
+    return trunkline_json_writer_key(get(), str(key)), *this;
+  }
+  JsonWriter &text(std::string_view text) {
+    return trunkline_json_writer_text(get(), str(text)), *this;
+  }
+  JsonWriter &number(double value) { return trunkline_json_writer_number(get(), value), *this; }
+  JsonWriter &int64(std::int64_t value) {
+    return trunkline_json_writer_int64(get(), value), *this;
+  }
   JsonWriter &boolean(bool value) { return trunkline_json_writer_bool(get(), value), *this; }
   JsonWriter &null() { return trunkline_json_writer_null(get()), *this; }
   /// Writes a value that is JSON already.
-  JsonWriter &json(std::string_view json) { return trunkline_json_writer_json(get(), str(json)), *this; }
+  JsonWriter &json(std::string_view value) {
+    return trunkline_json_writer_json(get(), str(value)), *this;
+  }
 
   std::string finish() {
-    trunkline_text *text = nullptr;
-    detail::check(trunkline_json_writer_finish, get(), &text);
-    std::string json(view(trunkline_text_str(text)));
-    trunkline_text_free(text);
-    return json;
+    trunkline_text *json = nullptr;
+    detail::check(trunkline_json_writer_finish, get(), &json);
+    return detail::taken(json);
   }
 
  private:
@@ -269,25 +289,56 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
     const trunkline_result result = trunkline_call_fact(get(), str(pointer), &value);
     if (result == TRUNKLINE_NOT_FOUND) return std::nullopt;
     detail::check_last(result);
-    const std::unique_ptr<trunkline_text, void (*)(trunkline_text *)> owned(value, trunkline_text_free);
-    return Json(trunkline_text_str(value));
+    return Json(detail::taken(value));
   }
   bool cancelled() const noexcept { return trunkline_call_cancelled(get()); }
-  void progress(double progress, double total = 0, std::string_view message = {}) const {
-    detail::check_last(trunkline_call_progress(get(), progress, total, str(message)));
+  void progress(double done, double total = 0, std::string_view message = {}) const {
+    detail::check_last(trunkline_call_progress(get(), done, total, str(message)));
+  }
+  /// Sends a log message to the client, if it wants messages of that level: "info", "warning".
+  void log(std::string_view level, std::string_view message) const {
+    detail::check_last(trunkline_call_log(get(), str(level), str(message)));
+  }
+  /// The same with any JSON as data, under the name of a logger.
+  void log_json(std::string_view level, std::string_view data, std::string_view logger = {}) const {
+    detail::check(trunkline_call_log_json, get(), str(level), str(logger), str(data));
+  }
+  /// Makes a task of the call from here on, where it may be one.
+  void start_task() const { detail::check_last(trunkline_call_start_task(get())); }
+  void set_task_message(std::string_view message) const {
+    detail::check_last(trunkline_call_set_task_message(get(), str(message)));
+  }
+
+  /// Does something once, however often the handler runs for its request: `work` gives a value as
+  /// JSON text, which the runs that follow get without it.
+  template <class Work>
+  Json once(std::string_view name, Work work) const {
+    trunkline_text *kept = nullptr;
+    const trunkline_result result = trunkline_call_once(get(), str(name), &kept);
+    if (result == TRUNKLINE_OK) return Json(detail::taken(kept));
+    if (result != TRUNKLINE_NOT_FOUND) detail::check_last(result);
+    const std::string made = work();
+    const Json value(made);
+    detail::check(trunkline_call_set_once, get(), str(name), str(value.dump()));
+    return value;
   }
 
   /// Answers. A call that is over already is not an error: its client may have gone.
-  void return_text(std::string_view text) const { settle(trunkline_call_return_text(get(), str(text))); }
+  void return_text(std::string_view text) const {
+    settle(trunkline_call_return_text(get(), str(text)));
+  }
   /// With JSON, which `shape` takes to a result: TRUNKLINE_SHAPE_OBJECT, _VALUE, _CONTENT, _RESULT.
   void return_json(trunkline_shape shape, std::string_view json) const {
+    const auto number = static_cast<std::uint32_t>(shape);
     try {
-      detail::check(trunkline_call_return_json, get(), static_cast<std::uint32_t>(shape), str(json));
+      detail::check(trunkline_call_return_json, get(), number, str(json));
     } catch (const Error &error) {
       if (error.kind() != TRUNKLINE_DONE) throw;
     }
   }
-  void fail_tool(std::string_view message) const { settle(trunkline_call_fail_tool(get(), str(message))); }
+  void fail_tool(std::string_view message) const {
+    settle(trunkline_call_fail_tool(get(), str(message)));
+  }
   void fail(std::string_view message) const { settle(trunkline_call_fail(get(), str(message))); }
   void fail_with(std::exception_ptr failure) const noexcept {
     try {
@@ -305,22 +356,39 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   /// and the first run on 2026-07-28, end the call without it.
   template <class Then>
   void elicit(std::string_view params, Then then, std::string_view key = {}) const {
-    ask(trunkline_call_elicit, params, key, std::move(then));
+    ask(trunkline_call_elicit, std::move(then), params, key);
   }
   /// Asks the model of the client; `then` gets the call and the CreateMessageResult.
   template <class Then>
   void sample(std::string_view params, Then then, std::string_view key = {}) const {
-    ask(trunkline_call_sample, params, key, std::move(then));
+    ask(trunkline_call_sample, std::move(then), params, key);
+  }
+  /// Asks for the roots of the client; `then` gets the call and the ListRootsResult.
+  template <class Then>
+  void list_roots(Then then, std::string_view key = {}) const {
+    ask(trunkline_call_list_roots, std::move(then), key);
+  }
+
+  /// In middleware: runs the rest of the request, whose outcome answers the call.
+  void next() const {
+    detail::check(trunkline_call_next, get(), str({}), nullptr, nullptr, nullptr);
+  }
+  /// The same; `then` gets the call and the result, and answers. A failure ends the call without
+  /// it. With `params`, which are JSON, the rest of the request gets those.
+  template <class Then>
+  void next(Then then, std::string_view params = {}) const {
+    ask(trunkline_call_next, std::move(then), params);
   }
 
  private:
   static void settle(trunkline_result result) {
     if (result != TRUNKLINE_DONE) detail::check_last(result);
   }
-  template <class Function, class Then>
-  void ask(Function function, std::string_view params, std::string_view key, Then then) const {
-    const trunkline_answer_callback callback = [](trunkline_call *borrowed, trunkline_result result, trunkline_str json,
-                                                  const trunkline_error *error, void *data) {
+  template <class Function, class Then, class... Texts>
+  void ask(Function function, Then then, const Texts &...texts) const {
+    const trunkline_answer_callback callback = [](trunkline_call *borrowed, trunkline_result result,
+                                                  trunkline_str json, const trunkline_error *error,
+                                                  void *data) {
       if (result != TRUNKLINE_OK) {
         trunkline_call_fail_with(borrowed, error);
         return;
@@ -332,22 +400,46 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
         call.fail_with(std::current_exception());
       }
     };
-    detail::check(function, get(), str(params), str(key), callback, detail::keep(std::move(then)), &detail::destroy<Then>);
+    detail::check(function, get(), str(texts)..., callback, detail::keep(std::move(then)),
+                  &detail::destroy<Then>);
   }
 };
 
+namespace detail {
+
+/// The callback of a handler that takes a `Call &`.
+template <class Handler>
+void called(trunkline_call *borrowed, trunkline_str, void *handler) {
+  Call call(borrowed);
+  // A handler may move the call away: this one fails it all the same.
+  const Call failing(borrowed);
+  try {
+    (*static_cast<Handler *>(handler))(call);
+  } catch (...) {
+    failing.fail_with(std::current_exception());
+  }
+}
+
+}  // namespace detail
+
 /// Options of any kind: `options.set(trunkline_server_options_set_instructions, "Be brief.")` for
 /// each setter.
-template <class Object, trunkline_result (*make)(Object **, trunkline_error **), void (*free)(Object *)>
+template <class Self, class Object, trunkline_result (*make)(Object **, trunkline_error **),
+          void (*free)(Object *)>
 class Options : public detail::Handle<Object, free> {
  public:
   Options() : detail::Handle<Object, free>(made()) {}
 
   /// Sets an option; texts go in as anything that is a std::string_view.
   template <class Function, class... Arguments>
-  Options &set(Function function, const Arguments &...arguments) {
-    detail::check_last(function(this->get(), argument(arguments)...));
-    return *this;
+  Self &set(Function function, const Arguments &...arguments) {
+    return checked(function(this->get(), argument(arguments)...));
+  }
+
+ protected:
+  Self &checked(trunkline_result result) {
+    detail::check_last(result);
+    return static_cast<Self &>(*this);
   }
 
  private:
@@ -366,17 +458,84 @@ class Options : public detail::Handle<Object, free> {
   }
 };
 
-using ServerOptions = Options<trunkline_server_options, trunkline_server_options_new, trunkline_server_options_free>;
-using HttpOptions = Options<trunkline_http_options, trunkline_http_options_new, trunkline_http_options_free>;
-using ClientOptions = Options<trunkline_client_options, trunkline_client_options_new, trunkline_client_options_free>;
-using RequestOptions = Options<trunkline_request_options, trunkline_request_options_new, trunkline_request_options_free>;
+class ServerOptions
+    : public Options<ServerOptions, trunkline_server_options, trunkline_server_options_new,
+                     trunkline_server_options_free> {};
+
+class HttpOptions : public Options<HttpOptions, trunkline_http_options, trunkline_http_options_new,
+                                   trunkline_http_options_free> {};
+
+/// Options of a client, and the handlers of the requests and notifications of servers.
+class ClientOptions
+    : public Options<ClientOptions, trunkline_client_options, trunkline_client_options_new,
+                     trunkline_client_options_free> {
+ public:
+  /// A server asks the user to fill in a form: the handler takes a `Call &`, whose arguments() are
+  /// the params, and answers with an ElicitResult by `return_json(TRUNKLINE_SHAPE_RESULT, ...)`.
+  template <class Handler>
+  ClientOptions &on_elicit(Handler handler) {
+    return on_call(trunkline_client_options_on_elicit, std::move(handler));
+  }
+  /// The same for a page that the user is asked to open.
+  template <class Handler>
+  ClientOptions &on_elicit_url(Handler handler) {
+    return on_call(trunkline_client_options_on_elicit_url, std::move(handler));
+  }
+  /// A server asks the model: the same, with a CreateMessageResult.
+  template <class Handler>
+  ClientOptions &on_sample(Handler handler) {
+    return on_call(trunkline_client_options_on_sample, std::move(handler));
+  }
+  /// The same for conversations in which the model may use tools.
+  template <class Handler>
+  ClientOptions &on_sample_with_tools(Handler handler) {
+    return on_call(trunkline_client_options_on_sample_with_tools, std::move(handler));
+  }
+  /// Each notification of the server: the handler takes its method, a std::string_view, and its
+  /// params as Json.
+  template <class Handler>
+  ClientOptions &on_notification(Handler handler) {
+    const trunkline_notification_callback callback =
+        [](trunkline_str method, trunkline_str params, void *data) noexcept {
+          (*static_cast<Handler *>(data))(view(method), Json(params));
+        };
+    return checked(trunkline_client_options_on_notification(
+        get(), callback, detail::keep(std::move(handler)), &detail::destroy<Handler>));
+  }
+
+ private:
+  template <class Function, class Handler>
+  ClientOptions &on_call(Function function, Handler handler) {
+    return checked(function(get(), &detail::called<Handler>, detail::keep(std::move(handler)),
+                            &detail::destroy<Handler>));
+  }
+};
+
+class RequestOptions
+    : public Options<RequestOptions, trunkline_request_options, trunkline_request_options_new,
+                     trunkline_request_options_free> {
+ public:
+  /// Requests progress: the handler takes what is done, the total (0: unknown) and a message, a
+  /// std::string_view.
+  template <class Handler>
+  RequestOptions &on_progress(Handler handler) {
+    const trunkline_progress_callback callback =
+        [](double done, double total, trunkline_str message, void *data) noexcept {
+          (*static_cast<Handler *>(data))(done, total, view(message));
+        };
+    return checked(trunkline_request_options_on_progress(
+        get(), callback, detail::keep(std::move(handler)), &detail::destroy<Handler>));
+  }
+};
 
 /// One way in to a server. Destroyed, it is closed without waiting.
 class Listener : public detail::Handle<trunkline_listener, trunkline_listener_free> {
  public:
   using Handle::Handle;
   std::string_view url() const { return view(trunkline_listener_url(get())); }
-  void close(std::uint64_t deadline_ms = 5000) const { detail::check(trunkline_listener_close, get(), deadline_ms); }
+  void close(std::uint64_t deadline_ms = 5000) const {
+    detail::check(trunkline_listener_close, get(), deadline_ms);
+  }
 };
 
 class Client;
@@ -384,7 +543,8 @@ class Client;
 /// A server. Not while it is destroyed may other threads use it.
 class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
  public:
-  Server(std::string_view name, std::string_view version) : Handle(made(trunkline_server_new, str(name), str(version))) {}
+  Server(std::string_view name, std::string_view version)
+      : Handle(made(trunkline_server_new, str(name), str(version))) {}
   Server(std::string_view name, std::string_view version, const ServerOptions &options)
       : Handle(made(trunkline_server_new_with, str(name), str(version), options.get())) {}
 
@@ -393,8 +553,8 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   template <class Handler>
   std::uint64_t add(std::string_view kind, std::string_view entry, Handler handler) const {
     std::uint64_t registration = 0;
-    detail::check(trunkline_server_add, get(), str(kind), str(entry), &called<Handler>, detail::keep(std::move(handler)),
-                  &detail::destroy<Handler>, &registration);
+    detail::check(trunkline_server_add, get(), str(kind), str(entry), &detail::called<Handler>,
+                  detail::keep(std::move(handler)), &detail::destroy<Handler>, &registration);
     return registration;
   }
   /// Adds a feature by its descriptor, which is JSON as the specification has it.
@@ -414,6 +574,14 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   std::uint64_t prompt(std::string_view descriptor, Handler handler) const {
     return described("prompt", descriptor, std::move(handler));
   }
+  /// Adds a middleware of these methods, a JSON array such as `["tools/call"]`, or of all that can
+  /// be wrapped. Its handler goes on with Call::next.
+  template <class Handler>
+  std::uint64_t middleware(Handler handler, std::string_view methods = {}) const {
+    const std::string entry =
+        methods.empty() ? "{}" : "{\"methods\": " + std::string(methods) + "}";
+    return add("middleware", entry, std::move(handler));
+  }
   /// Shows the features of another server under a prefix; both need one port, or two loops.
   std::uint64_t mount(std::string_view prefix, const Server &other) const {
     std::uint64_t registration = 0;
@@ -422,8 +590,11 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   }
   /// Shows the features of the server behind a client, or of all servers of a group, under a
   /// prefix, with at most so many connections to each (0: 64).
-  std::uint64_t proxy(std::string_view prefix, const Client &client, std::uint32_t max_connections = 0) const;
-  void remove(std::uint64_t registration) const { detail::check(trunkline_server_remove, get(), registration); }
+  std::uint64_t proxy(std::string_view prefix, const Client &client,
+                      std::uint32_t max_connections = 0) const;
+  void remove(std::uint64_t registration) const {
+    detail::check(trunkline_server_remove, get(), registration);
+  }
 
   /// Serves stdin and stdout until stdin ends or stop() is called.
   void run_stdio() const { detail::check(trunkline_server_run_stdio, get()); }
@@ -433,6 +604,12 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   Listener listen_http(const HttpOptions &options = {}) const {
     return Listener(made<trunkline_listener>(trunkline_server_listen_http, get(), options.get()));
   }
+#ifndef _WIN32
+  /// Serves descriptors, such as the two ends of a socket.
+  Listener listen_fd(int input, int output) const {
+    return Listener(made<trunkline_listener>(trunkline_server_listen_fd, get(), input, output));
+  }
+#endif
   trunkline_port *port() const noexcept { return trunkline_server_port(get()); }
 
  private:
@@ -444,18 +621,8 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   }
   template <class Handler>
   std::uint64_t described(const char *kind, std::string_view descriptor, Handler handler) const {
-    return add(kind, std::string("{\"") + kind + "\": " + std::string(descriptor) + "}", std::move(handler));
-  }
-  template <class Handler>
-  static void called(trunkline_call *borrowed, trunkline_str, void *handler) {
-    Call call(borrowed);
-    // A handler may move the call away: this one fails it all the same.
-    const Call failing(borrowed);
-    try {
-      (*static_cast<Handler *>(handler))(call);
-    } catch (...) {
-      failing.fail_with(std::current_exception());
-    }
+    const std::string entry = std::string("{\"") + kind + "\": " + std::string(descriptor) + "}";
+    return add(kind, entry, std::move(handler));
   }
 };
 
@@ -465,7 +632,8 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
   static Client child(const std::vector<std::string> &command, const ClientOptions &options = {}) {
     std::vector<trunkline_str> parts;
     for (const std::string &part : command) parts.push_back(str(part));
-    return connected(trunkline_client_connect_child, static_cast<const trunkline_str *>(parts.data()), parts.size(), options.get());
+    const trunkline_str *first = parts.data();
+    return connected(trunkline_client_connect_child, first, parts.size(), options.get());
   }
   static Client http(std::string_view url, const ClientOptions &options = {}) {
     return connected(trunkline_client_connect_http, str(url), options.get());
@@ -482,10 +650,12 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
     return connected(trunkline_client_connect_group, str(servers), options.get());
   }
 
-  Json call_tool(std::string_view name, std::string_view arguments = {}, const RequestOptions &options = {}) const {
+  Json call_tool(std::string_view name, std::string_view arguments = {},
+                 const RequestOptions &options = {}) const {
     return call(trunkline_client_call_tool, options, name, arguments);
   }
-  Json request(std::string_view method, std::string_view params = {}, const RequestOptions &options = {}) const {
+  Json request(std::string_view method, std::string_view params = {},
+               const RequestOptions &options = {}) const {
     return call(trunkline_client_request, options, method, params);
   }
   /// Any other blocking function of a client: client.call(trunkline_client_read_resource, {},
@@ -493,33 +663,59 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
   template <class Function, class... Texts>
   Json call(Function function, const RequestOptions &options, const Texts &...texts) const {
     trunkline_text *result = nullptr;
-    detail::check(function, get(), str(texts)..., static_cast<const trunkline_request_options *>(options.get()), &result);
-    const std::unique_ptr<trunkline_text, void (*)(trunkline_text *)> owned(result, trunkline_text_free);
-    return Json(trunkline_text_str(result));
+    const trunkline_request_options *given = options.get();
+    detail::check(function, get(), str(texts)..., given, &result);
+    return Json(detail::taken(result));
   }
   /// Starts a call of a tool; the future is ready once callbacks of the port have run.
-  std::future<Json> start_call_tool(std::string_view name, std::string_view arguments = {}, const RequestOptions &options = {}) const {
-    std::promise<Json> promise;
+  std::future<Json> start_call_tool(std::string_view name, std::string_view arguments = {},
+                                    const RequestOptions &options = {}) const {
+    using Promise = std::promise<Json>;
+    Promise promise;
     std::future<Json> future = promise.get_future();
-    const trunkline_reply_callback callback = [](trunkline_result result, trunkline_str json, const trunkline_error *error,
-                                                 void *data) {
-      auto &promise = *static_cast<std::promise<Json> *>(data);
+    const trunkline_reply_callback callback = [](trunkline_result result, trunkline_str json,
+                                                 const trunkline_error *error, void *data) {
+      auto &answer = *static_cast<Promise *>(data);
       if (result == TRUNKLINE_OK) {
-        promise.set_value(Json(json));
+        answer.set_value(Json(json));
       } else {
-        promise.set_exception(std::make_exception_ptr(detail::error_of(result, error)));
+        answer.set_exception(std::make_exception_ptr(detail::error_of(result, error)));
       }
     };
-    detail::check(trunkline_client_start_call_tool, get(), str(name), str(arguments),
-                  static_cast<const trunkline_request_options *>(options.get()), callback, detail::keep(std::move(promise)),
-                  &detail::destroy<std::promise<Json>>, static_cast<std::uint64_t *>(nullptr));
+    const trunkline_request_options *given = options.get();
+    detail::check(trunkline_client_start_call_tool, get(), str(name), str(arguments), given,
+                  callback, detail::keep(std::move(promise)), &detail::destroy<Promise>, nullptr);
     return future;
   }
-  void close(std::uint64_t deadline_ms = 5000) const { detail::check(trunkline_client_close, get(), deadline_ms); }
+  /// Sets the handler of forms of a client that is connected; as ClientOptions::on_elicit.
+  template <class Handler>
+  void on_elicit(Handler handler) const {
+    on_call(trunkline_client_on_elicit, std::move(handler));
+  }
+  template <class Handler>
+  void on_elicit_url(Handler handler) const {
+    on_call(trunkline_client_on_elicit_url, std::move(handler));
+  }
+  template <class Handler>
+  void on_sample(Handler handler) const {
+    on_call(trunkline_client_on_sample, std::move(handler));
+  }
+  template <class Handler>
+  void on_sample_with_tools(Handler handler) const {
+    on_call(trunkline_client_on_sample_with_tools, std::move(handler));
+  }
+  void close(std::uint64_t deadline_ms = 5000) const {
+    detail::check(trunkline_client_close, get(), deadline_ms);
+  }
   trunkline_port *port() const noexcept { return trunkline_client_port(get()); }
 
  private:
   using Handle::Handle;
+  template <class Function, class Handler>
+  void on_call(Function function, Handler handler) const {
+    detail::check(function, get(), &detail::called<Handler>, detail::keep(std::move(handler)),
+                  &detail::destroy<Handler>);
+  }
   template <class Function, class... Arguments>
   static Client connected(Function function, Arguments... arguments) {
     trunkline_client *client = nullptr;
@@ -528,9 +724,11 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
   }
 };
 
-inline std::uint64_t Server::proxy(std::string_view prefix, const Client &client, std::uint32_t max_connections) const {
+inline std::uint64_t Server::proxy(std::string_view prefix, const Client &client,
+                                   std::uint32_t max_connections) const {
   std::uint64_t registration = 0;
-  detail::check(trunkline_server_proxy, get(), client.get(), str(prefix), max_connections, &registration);
+  detail::check(trunkline_server_proxy, get(), client.get(), str(prefix), max_connections,
+                &registration);
   return registration;
 }
 
@@ -540,6 +738,18 @@ inline std::size_t dispatch(trunkline_port *port, std::uint64_t timeout_ms = 0) 
   std::size_t count = 0;
   detail::check(trunkline_dispatch, port, timeout_ms, &count);
   return count;
+}
+
+/// Sends the log records of a port to a handler instead of stderr; it takes the level, the target
+/// and the message, each a std::string_view.
+template <class Handler>
+void on_log(trunkline_port *port, Handler handler) {
+  const trunkline_log_callback callback = [](trunkline_str level, trunkline_str target,
+                                             trunkline_str message, void *data) noexcept {
+    (*static_cast<Handler *>(data))(view(level), view(target), view(message));
+  };
+  detail::check_last(trunkline_port_on_log(port, callback, detail::keep(std::move(handler)),
+                                           &detail::destroy<Handler>));
 }
 
 }  // namespace trunkline

@@ -130,7 +130,8 @@ impl Platform {
             let native = "-framework Security -framework SystemConfiguration -framework CoreFoundation -liconv -lm";
             Self::unix("libtrunkline.dylib", format!("libtrunkline.{VERSION}.dylib"), "@rpath/", native)
         } else {
-            let native = "-lgcc_s -lutil -lrt -lpthread -lm -ldl";
+            // Without libgcc_s: compilers add it themselves, or with `-static` libgcc_eh.
+            let native = "-lutil -lrt -lpthread -lm -ldl";
             Self::unix("libtrunkline.so", format!("libtrunkline.so.{VERSION}"), "", native)
         }
     }

@@ -13,7 +13,7 @@ use crate::edge::failure::Failure;
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::{Callback, UserData};
 use crate::json;
-use crate::port::{EventReceiver, Port};
+use crate::port::{self, EventReceiver, Port};
 use crate::scope::CallSurroundings;
 
 /// Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a
@@ -105,7 +105,7 @@ impl EventReceiver for CancellationReceiver {
 impl trunkline_call {
     fn begin(port: &Arc<Port>, registered: Arc<Registered>, event: Event) -> Arc<Self> {
         let ticket = event.ticket;
-        let surroundings = if event.cause == 0 { None } else { port.surroundings_of(event.cause) };
+        let surroundings = port::surroundings_of(port, &event);
         let call = Arc::new(Self {
             port: port.clone(),
             ticket,
@@ -149,7 +149,7 @@ impl trunkline_call {
     }
 
     /// The data of the exchange or the request in memory that brought the call.
-    pub(crate) fn exchange_data(&self) -> Option<&UserData> {
+    pub(crate) fn exchange_data(&self) -> Option<*mut c_void> {
         self.surroundings.get()?.origin()
     }
 

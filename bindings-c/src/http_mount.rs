@@ -66,11 +66,18 @@ pub(crate) struct ResponseReceiver {
     pub(crate) chunk: trunkline_http_chunk_callback,
     pub(crate) end: trunkline_http_end_callback,
     pub(crate) data: Arc<UserData>,
+    pub(crate) surroundings: Arc<CallSurroundings>,
+}
+
+impl Drop for ResponseReceiver {
+    fn drop(&mut self) {
+        self.surroundings.end_origin();
+    }
 }
 
 impl EventReceiver for ResponseReceiver {
     fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
-        Some(CallSurroundings::with_data(self.data.clone()))
+        Some(self.surroundings.clone())
     }
 
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {

@@ -107,23 +107,24 @@ pub(crate) fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure>
 }
 
 /// The element of an array or the member of an object at `cursor`, as it is written, with the
-/// member's name; 0 begins. Then the cursor is behind it. `None` at the end.
-pub(crate) fn next<'a>(json: &'a str, cursor: &mut usize) -> Result<Option<(&'a str, &'a str)>, Failure> {
+/// member's name; 0 begins. Then the cursor is behind it. `None` at the end. Only the bytes of that
+/// part are looked at, so that a walk over all of them takes linear time.
+pub(crate) fn next<'a>(json: &'a [u8], cursor: &mut usize) -> Result<Option<(&'a str, &'a str)>, Failure> {
     let wrong = |problem: &str, at: usize| Failure::invalid(format!("json: {problem} at byte {at}"));
     let begin = skip_space(json, 0);
-    let close = match json.as_bytes().get(begin) {
+    let close = match json.get(begin) {
         Some(b'[') => b']',
         Some(b'{') => b'}',
         _ => return Err(wrong("neither an array nor an object", begin)),
     };
     let at = skip_space(json, if *cursor == 0 { begin + 1 } else { *cursor });
-    if json.as_bytes().get(at) == Some(&close) {
+    if json.get(at) == Some(&close) {
         return Ok(None);
     }
     let (key, from) = if close == b'}' {
         let (key, end) = value_at(json, at)?;
         let colon = skip_space(json, end);
-        if !key.starts_with('"') || json.as_bytes().get(colon) != Some(&b':') {
+        if !key.starts_with('"') || json.get(colon) != Some(&b':') {
             return Err(wrong("a name and a colon are missing", at));
         }
         (&key[1..key.len() - 1], colon + 1)
@@ -132,8 +133,8 @@ pub(crate) fn next<'a>(json: &'a str, cursor: &mut usize) -> Result<Option<(&'a 
     };
     let (value, end) = value_at(json, from)?;
     let end = skip_space(json, end);
-    *cursor = match json.as_bytes().get(end) {
-        Some(b',') if json.as_bytes().get(skip_space(json, end + 1)) != Some(&close) => end + 1,
+    *cursor = match json.get(end) {
+        Some(b',') if json.get(skip_space(json, end + 1)) != Some(&close) => end + 1,
         Some(byte) if *byte == close => end,
         _ => return Err(wrong("a comma or the end is missing", end)),
     };
@@ -141,9 +142,9 @@ pub(crate) fn next<'a>(json: &'a str, cursor: &mut usize) -> Result<Option<(&'a 
 }
 
 /// The value that begins at or behind `from`, as it is written, and the place behind it.
-fn value_at(json: &str, from: usize) -> Result<(&str, usize), Failure> {
+fn value_at(json: &[u8], from: usize) -> Result<(&str, usize), Failure> {
     let rest = json.get(from..).ok_or_else(|| Failure::invalid("the cursor is not in this JSON"))?;
-    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+    let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
     match values.next() {
         Some(Ok(value)) => Ok((value.get(), from + values.byte_offset())),
         Some(Err(reason)) => Err(Failure::not_json("json", &reason)),
@@ -151,8 +152,8 @@ fn value_at(json: &str, from: usize) -> Result<(&str, usize), Failure> {
     }
 }
 
-fn skip_space(json: &str, from: usize) -> usize {
-    let space = json.as_bytes().iter().skip(from).take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+fn skip_space(json: &[u8], from: usize) -> usize {
+    let space = json.iter().skip(from).take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
     from + space.count()
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use trunkline_bridge::LogRecord;
+use trunkline_bridge::{LogRecord, write_stderr};
 
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
@@ -18,16 +18,18 @@ pub(crate) type LogCallback = Callback<unsafe extern "C" fn(trunkline_str, trunk
 /// Reports log records. Without a callback, errors and warnings go to stderr: a failing tool must
 /// not be silent.
 pub(crate) fn report(records: Vec<LogRecord>, callback: Option<&LogCallback>) {
+    let Some(Callback { function, data }) = callback else {
+        return write_stderr(&severe(&records));
+    };
     for LogRecord { level, target, message } in records {
-        match callback {
-            Some(Callback { function, data }) => {
-                let [level, target, message] = [level, &target, &message].map(|text| Text::copy(text.as_bytes()));
-                // SAFETY: the host's function with the host's data; all arguments live until it
-                // returns.
-                unsafe { function(level.lend(), target.lend(), message.lend(), data.pointer()) }
-            }
-            None if level == "error" || level == "warn" => eprintln!("[{target}] {level}: {message}"),
-            None => {}
-        }
+        let [level, target, message] = [level, &target, &message].map(|text| Text::copy(text.as_bytes()));
+        // SAFETY: the host's function with the host's data; all arguments live until it returns.
+        unsafe { function(level.lend(), target.lend(), message.lend(), data.pointer()) }
     }
+}
+
+/// The errors and warnings among records, a line each.
+fn severe(records: &[LogRecord]) -> String {
+    let severe = records.iter().filter(|record| matches!(record.level, "error" | "warn"));
+    severe.map(|LogRecord { level, target, message }| format!("[{target}] {level}: {message}\n")).collect()
 }

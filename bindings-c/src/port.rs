@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -22,7 +22,7 @@ use crate::edge::alarm::Alarm;
 use crate::edge::failure::Failure;
 use crate::edge::sigpipe;
 use crate::log::{self, LogCallback};
-use crate::scope::CallSurroundings;
+use crate::scope::{CallSurroundings, Causes};
 use crate::telemetry::PortTelemetry;
 use crate::waiting::{WaitingThreads, WakesThreads};
 
@@ -31,6 +31,29 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 
 /// The number under which the log and the telemetry of a port have their receiver.
 const LOG: u64 = 0;
+
+/// The ports by their numbers: a call may come of something on another port, that of a server in
+/// which its own is mounted.
+static PORTS: Mutex<Vec<(u64, Weak<Port>)>> = Mutex::new(Vec::new());
+
+/// Enters a port, so that calls on others find it while it lives.
+fn enter(port: &Arc<Port>) {
+    let mut ports = PORTS.lock();
+    ports.retain(|(_, port)| port.strong_count() > 0);
+    ports.push((port.core.number(), Arc::downgrade(port)));
+}
+
+/// The surroundings of a call, if something of the host has caused it.
+pub(crate) fn surroundings_of(port: &Port, call: &Event) -> Option<Arc<CallSurroundings>> {
+    if call.cause == 0 {
+        return None;
+    }
+    if call.cause_port == 0 {
+        return port.surroundings_of(call.cause);
+    }
+    let known = PORTS.lock().iter().find(|(number, _)| *number == call.cause_port).and_then(|(_, port)| port.upgrade());
+    known?.surroundings_of(call.cause)
+}
 
 /// A queue of events and the threads that wait on it. Each server and each client has one of its
 /// own unless its options name one to share: share a port to run several servers and clients in one
@@ -50,7 +73,7 @@ pub(crate) trait EventReceiver: Send + Sync {
         0
     }
 
-    /// The surroundings of the calls that it causes.
+    /// The surroundings of the calls that it causes, of a kind that the core says to be `Freed`.
     fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
         None
     }
@@ -100,6 +123,7 @@ pub(crate) struct Port {
 struct DispatchState {
     /// By the core's handles and tickets.
     receivers: HashMap<u64, Arc<dyn EventReceiver>>,
+    causes: Causes,
     jobs: VecDeque<Job>,
 }
 
@@ -187,7 +211,7 @@ impl Port {
         let bell = QueueBell { alarm: alarm.clone(), waiting: waiting.clone() };
         let port = Self {
             core: bridge::Port::with_threads(bell, WakesThreads(waiting.clone()))
-                .with_option_names(bridge::OptionNames::Snake),
+                .with_option_names(bridge::OptionNames::C),
             telemetry: OnceLock::new(),
             pid: std::process::id(),
             alarm,
@@ -199,7 +223,9 @@ impl Port {
             dispatch_must_return: AtomicBool::new(false),
         };
         port.state.lock().receivers.insert(LOG, Arc::new(LogReceiver(None)));
-        Ok(Arc::new(port))
+        let port = Arc::new(port);
+        enter(&port);
+        Ok(port)
     }
 
     pub(crate) fn descriptor(&self) -> isize {
@@ -227,6 +253,9 @@ impl Port {
         self.check_process()?;
         let mut state = self.state.lock();
         let number = make(&self.core)?;
+        if let Some(surroundings) = receiver.surroundings() {
+            state.causes.insert(number, receiver.owner(), surroundings);
+        }
         state.receivers.insert(number, receiver);
         made(number);
         Ok(number)
@@ -265,10 +294,9 @@ impl Port {
         Ok(self.state.lock().receivers.get(&number).is_some_and(|receiver| receiver.owner() == owner))
     }
 
-    /// The surroundings of a call that the receiver of a number has caused.
+    /// The surroundings of the calls that an exchange or a request of this port causes.
     pub(crate) fn surroundings_of(&self, cause: u64) -> Option<Arc<CallSurroundings>> {
-        let receiver = self.state.lock().receivers.get(&cause).cloned();
-        receiver?.surroundings()
+        self.state.lock().causes.get(cause)
     }
 
     /// Takes away the receiver of a number. Not in a forked child, where nothing can be done.
@@ -284,13 +312,14 @@ impl Port {
     pub(crate) fn detach_all_of(&self, owner: u64) {
         if self.check_process().is_ok() {
             let mut state = self.state.lock();
+            let surroundings = state.causes.remove_all_of(owner);
             let receivers: Vec<_> = state.receivers.extract_if(|_, receiver| receiver.owner() == owner).collect();
             let (gone, kept): (VecDeque<_>, _) =
                 std::mem::take(&mut state.jobs).into_iter().partition(|job| job.owner == owner);
             state.jobs = kept;
             // The host's destructors run with no lock held.
             drop(state);
-            drop((receivers, gone));
+            drop((receivers, gone, surroundings));
         }
     }
 
@@ -444,15 +473,20 @@ impl Port {
         // The reply to an open has the handle as its ticket; a good one is followed by other
         // events.
         let (is_open, ticket) = (event.ticket == event.handle && event.ok(), event.ticket);
-        let is_last = match event.kind {
-            EventKind::Reply => !is_open,
-            EventKind::Closed | EventKind::HttpEnd | EventKind::Freed => true,
-            _ => false,
+        let (receiver, freed) = {
+            let mut state = self.state.lock();
+            let freed = if event.kind == EventKind::Freed { state.causes.remove(number) } else { None };
+            let is_last = match event.kind {
+                EventKind::Reply => !is_open,
+                EventKind::Closed | EventKind::HttpEnd => true,
+                // Of an exchange or a request, whose answer may still come.
+                EventKind::Freed => freed.is_none(),
+                _ => false,
+            };
+            let receivers = &mut state.receivers;
+            (if is_last { receivers.remove(&number) } else { receivers.get(&number).cloned() }, freed)
         };
-        let receiver = {
-            let receivers = &mut self.state.lock().receivers;
-            if is_last { receivers.remove(&number) } else { receivers.get(&number).cloned() }
-        };
+        drop(freed);
         match receiver {
             Some(receiver) => self.enter(|| receiver.receive(self, event)),
             None => {

@@ -73,7 +73,7 @@ pub(crate) struct PreparedRequest<'a> {
 }
 
 impl PreparedRequest<'_> {
-    fn message(&self, wait: bool) -> message::Request {
+    fn message(&self, wait: bool, causes: bool) -> message::Request {
         let params = self.params.map(|params| RawJson::trusted(Bytes::copy_from_slice(params.get().as_bytes())));
         self.options
             .map(|options| options.message.clone())
@@ -83,6 +83,7 @@ impl PreparedRequest<'_> {
             .with_all(self.all)
             .with_progress(self.progress().is_some())
             .with_wait(wait)
+            .with_causes(causes)
     }
 
     fn progress(&self) -> Option<Arc<ProgressCallback>> {
@@ -99,12 +100,11 @@ impl PreparedRequest<'_> {
     pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<(u64, Bytes), Failure> {
         port.check_may_wait()?;
         let (progress, surroundings) = (self.progress(), self.surroundings());
-        let (message, span) = observed(port, target, self.message(true));
-        let causes = surroundings.is_some();
-        let sent = match surroundings {
+        let (message, span) = observed(port, target, self.message(true, surroundings.is_some()));
+        let sent = match &surroundings {
             None => port.core.request_message(target, message).map_err(Failure::from),
             Some(surroundings) => {
-                let waiting = Arc::new(WaitingRequest { owner: target, surroundings });
+                let waiting = Arc::new(WaitingRequest { owner: target, surroundings: surroundings.clone() });
                 port.make(waiting, |core| core.request_message(target, message), |_| ())
             }
         };
@@ -113,8 +113,11 @@ impl PreparedRequest<'_> {
             Ok(ticket) => port.wait_for(*ticket, report.as_ref().map(|report| report as &Report)),
             Err(_) => Ok(Bytes::new()),
         };
-        if let (true, Ok(ticket)) = (causes, &sent) {
-            port.detach(*ticket);
+        if let Some(surroundings) = surroundings {
+            surroundings.end_origin();
+            if let Ok(ticket) = &sent {
+                port.detach(*ticket);
+            }
         }
         if let Some((telemetry, span)) = port.telemetry().zip(span) {
             telemetry.sent(&port.core, sent.as_ref().ok().copied(), span);
@@ -132,16 +135,22 @@ impl PreparedRequest<'_> {
         completion: OnComplete,
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
-        let (message, span) = observed(port, target, self.message(false));
-        let started = StartedRequest::new(owner, completion, self.progress(), self.surroundings(), span);
+        let surroundings = self.surroundings();
+        let (message, span) = observed(port, target, self.message(false, surroundings.is_some()));
+        let ended = surroundings.clone();
+        let completion: OnComplete = Box::new(move |outcome| {
+            ended.inspect(|surroundings| surroundings.end_origin());
+            completion(outcome);
+        });
+        let started = StartedRequest::new(owner, completion, self.progress(), surroundings, span);
         port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
     /// Sends a request of a call. Its outcome goes to `completion`, and a refusal of the revision
     /// or the client too.
     pub(crate) fn start_for_call(self, call: &trunkline_call, completion: OnComplete) -> Result<(), Failure> {
-        let (message, span) = observed(&call.port, call.ticket, self.message(false));
-        let surroundings = Some(call.surroundings().clone());
+        let surroundings = (self.method == message::NEXT).then(|| call.surroundings().clone());
+        let (message, span) = observed(&call.port, call.ticket, self.message(false, surroundings.is_some()));
         let started = StartedRequest::new(call.server(), completion, self.progress(), surroundings, span);
         match call.port.make(started.clone(), |core| core.request_message(call.ticket, message), |_| ()) {
             Ok(_) => Ok(()),

@@ -5,6 +5,8 @@
 //! they lie in the target folder instead of building them. `TRUNKLINE_SANITIZE=address` (or another
 //! sanitizer) compiles the C programs with it. `CC` and `CXX` choose the compilers.
 
+#[cfg(target_os = "linux")]
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -14,6 +16,11 @@ use std::{env, fs, thread};
 
 #[path = "c/client_requests.rs"]
 mod client_requests;
+#[path = "c/credentials.rs"]
+mod credentials;
+#[cfg(unix)]
+#[path = "c/forked.rs"]
+mod forked;
 mod header;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
@@ -36,8 +43,10 @@ fn header_is_fresh() {
     assert!(foreign.is_none(), "the header has characters beyond ASCII: {foreign:?}");
     assert_eq!(header::faults(&generated), [] as [String; 0], "tests/header/chapters.rs");
     let arranged = header::arranged(&generated);
-    let long: Vec<_> = arranged.lines().filter(|line| line.len() > 100).collect();
-    assert_eq!(long, [] as [&str; 0], "lines of more than 100 columns");
+    for text in [&arranged, include_str!("../include/trunkline.hpp")] {
+        let long: Vec<_> = text.lines().filter(|line| line.len() > 100).collect();
+        assert_eq!(long, [] as [&str; 0], "lines of more than 100 columns");
+    }
     for (path, text) in [("include/trunkline.h", &arranged), ("../docs/c-functions.md", &header::page(&generated))] {
         let path = Path::new(HERE).join(path);
         if env::var_os("TRUNKLINE_UPDATE_HEADER").is_some() {
@@ -72,10 +81,10 @@ scenarios! {
     answered_later dropped_call destructors blocking_is_refused progress cancellation timeouts
     closing requests_to_the_client resources_prompts_and_completion changed_features removed_and_told provider middleware
     request_handlers completers
-    freed_while_requesting skill access_tokens unix_socket stdio http mounted probes many_threads options event_loop notifications waking forked
+    freed_while_requesting skill access_tokens unix_socket stdio http mounted probes rate_limit many_threads options event_loop notifications waking forked unread_stderr closed_leaves_nothing
     stop_in_signal_handler stop_leaves_errno freed_inside_callbacks one_at_a_time dispatching_and_blocking outputs_come_first listeners_close_together
     client_operations host_requests channel hostile_answers subscriptions client_tasks manual_input tasks_by_hand group composition proxied_tasks telemetry
-    world_of_a_call lifespan own_descriptors json_writer stores own_stores
+    world_of_a_call data_of_a_mounted_server data_of_a_task tokens_of_a_mounted_server lifespan own_descriptors json_writer stores own_stores
 }
 
 #[test]
@@ -109,6 +118,10 @@ fn the_header_for_cpp_works() {
     let program = compile(Language::Cxx17, &Path::new(HERE).join("tests/c/wrapper.cpp"), "wrapper", Library::Shared);
     let output = finish(&mut command(program));
     assert!(output.status.success(), "{}", told(&output));
+    // The records of a port without a callback for them: each on a line, with one prefix.
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let of_tool = "[trunkline::server::handlers] error: a tool failed (tool=broken): secret";
+    assert_eq!(errors.lines().filter(|line| line.contains("secret")).collect::<Vec<_>>(), [of_tool], "{errors}");
 }
 
 #[test]
@@ -121,6 +134,43 @@ fn readme_compiles() {
     for language in [Language::C99, Language::Cxx17] {
         succeed(compiler(language).arg("-fsyntax-only").arg("-I").arg(PREFIX.join("include")).arg(&source));
     }
+}
+
+/// `requires` is a keyword since C++20, and programs turn on more warnings than the suite.
+#[test]
+fn the_headers_compile_without_a_warning_in_every_standard() {
+    let warnings = ["-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wundef"];
+    let since = |first: usize| &["c++11", "c++14", "c++17", "c++20", "c++2b"][first..];
+    for (language, header, warning, standards) in [
+        (Language::C99, "trunkline.h", "-Wc++-compat", &["c99", "c11", "c17", "c2x"][..]),
+        (Language::Cxx17, "trunkline.h", "-Wold-style-cast", since(0)),
+        (Language::Cxx17, "trunkline.hpp", "-Wold-style-cast", since(2)),
+    ] {
+        let source = Path::new(TMP).join(header).with_extension("standards.c");
+        let program = format!("#include <{header}>\nint main(void) {{ return 0; }}\n");
+        fs::write(&source, program).expect("the program can be written");
+        for standard in standards {
+            // Of two standards the last one holds.
+            let mut compiler = compiler(language);
+            compiler.arg(format!("-std={standard}")).args(warnings).arg(warning).arg("-fsyntax-only");
+            succeed(compiler.arg("-I").arg(PREFIX.join("include")).arg(&source));
+        }
+    }
+}
+
+/// The shared library exports the functions of the header, and nothing else that a program could
+/// come to use.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_library_exports_the_functions_of_the_header() {
+    let listed = Command::new("nm").args(["-D", "--defined-only"]).arg(PREFIX.join("lib/libtrunkline.so")).output();
+    let listed = listed.expect("nm is there, as part of the compiler's tools");
+    assert!(listed.status.success(), "{}", told(&listed));
+    let listed = String::from_utf8(listed.stdout).expect("symbols are text");
+    let exported: BTreeSet<&str> = listed.lines().filter_map(|line| line.rsplit(' ').next()).collect();
+    let header = fs::read_to_string(PREFIX.join("include/trunkline.h")).expect("the header is installed");
+    let functions = header::functions(&header);
+    assert_eq!(exported, functions.iter().map(|function| &*function.name).collect());
 }
 
 /// Programs run with the libraries meanwhile: those of the tests beside this one, for example.
@@ -152,6 +202,21 @@ fn the_static_library_links() {
     let suite = Path::new(HERE).join("tests/c/suite.c");
     let program = compile(Language::C99, &suite, "suite_static", Library::Static);
     run(&program, "memory_call");
+}
+
+/// `gcc -static`, as packagers of small images build: everything that pkg-config names has to be
+/// there as a static library.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn a_program_without_shared_libraries_links() {
+    let description = fs::read_to_string(PREFIX.join("lib/pkgconfig/trunkline.pc")).expect("the description is there");
+    let private = description.lines().find_map(|line| line.strip_prefix("Libs.private: "));
+    let program = Path::new(TMP).join("without_shared");
+    let mut compiler = compiler(Language::C99);
+    compiler.arg("-I").arg(PREFIX.join("include")).arg("-o").arg(&program).arg(version_program());
+    compiler.arg("-L").arg(PREFIX.join("lib")).args(["-static", "-ltrunkline"]);
+    succeed(compiler.args(private.expect("there are private libraries").split_whitespace()));
+    assert_eq!(String::from_utf8_lossy(&finish(&mut command(&program)).stdout).trim(), env!("CARGO_PKG_VERSION"));
 }
 
 #[cfg(unix)]
@@ -244,37 +309,48 @@ fn the_installer_says_how_it_is_used() {
 }
 
 #[test]
-fn cmake_finds_the_library() {
+fn the_configuration_for_cmake_is_filled_in() {
     let folder = PREFIX.join("lib/cmake/trunkline");
     for file in ["trunklineConfig.cmake", "trunklineConfigVersion.cmake"] {
         let text = fs::read_to_string(folder.join(file)).expect("the configuration is there");
         assert!(!text.contains('@') || text.contains("@rpath"), "a placeholder was left in {text}");
     }
+}
+
+#[test]
+fn cmake_finds_the_library_where_it_is_installed() {
     if Command::new("cmake").arg("--version").output().is_err() {
-        eprintln!("cmake is not installed: only the files were checked");
+        assert!(env::var_os("CI").is_none(), "cmake is not installed: on CI this test needs it");
         return;
     }
     let project = Path::new(TMP).join("with_cmake");
     let build = project.join("build");
     let _ = fs::remove_dir_all(&project);
     fs::create_dir_all(&project).expect("the folder can be made");
+    let wrapped = project.join("wrapped.cpp");
+    let text = "#include <cstdio>\n#include <trunkline.hpp>\n\
+                int main() { return std::puts(trunkline::view(trunkline_version()).data()) < 0; }\n";
+    fs::write(&wrapped, text).expect("the program can be written");
+    let path = |path: PathBuf| path.display().to_string().replace('\\', "/");
     let cmake_lists = format!(
-        "cmake_minimum_required(VERSION 3.16)\nproject(with_cmake C)\n\
+        "cmake_minimum_required(VERSION 3.16)\nproject(with_cmake C CXX)\n\
          # The expression keeps generators of several configurations from adding a folder of their own.\n\
          set(CMAKE_RUNTIME_OUTPUT_DIRECTORY \"$<1:${{CMAKE_BINARY_DIR}}>\")\nfind_package(trunkline {} REQUIRED CONFIG)\n\
          add_executable(shared \"{source}\")\ntarget_link_libraries(shared trunkline::trunkline)\n\
          add_executable(fixed \"{source}\")\ntarget_link_libraries(fixed trunkline::trunkline_static)\n\
+         add_executable(wrapped \"{wrapped}\")\ntarget_link_libraries(wrapped trunkline::cpp)\n\
          find_package(trunkline CONFIG QUIET COMPONENTS nonsense)\nif(trunkline_FOUND)\n  message(FATAL_ERROR \"nonsense was found\")\nendif()\n\
          find_package(trunkline REQUIRED CONFIG COMPONENTS cpp trunkline)\n",
         env!("CARGO_PKG_VERSION"),
-        source = version_program().display().to_string().replace('\\', "/"),
+        source = path(version_program()),
+        wrapped = path(wrapped),
     );
     fs::write(project.join("CMakeLists.txt"), cmake_lists).expect("the project can be written");
     let prefix = format!("-DCMAKE_PREFIX_PATH={}", PREFIX.display()).replace('\\', "/");
     succeed(Command::new("cmake").arg("-S").arg(&project).arg("-B").arg(&build).arg(prefix));
     // Rust's libraries go with the C library that a release has.
     succeed(Command::new("cmake").arg("--build").arg(&build).args(["--config", "Release"]));
-    for program in ["shared", "fixed"] {
+    for program in ["shared", "fixed", "wrapped"] {
         let output = finish(&mut command(build.join(program)));
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), env!("CARGO_PKG_VERSION"), "{}", told(&output));
     }
@@ -380,8 +456,18 @@ fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// Starts the scenarios of the suite, if it is set: words of a command such as `valgrind`.
+const RUNNER: &str = "TRUNKLINE_C_RUNNER";
+
 fn run(suite: &Path, scenario: &str) {
-    let output = finish(command(suite).arg(scenario));
+    let output = match env::var(RUNNER) {
+        Ok(runner) => {
+            let mut words = runner.split_whitespace();
+            let mut checked = command(words.next().expect("the runner is a command"));
+            finish(checked.args(words).arg(suite).arg(scenario))
+        }
+        Err(_) => finish(command(suite).arg(scenario)),
+    };
     assert!(output.status.success(), "{}", told(&output));
 }
 
@@ -399,11 +485,13 @@ fn finish(command: &mut Command) -> Output {
         .spawn()
         .unwrap_or_else(|reason| panic!("cannot start {command:?}: {reason}"));
     let begin = Instant::now();
+    // Valgrind takes twenty times as long, and more where threads take turns.
+    let limit = if env::var_os(RUNNER).is_some() { LIMIT * 20 } else { LIMIT };
     while child.try_wait().expect("the program can be waited for").is_none() {
-        if begin.elapsed() > LIMIT {
+        if begin.elapsed() > limit {
             child.kill().expect("the program can be ended");
             let output = child.wait_with_output().expect("the program can be waited for");
-            panic!("{command:?} did not end within {LIMIT:?}\n{}", told(&output));
+            panic!("{command:?} did not end within {limit:?}\n{}", told(&output));
         }
         thread::sleep(Duration::from_millis(5));
     }

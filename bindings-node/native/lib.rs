@@ -207,6 +207,12 @@ impl Port {
     }
 }
 
+/// Writes log records to standard error, without waiting for a reader that there may not be.
+#[napi(catch_unwind)]
+pub fn write_stderr(text: String) {
+    bridge::write_stderr(&text);
+}
+
 fn lane_of(name: &str) -> Result<Lane> {
     match name {
         "queue" => Ok(Lane::Queue),

@@ -78,7 +78,8 @@ pub(crate) fn fields(events: Vec<Event>) -> Vec<EventField> {
                 EventKind::HttpChunk => EventField::Chunk(event.body.into_bytes()),
                 _ => EventField::Body(event.body.into_bytes()),
             },
-            EventField::Number(number(event.cause)),
+            // All servers of a thread have its port.
+            EventField::Number(number(if event.cause_port == 0 { event.cause } else { 0 })),
         ]);
     }
     fields

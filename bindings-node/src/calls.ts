@@ -5,10 +5,11 @@ import { Suspended, ToolError, attempt, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
 import { TrunklineError } from "./generated/errors.js";
 import type { Callable } from "./features/feature.js";
+import { UnfitValue } from "./json.js";
 import { log } from "./log.js";
 import type { NativePort } from "./native/native.js";
 import type { Requests } from "./requests.js";
-import { inputOf, InvalidReturn, resultOf, UnfitValue, valueOf, type Answer } from "./returns.js";
+import { inputOf, InvalidReturn, resultOf, valueOf, type Answer } from "./returns.js";
 import { isPromise } from "./schema/validate.js";
 import type { CallScope, CallScopes } from "./scope.js";
 import type { Telemetry } from "./telemetry.js";
@@ -35,23 +36,31 @@ export class Calls {
       this.#fail(ticket, new ToolError("it was removed while the call was on its way"));
       return;
     }
-    const scope = cause === 0 ? undefined : this.#scopes.get(cause);
-    const context = new Context(this.#port, this.#requests, ticket, callable.owner, scope);
+    const scope = this.#scopeOf(cause);
+    this.#run(ticket, callable, body, scope, new Context(this.#port, this.#requests, ticket, callable.owner, scope));
+  }
+
+  #scopeOf(cause: number): CallScope | undefined {
+    return cause === 0 ? undefined : this.#scopes.get(cause);
+  }
+
+  #run(ticket: number, callable: Callable, body: string, scope: CallScope | undefined, context: Context): void {
     this.#open.set(ticket, context);
+    // Hooks, loggers and conversions of values are the program's, as handlers are.
+    const complete = (value: unknown): void => {
+      if (scope) scope.run(() => { this.#complete(ticket, callable, value); });
+      else this.#complete(ticket, callable, value);
+    };
+    const fail = (error: unknown): void => {
+      if (scope) scope.run(() => { this.#fail(ticket, error); });
+      else this.#fail(ticket, error);
+    };
     try {
       const returned = scope || this.telemetry ? this.#within(ticket, scope, () => callable.run(JSON.parse(body) as never, context)) : callable.run(JSON.parse(body) as never, context);
-      if (isPromise(returned)) {
-        returned.then(
-          (value) => {
-            this.#complete(ticket, callable, value);
-          },
-          (error: unknown) => {
-            this.#fail(ticket, error);
-          },
-        );
-      } else this.#complete(ticket, callable, returned);
+      if (isPromise(returned)) returned.then(complete, fail);
+      else complete(returned);
     } catch (error) {
-      this.#fail(ticket, error);
+      fail(error);
     }
   }
 
@@ -62,10 +71,13 @@ export class Calls {
     return scope ? scope.run(observed) : observed();
   }
 
-  /** Throws what a schema library says of arguments that the core has refused. */
-  explain(ticket: number, callable: Callable | undefined, body: string): void {
+  /**
+   * Throws what a schema library says of arguments that the core has refused. The answer to the
+   * caller is the core's, so that the scope is told of no failure.
+   */
+  explain(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
     const explained: Callable = { run: (args) => callable?.explain?.(args), answer: () => valueOf(null) };
-    this.start(ticket, explained, body, 0);
+    this.#run(ticket, explained, body, this.#scopeOf(cause), new Context(this.#port, this.#requests, ticket));
   }
 
   /** Aborts the signal of a call. */

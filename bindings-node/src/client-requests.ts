@@ -15,6 +15,7 @@ export type FormContent<S> = S extends StandardSchemaV1
 
 /** The outcome of a link. Acceptance does not imply that the user is done with the page. */
 export interface ElicitUrlResult {
+  /** The choice of the user. */
   action: "accept" | "decline" | "cancel";
 }
 
@@ -41,6 +42,7 @@ export function conversation(messages: string | SamplingMessage | readonly Sampl
  */
 export class InputRequired {
   constructor(
+    /** The requests, by keys of the handler's own. */
     readonly inputRequests: Readonly<Record<string, InputRequest>>,
     /** Any JSON value. */
     readonly state?: unknown,

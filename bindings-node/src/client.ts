@@ -2,7 +2,7 @@
 import type { EventEmitter } from "node:events";
 
 import { Connection, type ConnectTarget } from "./connection.js";
-import { invalid } from "./errors.js";
+import { checkFunction, checkSignal, invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
 import type { ServersOf } from "./generated/group-servers.js";
 import type { JsonObject, Root } from "./generated/model.js";
@@ -10,14 +10,17 @@ import { ClientOperations, notifications, type ConnectionDescription } from "./g
 import { clientOptionsTimes, oauthOptionsTimes, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { isTransport } from "./generated/transport.js";
+import { checkNames } from "./option-names.js";
 import { port } from "./port.js";
 import { Handlers } from "./server-requests.js";
 import { Server } from "./server.js";
-import { inMilliseconds, milliseconds } from "./times.js";
+import { deadlineOf, inMilliseconds } from "./times.js";
 
 /** A notification from the server. */
 export interface Notification {
+  /** The method, such as `notifications/message`. */
   method: string;
+  /** Its parameters; empty if it has none. */
   params: JsonObject;
 }
 
@@ -36,6 +39,7 @@ export interface ConnectOptions extends ClientOptions, EndpointOptions, RequestH
   raiseExceptions?: boolean | undefined;
 }
 
+/** The events of a client. */
 // A type: an interface does not fit the index signature of EventEmitter.
 // eslint-disable-next-line @typescript-eslint/consistent-type-definitions
 export type ClientEvents = {
@@ -59,6 +63,8 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   /** @internal */
   protected static async open<C extends ConnectedClient>(make: (connection: Connection, handlers: Handlers) => C, target: ConnectTarget | ServersOf, options: ConnectOptions): Promise<C> {
     const { headers, ca, clientCertificate, clientKey, proxy, auth, signal, raiseExceptions, telemetry, ...others } = options;
+    checkSignal(signal);
+    if (others.onNotification !== undefined) checkFunction(others.onNotification, "onNotification");
     const handlers = new Handlers();
     handlers.add(others);
     if (isTransport(target)) handlers.addTransport(target);
@@ -88,13 +94,21 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
    * Adds handlers in the place of those of the same name. Servers of revisions before 2026-07-28
    * take only handlers for which a handler of that capability was there when they were connected
    * to.
+   *
+   * @throws {@link InvalidArgumentError} for a name that is unknown, or a handler that comes too
+   *   late for its capability.
    */
   setHandlers(handlers: RequestHandlers): void {
+    checkNames(handlers, Object.keys(operations));
     this.#connection.notify({ handlers: this.#handlers.lanes(handlers) });
     this.#handlers.add(handlers);
   }
 
-  /** Changes the roots. A server of a revision before 2026-07-28 is notified; others ask again. */
+  /**
+   * Changes the roots. A server of a revision before 2026-07-28 is notified; others ask again.
+   *
+   * @throws {@link ClosedError} if the connection has ended.
+   */
   setRoots(roots: readonly Root[]): void {
     this.#connection.notify({ roots });
   }
@@ -102,9 +116,11 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   /**
    * Closes the connection; requests in flight fail. A program that was started gets `deadline`
    * milliseconds to exit by itself (default: `closeTimeout`).
+   *
+   * @throws {@link InvalidArgumentError} for a deadline that is not a time.
    */
-  async close({ deadline }: { deadline?: number | undefined } = {}): Promise<void> {
-    await this.#connection.close(milliseconds(deadline, "deadline"));
+  async close(options: { deadline?: number | undefined } = {}): Promise<void> {
+    await this.#connection.close(deadlineOf(options));
   }
 
   /** False once the client was closed, or has lost a server that it cannot reach again. */
@@ -162,7 +178,14 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
 
 /** A connection to a server. */
 export class Client extends ConnectedClient {
-  /** Connects and negotiates. */
+  /**
+   * Connects and negotiates.
+   *
+   * @throws {@link TransportError} if the server cannot be reached or started; its `reason` says
+   *   why. {@link VersionError} if the two sides have no revision in common.
+   * @throws {@link AuthorizationRequiredError} if the server asks for a token that is not there.
+   * @throws {@link InvalidArgumentError} for an option that is unknown or invalid.
+   */
   static connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
     return Client.open((connection, handlers) => new Client(connection, handlers, options), target, options);
   }

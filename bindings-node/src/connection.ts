@@ -16,15 +16,21 @@ import { expectation } from "./tool-results.js";
 
 /** A program to start, which serves over its stdin and stdout, as an entry of `mcpServers`. */
 export interface ChildProcess extends ChildOptions {
+  /** The transport, which the command tells as well. */
   type?: "stdio" | undefined;
+  /** The program: a path, or a name that is looked up in `PATH`. */
   command: string;
+  /** Its arguments. */
   args?: readonly string[] | undefined;
 }
 
 /** A server at a URL, as an entry of `mcpServers`. */
 export interface RemoteServer {
+  /** The transport: Streamable HTTP unless it is `sse`. */
   type?: "http" | "streamable-http" | "sse" | undefined;
+  /** The URL of the endpoint. */
   url: string;
+  /** Headers of every request. */
   headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -70,7 +76,7 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 
   async openStream(method: string, params: object, options: RequestOptions & InputOptions): Promise<OpenStream> {
-    const { ticket, result } = this.#port.requests.start(this.handle, method, params, options);
+    const { ticket, result } = this.#port.requests.start(this.handle, method, params, options, this.#inMemory ? new CallScope() : undefined);
     const [{ requests }, cancel] = [this.#port, this.#port.cancel.bind(this.#port, ticket)];
     return { result: await result, request: (name, more, given) => requests.send(ticket, name, given, more), cancel };
   }

@@ -1,13 +1,14 @@
 // The context of a call: its description, and messages to its client.
 import { form } from "./client-requests.js";
 import type { ElicitResult, FormContent } from "./client-requests.js";
-import { Suspended, stringify, thrownBy } from "./errors.js";
+import { Suspended, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
 import { ClientRequests, elicit, type CallDescription, type ClientRequestSender } from "./generated/client-requests.js";
 import { ClosedError, ProtocolError } from "./generated/errors.js";
 import type { JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
 import { invalidRequest, waistMethod } from "./generated/waist.js";
+import { stringify } from "./json.js";
 import { log } from "./log.js";
 import type { NativePort } from "./native/native.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
@@ -140,7 +141,11 @@ export class Context extends ClientRequests {
     return this.#controller.signal;
   }
 
-  /** Reports progress if the caller requested it. A value that does not rise is dropped. */
+  /**
+   * Reports progress if the caller requested it. A value that does not rise is dropped.
+   *
+   * @throws {@link InvalidArgumentError} if a number is not finite.
+   */
   async progress(progress: number, total?: number, message?: string): Promise<void> {
     this.#notify({ progress, total, message });
     if (++reports % REPORTS_IN_A_ROW === 0) await new Promise(setImmediate);
@@ -149,23 +154,45 @@ export class Context extends ClientRequests {
   /**
    * Logs to the client of this call, if it wants messages of that level. `data` is any JSON value;
    * `logger` names a part of the server.
+   *
+   * @throws {@link InvalidArgumentError} if `data` has no JSON form.
    */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
     this.#notify({ log: { level, data, logger } });
   }
 
+  /**
+   * Logs on the level `debug`, as {@link log} does.
+   *
+   * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   */
   debug(data: unknown, logger?: string): void {
     this.log("debug", data, logger);
   }
 
+  /**
+   * Logs on the level `info`, as {@link log} does.
+   *
+   * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   */
   info(data: unknown, logger?: string): void {
     this.log("info", data, logger);
   }
 
+  /**
+   * Logs on the level `warning`, as {@link log} does.
+   *
+   * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   */
   warning(data: unknown, logger?: string): void {
     this.log("warning", data, logger);
   }
 
+  /**
+   * Logs on the level `error`, as {@link log} does.
+   *
+   * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   */
   error(data: unknown, logger?: string): void {
     this.log("error", data, logger);
   }
@@ -173,6 +200,9 @@ export class Context extends ClientRequests {
   /**
    * Does work once, however often this handler runs for one request. Later runs get the value of
    * the first, which must be a JSON value.
+   *
+   * @throws The error of the work, which is done again then; {@link InvalidArgumentError} if its
+   *   value has no JSON form.
    */
   once<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     let done = this.#done.get(name);
@@ -205,8 +235,11 @@ export class Context extends ClientRequests {
   }
 
   /**
-   * Fulfilled when the caller responds; a {@link TimeoutError} after 60 seconds. On revision
-   * 2026-07-28 and later a server cannot ping: a {@link ProtocolError} with the code -32601.
+   * Fulfilled when the caller responds.
+   *
+   * @throws {@link TimeoutError} after 60 seconds.
+   * @throws {@link ProtocolError} with the code -32601 on revision 2026-07-28 and later, where a
+   *   server cannot ping.
    */
   async ping(options: RequestOptions = {}): Promise<void> {
     await this.#requests.send(this.#ticket, methods.ping, undefined, options);

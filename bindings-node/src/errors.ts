@@ -1,4 +1,6 @@
 // The errors of this package, and the conversion of the core's.
+import { inspect } from "node:util";
+
 import { errorClasses } from "./generated/error-classes.js";
 import { CancelledError, InternalError, InvalidArgumentError, ProtocolError, type ErrorKind, type TrunklineError } from "./generated/errors.js";
 import { home } from "./native/place.js";
@@ -60,15 +62,6 @@ export function aborted(signal: AbortSignal): CancelledError {
   return new CancelledError("cancelled by the caller's signal", { cause: signal.reason });
 }
 
-/** Writes a message to the core as JSON. `what` names it in the error if it has no JSON form. */
-export function stringify(value: object, what: string): string {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    throw invalid(`${what} cannot be written as JSON: ${(error as Error).message}`, error);
-  }
-}
-
 /**
  * File and line of the program that called the package: ` (server.mjs:12)`; empty if unknown, as in
  * a bundle of both.
@@ -80,6 +73,18 @@ export function callerPlace(): string {
   const outside = frames.find((frame) => !frame.includes(inside));
   const place = outside && /([^/\\(]+:\d+):\d+\)?$/.exec(outside)?.[1];
   return place === undefined ? "" : ` (${place})`;
+}
+
+/** Refuses what is not a function. `what` names it. */
+export function checkFunction(value: unknown, what: string): void {
+  if (typeof value !== "function") throw invalid(`${what} must be a function, not ${typeof value}`);
+}
+
+/** Refuses an option `signal` of another kind. */
+export function checkSignal(signal: unknown): void {
+  if (signal === undefined) return;
+  const { aborted, addEventListener } = Object(signal) as Partial<AbortSignal>;
+  if (typeof aborted !== "boolean" || typeof addEventListener !== "function") throw invalid(`signal must be an AbortSignal, not ${inspect(signal, { depth: 0 })}`);
 }
 
 /** The error for an invalid argument that this package finds before the core. */

@@ -1,5 +1,6 @@
 // Serving in the foreground: SIGINT and SIGTERM end it in good order.
 
+import { writeStderr } from "./log.js";
 import { port } from "./port.js";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
@@ -38,8 +39,8 @@ export async function endedBySignals<T>(
 export function exitUnlessSettled(): void {
   const exit = (): void => {
     if (!port().cancelIsIgnored) return;
-    console.error("trunkline: the process exits though handlers go on: their server has ended");
-    process.exit(1);
+    writeStderr("trunkline: the process exits though handlers go on: their server has ended\n");
+    process.exit();
   };
   setTimeout(exit, cancelledMs).unref();
 }

@@ -1,9 +1,16 @@
 // Log records of the core.
+import { isMainThread } from "node:worker_threads";
 
+import { native } from "./native/native.js";
+
+/** The levels of records, the gravest first. */
 export type LogLevel = "error" | "warn" | "info" | "debug";
 
+/** A record of the library's log. */
 export interface LogRecord {
+  /** Its level. */
   level: LogLevel;
+  /** Its text, on one or several lines. */
   message: string;
   /** The subject, such as `trunkline::server::http` or `trunkline::access`. */
   target: string;
@@ -11,11 +18,21 @@ export interface LogRecord {
   error?: unknown;
 }
 
+/** Receives the records of the library's log. */
 export type Logger = (record: LogRecord) => void;
 
 const toStderr: Logger = ({ level, message, target }) => {
-  if (level === "error" || level === "warn") process.stderr.write(`[${target}] ${level}: ${message}\n`);
+  if (level === "error" || level === "warn") writeStderr(`[${target}] ${level}: ${message}\n`);
 };
+
+/**
+ * Writes to stderr. A stream of Node.js would keep everything that is not read, and the process for
+ * as long; but the stderr of a worker belongs to its parent, which reads it.
+ */
+export function writeStderr(text: string): void {
+  if (isMainThread) native().writeStderr(text);
+  else process.stderr.write(text);
+}
 
 let logger = toStderr;
 

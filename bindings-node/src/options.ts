@@ -4,6 +4,7 @@ import { base64 } from "./content.js";
 import type { ErrorHook } from "./features/feature.js";
 import type { Implementation } from "./generated/model.js";
 import * as generated from "./generated/options.js";
+import { notified, operations } from "./generated/server-requests.js";
 import type { Store } from "./generated/store.js";
 import type { OpenLifespan } from "./lifespan.js";
 import type { StoreCallables } from "./store.js";
@@ -56,12 +57,23 @@ export interface MountOptions extends HttpOptions {
   path?: string | undefined;
 }
 
+/** The options of a server that are functions. */
+export const serverHooks: readonly (keyof ServerOptions)[] = ["onError", "lifespan"];
+
+/** The options of listeners and of connections that are functions. */
+export const transportHooks = ["verifier", "onNotification", ...Object.keys(operations), ...Object.keys(notified)];
+
 /** The message that registers a server. */
 export function describeServer(info: ServerInfo, { instructions, store, ...others }: Omit<ServerOptions, "onError" | "lifespan">, own: StoreCallables | undefined): object {
   const options = { ...others, store: own ? undefined : (store as string | undefined) };
   const { stateKeys } = options;
   const lanes = own && Object.fromEntries([...own.keys()].map((name) => [name, "queue"]));
-  return { info, instructions, store: lanes, options: { ...inMilliseconds(options, generated.serverOptionsTimes), stateKeys: stateKeys?.map(base64) } };
+  return { info, instructions, store: lanes, options: { ...inMilliseconds(options, generated.serverOptionsTimes), stateKeys: inBase64(stateKeys) } };
+}
+
+/** The keys, those that are bytes in base64. The core judges values of other kinds. */
+function inBase64(keys: ServerOptions["stateKeys"]): unknown {
+  return Array.isArray(keys) ? keys.map((key: unknown) => (key instanceof Uint8Array ? base64(key) : key)) : keys;
 }
 
 /** The transport of a listener, with the handle of the verifier in place of the function. */

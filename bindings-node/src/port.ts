@@ -2,14 +2,17 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { Calls } from "./calls.js";
-import { attempt, callerPlace, errorOf, stringify, thrownBy } from "./errors.js";
+import { attempt, callerPlace, errorOf, thrownBy } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
 import { EventKind, waistMethod } from "./generated/waist.js";
-import type { Callable, Feature } from "./features/feature.js";
+import { featureHooks, type Callable, type Feature } from "./features/feature.js";
 import { Handoffs, hostReads } from "./handoff.js";
 import { Exchanges } from "./http-mount/exchanges.js";
-import { log, type LogRecord } from "./log.js";
+import { stringify } from "./json.js";
+import { log, writeStderr, type LogRecord } from "./log.js";
 import { native, type NativePort } from "./native/native.js";
+import { stringifyOptions } from "./option-names.js";
+import { serverHooks, transportHooks } from "./options.js";
 import { Requests } from "./requests.js";
 import type { CallScopes, Owner } from "./scope.js";
 import type { StoreCallables } from "./store.js";
@@ -34,7 +37,7 @@ export interface HandleOwner {
  * Runs a function outside of the current asynchronous context. Events belong to no request and must
  * not see the AsyncLocalStorage of one.
  */
-const outside = AsyncLocalStorage.snapshot();
+export const outside = AsyncLocalStorage.snapshot();
 
 let current: Port | undefined;
 
@@ -118,7 +121,7 @@ export class Port {
   }
 
   #register(kind: string, description: object): number {
-    const json = stringify(description, `the description of a ${kind}`);
+    const json = stringifyOptions(description, `the description of a ${kind}`, kind === "server" ? serverHooks : featureHooks);
     return attempt(() => this.#port.register(kind, json));
   }
 
@@ -181,7 +184,7 @@ export class Port {
     const { server, client, transport } = config as { server: number; client?: { telemetry?: boolean }; transport: { type: string; reader: number; writer: number } };
     if (transport.type === "fd") return attempt(() => this.#port.openPipe(server, transport.reader, transport.writer));
     const span = client?.telemetry === true ? this.#telemetry?.opening().span : undefined;
-    const json = stringify({ ...config, span, hostDrivenReads: hostReads }, "the transport");
+    const json = stringifyOptions({ ...config, span, hostDrivenReads: hostReads }, "the options", transportHooks);
     try {
       return attempt(() => this.#port.open(json));
     } catch (error) {
@@ -192,7 +195,7 @@ export class Port {
 
   /** Judges what `open` would be given. */
   check(config: object): void {
-    const json = stringify(config, "the transport");
+    const json = stringifyOptions(config, "the options", transportHooks);
     attempt(() => {
       this.#port.check(json);
     });
@@ -249,7 +252,7 @@ export class Port {
     }
     switch (kind) {
       case EventKind.Call:
-        if (name === waistMethod.explain) this.#calls.explain(ticket, this.#callables.get(handle), body);
+        if (name === waistMethod.explain) this.#calls.explain(ticket, this.#callables.get(handle), body, cause);
         else this.#calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#named(handle, name), body, cause);
         break;
       case EventKind.Cancel:
@@ -277,6 +280,7 @@ export class Port {
       case EventKind.Freed:
         this.#callables.delete(handle);
         this.#stores.delete(handle);
+        this.#scopes.delete(handle);
         break;
       case EventKind.Telemetry:
         this.#telemetry?.receive(JSON.parse(body) as never);
@@ -302,7 +306,7 @@ export class Port {
         }
       }
     } catch (error) {
-      process.stderr.write(`trunkline could not be closed: ${thrownBy(error).message}\n`);
+      writeStderr(`trunkline could not be closed: ${thrownBy(error).message}\n`);
     }
   }
 }

@@ -1,11 +1,13 @@
 // Requests of this thread: to the servers of its connections and to the clients of its calls.
 import { AsyncLocalStorage } from "node:async_hooks";
 
-import { aborted, attempt, errorOf, stringify } from "./errors.js";
+import { aborted, attempt, checkFunction, checkSignal, errorOf } from "./errors.js";
 import { CancelledError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject, Progress } from "./generated/model.js";
 import type { CacheOptions, InputOptions, RequestOptions as RequestTimes } from "./generated/options.js";
+import { stringify } from "./json.js";
 import type { NativePort } from "./native/native.js";
+import { checkNames } from "./option-names.js";
 import type { Arguments, Schema } from "./schema/convert.js";
 import type { CallScope, CallScopes } from "./scope.js";
 import type { Telemetry } from "./telemetry.js";
@@ -13,7 +15,10 @@ import { milliseconds } from "./times.js";
 
 /** Options of a request. All times are in milliseconds. */
 export interface RequestOptions extends RequestTimes {
-  /** Cancels the request. */
+  /**
+   * Cancels the request, which is rejected with a {@link CancelledError}, not an `AbortError`: the
+   * reason of the signal is its `cause`.
+   */
   signal?: AbortSignal | undefined;
 }
 
@@ -26,6 +31,7 @@ export interface SendOptions extends RequestOptions {
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
+/** Options of calls, and of requests like them. All times are in milliseconds. */
 export interface CallOptions extends SendOptions, InputOptions {
   /** The `_meta` of the request. */
   meta?: JsonObject | undefined;
@@ -38,6 +44,23 @@ export interface ToolCallOptions<S extends Schema | undefined = undefined> exten
   /** Throws a {@link ToolError} where the tool fails. Always so with `result`. Default: false. */
   raiseOnError?: boolean | undefined;
 }
+
+/** The options of requests, some of which are for requests of one kind. */
+const requestOptions: readonly (keyof ToolCallOptions | keyof ClientRequestOptions | keyof CacheOptions | "elicitationId")[] = [
+  "signal",
+  "timeout",
+  "maxTimeout",
+  "onProgress",
+  "meta",
+  "key",
+  "fresh",
+  "result",
+  "raiseOnError",
+  "manualInput",
+  "inputResponses",
+  "requestState",
+  "elicitationId",
+];
 
 /** The result of a call; values that are not objects are `result` in the structured content. */
 export type ToolResult<S> = HasText & (S extends Schema ? Omit<CallToolResult, "structuredContent"> & { structuredContent: Structured<Arguments<S>> } : CallToolResult);
@@ -140,10 +163,14 @@ export class Requests {
 
   /** Sends a request; gives its ticket and its result. */
   start(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions, scope?: CallScope): StartedRequest {
-    const { signal, timeout, maxTimeout, onProgress, key, all, resultSchema, manualInput, inputResponses, requestState, fresh } = options;
+    const { all, resultSchema, ...given } = options;
+    checkNames(given, requestOptions);
+    const { signal, timeout, maxTimeout, onProgress, key, manualInput, inputResponses, requestState, fresh } = given;
+    checkSignal(signal);
+    if (onProgress !== undefined) checkFunction(onProgress, "onProgress");
     if (signal?.aborted) throw aborted(signal);
     const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
-    const request = { method, params, key, all, resultSchema, manualInput, inputResponses, requestState, fresh, ...times, progress: onProgress && true };
+    const request = { method, params, key, all, resultSchema, manualInput, inputResponses, requestState, fresh, ...times, progress: onProgress && true, causes: scope && true };
     const send = (json: string): StartedRequest => {
       const ticket = attempt(() => this.#port.request(target, json));
       if (scope) this.#scopes.set(ticket, scope);
@@ -186,13 +213,17 @@ export class Requests {
     const request = this.#pending.get(ticket);
     if (!request) return;
     this.#pending.delete(ticket);
-    this.#scopes.delete(ticket);
     this.#keepAlive.unref();
     request.resolve({ ok, body });
   }
 
   receiveProgress(ticket: number, body: string): void {
-    this.#pending.get(ticket)?.onProgress?.(JSON.parse(body) as Progress);
+    const onProgress = this.#pending.get(ticket)?.onProgress;
+    if (!onProgress) return;
+    // The token of the protocol is this request, whose handler this is.
+    const progress = JSON.parse(body) as Progress & { progressToken?: unknown };
+    delete progress.progressToken;
+    onProgress(progress);
   }
 }
 

@@ -25,5 +25,8 @@ export interface Owner {
   lifespan: unknown;
 }
 
-/** Scopes by the ticket of their exchange or request. */
+/**
+ * Scopes by the ticket of their exchange or request, until nothing comes of it any more: calls of
+ * tasks begin after the response. All servers of a thread have its port.
+ */
 export type CallScopes = Map<number, CallScope>;

@@ -1,5 +1,5 @@
 // Servers.
-import { invalid } from "./errors.js";
+import { checkFunction, invalid } from "./errors.js";
 import { ClosedError, type TrunklineError } from "./generated/errors.js";
 import { completionFeature, type CompletionHandler } from "./features/completion.js";
 import type { ChangeableRegistration, Feature, Registration } from "./features/feature.js";
@@ -28,7 +28,7 @@ import type { Schema } from "./schema/convert.js";
 import type { StandardSchemaV1 } from "./schema/standard-schema.js";
 import type { Owner } from "./scope.js";
 import { storeCallables } from "./store.js";
-import { milliseconds } from "./times.js";
+import { deadlineOf } from "./times.js";
 
 /** A connection to a server in the same process. */
 export interface MemoryConnection {
@@ -52,6 +52,8 @@ let storeFindings: (server: Server) => Promise<string[]>;
  * Checks that a store keeps the contract of `Store`: the findings; none if it does. It uses keys of
  * its own below `check/`, removes them afterwards, and takes some seconds. A call of the store has
  * ten seconds.
+ *
+ * @throws {@link InvalidArgumentError} if a method of the store is missing.
  */
 export async function checkStore(store: string | Store): Promise<string[]> {
   const server = new Server({ name: "check", version: "1" }, { store });
@@ -62,7 +64,11 @@ export async function checkStore(store: string | Store): Promise<string[]> {
   }
 }
 
-/** A server of tools, resources, prompts and skills for clients of every revision. */
+/**
+ * A server of tools, resources, prompts and skills for clients of every revision. One serves all
+ * connections and all requests of a process, over any transports at once: it is made when the
+ * program starts, not for each request or session.
+ */
 export class Server {
   readonly #port = port();
   readonly #open = new Set<OpenHandle>();
@@ -95,6 +101,8 @@ export class Server {
   readonly fetch: FetchHandler = this.fetchHandler();
 
   constructor(info: ServerInfo, { onError, lifespan, ...options }: ServerOptions = {}) {
+    if (onError !== undefined) checkFunction(onError, "onError");
+    if (lifespan !== undefined) checkFunction(lifespan, "lifespan");
     const owner: Owner = { onError, lifespan: undefined };
     this.#lifespan = lifespan && new Lifespan(lifespan, owner);
     this.#telemetry = options.telemetry;
@@ -106,6 +114,8 @@ export class Server {
   /**
    * Adds a tool. The handler's arguments have the type of the schema. Like all features, tools can
    * be added while clients are connected.
+   *
+   * @throws {@link InvalidArgumentError} if the definition is invalid or its name is taken.
    */
   registerTool<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>(
     name: string,
@@ -118,12 +128,18 @@ export class Server {
   /**
    * Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources
    * whose URI matches. An exact URI wins over templates.
+   *
+   * @throws {@link InvalidArgumentError} if the definition is invalid or its name is taken.
    */
   registerResource<const U extends string>(name: string, uri: U, config: ResourceOptions, handler: ResourceHandler<U>): ChangeableRegistration<ResourceChanges> {
     return this.#changeable(({ name, uri, ...config }: ResourceChanges, handler) => resourceFeature(name, uri, config, handler), { name, uri, ...config }, handler);
   }
 
-  /** Adds a prompt. */
+  /**
+   * Adds a prompt.
+   *
+   * @throws {@link InvalidArgumentError} if the definition is invalid or its name is taken.
+   */
   registerPrompt<A extends StandardSchemaV1 | undefined = undefined>(name: string, config: PromptOptions<A>, handler: PromptHandler<A>): ChangeableRegistration<PromptChanges> {
     return this.#changeable(({ name, ...config }: PromptChanges, handler) => promptFeature(name, config, handler), { name, ...config }, handler);
   }
@@ -132,6 +148,8 @@ export class Server {
    * Adds an agent skill: a folder (a path or a `file:` URL), or its files by path. `SKILL.md` at
    * the root names the skill. The files are read now and served as resources; clients with the
    * skills extension also get their digests.
+   *
+   * @throws {@link InvalidArgumentError} if a file cannot be read, or the skill is invalid.
    */
   addSkill(files: SkillFiles, options: SkillOptions = {}): Registration {
     return this.#register(skillFeature(files, options));
@@ -141,12 +159,18 @@ export class Server {
    * Adds a folder (a path or a `file:` URL) whose files are resources, read when they are asked
    * for: text as text, the rest as blobs. The URI of each is `uri` and its path, after a `/`.
    * Nothing outside of the folder can be read: no `..`, no absolute path, no link that leads out.
+   *
+   * @throws {@link InvalidArgumentError} if the folder or an option is invalid.
    */
   addDirectory(uri: string, path: string | URL, options: DirectoryOptions = {}): Registration {
     return this.#register(directoryFeature(uri, path, options));
   }
 
-  /** Adds completion of a prompt argument or a resource template variable. */
+  /**
+   * Adds completion of a prompt argument or a resource template variable.
+   *
+   * @throws {@link InvalidArgumentError} if the argument has a completion already.
+   */
   registerCompletion(ref: CompletionReference, argument: string, handler: CompletionHandler): Registration {
     return this.#register(completionFeature(ref, argument, handler));
   }
@@ -154,6 +178,8 @@ export class Server {
   /**
    * Adds a provider of features that are not registered. Its pages follow the registered features.
    * Call {@link listChanged} when its list changes.
+   *
+   * @throws {@link InvalidArgumentError} if a function is missing, or has another name.
    */
   registerProvider<C extends Category>(category: C, provider: Provider<C>): Registration {
     return this.#register(providerFeature(category, provider));
@@ -162,6 +188,8 @@ export class Server {
   /**
    * Adds middleware for some methods, or for all that can be wrapped. It runs inside the middleware
    * that was added before.
+   *
+   * @throws {@link InvalidArgumentError} for a method that cannot be wrapped.
    */
   use(middleware: Middleware): Registration;
   use(methods: string | readonly string[], middleware: Middleware): Registration;
@@ -173,8 +201,9 @@ export class Server {
   /**
    * Adds the handler of a request that the protocol does not have. Clients send it with
    * `client.request(method, params)`. The method is a prefix that is not the protocol's, best the
-   * domain of the vendor in reverse, a slash, and a name, such as `com.acme/sum`. A method of the
-   * protocol, or with one of its prefixes, is an {@link InvalidArgumentError}.
+   * domain of the vendor in reverse, a slash, and a name, such as `com.acme/sum`.
+   *
+   * @throws {@link InvalidArgumentError} for a method of the protocol, or with one of its prefixes.
    */
   registerRequestHandler<P extends Schema | undefined = undefined>(method: string, config: RequestHandlerOptions<P>, handler: RequestHandler<P>): Registration {
     return this.#register(requestHandlerFeature(method, config, handler));
@@ -185,6 +214,8 @@ export class Server {
    * are `prefix__name`, resources `prefix+uri`; an empty prefix leaves names and URIs as they are,
    * for one server. The middleware of the other server runs for its own features, inside that of
    * this one; the options are those of this one.
+   *
+   * @throws {@link InvalidArgumentError} if the prefix is taken, or the other server is this one.
    */
   mount(prefix: string, other: Server): Registration {
     if (!(other instanceof Server)) throw invalid("mount needs a Server; for a client there is proxy");
@@ -197,35 +228,52 @@ export class Server {
    * whose call needs it. Servers of revisions before 2026-07-28 get a connection for each caller,
    * opened as the client was. A client group is shown as all of its servers, each under its name in
    * the group and for as long as it is one of the group.
+   *
+   * @throws {@link InvalidArgumentError} if the client is not connected, or the prefix is taken.
    */
   proxy(client: ProxiedClient, options: ProxyOptions = {}): Registration {
     return this.#register(proxyFeature(client, options));
   }
 
-  /** Notifies subscribers of a resource that its contents have changed. */
+  /**
+   * Notifies subscribers of a resource that its contents have changed.
+   *
+   * @throws {@link ClosedError} if the server is closed.
+   */
   resourceUpdated(uri: string): void {
     this.#port.notify(this.#known(), { resourceUpdated: uri });
   }
 
-  /** Notifies clients that the list of a provider has changed; other lists need no call. */
+  /**
+   * Notifies clients that the list of a provider has changed; other lists need no call.
+   *
+   * @throws {@link ClosedError} if the server is closed.
+   */
   listChanged(category: Category): void {
     this.#port.notify(this.#known(), { listChanged: category });
   }
 
-  /** Notifies the client that the user is done with the page of `elicitUrl` (2025-11-25). */
+  /**
+   * Notifies the client that the user is done with the page of `elicitUrl` (2025-11-25).
+   *
+   * @throws {@link ClosedError} if the server is closed.
+   */
   elicitationComplete(elicitationId: string): void {
     this.#port.notify(this.#known(), { elicitationComplete: elicitationId });
   }
 
   /**
    * Serves over stdin and stdout in the foreground, until stdin ends, or SIGINT or SIGTERM comes:
-   * then calls in flight get `drainDeadline`. A signal that the program handles itself is left to
-   * it, and a second one ends the process at once. The stdout of the program goes to stderr.
+   * then calls in flight may complete within `drainDeadline`. A signal that the program handles
+   * itself is left to it, and a second one ends the process at once. The stdout of the program goes
+   * to stderr.
    *
    * A handler that blocks the event loop would keep the process alive: where one still does two
-   * seconds after the end, or has done since the signal for the whole `drainDeadline`, the process
-   * exits with status 1. So it does half a second after the end while handlers go on whose calls
-   * were cancelled.
+   * seconds after the end, or has done since the signal until `drainDeadline`, the process exits
+   * with status 1. It exits with 0 half a second after the end while handlers go on whose
+   * calls were cancelled.
+   *
+   * @throws The error of the lifespan, or that with which the input ended.
    */
   async serveStdio(): Promise<void> {
     const opened = new OpenHandle();
@@ -244,10 +292,15 @@ export class Server {
     if (error) throw error;
   }
 
-  /** Listens for Streamable HTTP. */
+  /**
+   * Listens for Streamable HTTP.
+   *
+   * @throws {@link TransportError} if the address cannot be listened on.
+   * @throws {@link InvalidArgumentError} for an option that is unknown or invalid.
+   */
   async listen(options: ListenOptions = {}): Promise<Listener> {
     const { opened, result } = await this.#listenHttp(options);
-    return new Listener(opened, result as Address, this.#port.closeDeadlineMs(this.#known()));
+    return new Listener(opened, result as Address, this.#port.closeDeadlineMs(this.#known()), this.#lifespan);
   }
 
   /**
@@ -255,58 +308,74 @@ export class Server {
    * socket that a supervisor has passed on (`writer` is `reader` then), two pipes, a serial line.
    * They stay the program's: the library uses duplicates, which it makes blocking. Ends when the
    * input ends. Not on Windows.
+   *
+   * @throws {@link InvalidArgumentError} for what is not an open descriptor.
    */
   async listenFd(reader: number, writer = reader): Promise<Listener> {
     const { opened } = await this.#listen({ type: "fd", reader, writer });
-    return new Listener(opened, { url: "" }, this.#port.closeDeadlineMs(this.#known()));
+    return new Listener(opened, { url: "" }, this.#port.closeDeadlineMs(this.#known()), this.#lifespan);
   }
 
   /**
    * The server as a handler for `node:http` and frameworks on top of it, such as
    * `createServer(server.handler())`, or in Express `app.use("/mcp", server.handler())`. Opens with
    * the first request.
+   *
+   * @throws {@link InvalidArgumentError} for an option that is unknown or invalid.
    */
   handler(options: MountOptions = {}): NodeHandler {
     return nodeHandler(this.#mount(options));
   }
 
-  /** The server as a handler of web-standard requests, as in Hono. Opens with the first request. */
+  /**
+   * The server as a handler of web-standard requests, as in Hono. Opens with the first request.
+   *
+   * @throws {@link InvalidArgumentError} for an option that is unknown or invalid.
+   */
   fetchHandler(options: MountOptions = {}): FetchHandler {
     return fetchHandler(this.#mount(options));
   }
 
   /**
    * Closes all listeners and connections in memory, and removes all features. Calls in flight get
-   * `deadline` milliseconds (default: `drainDeadline`). To connect from now on is a
-   * {@link ClosedError}, and over HTTP the status 503.
+   * `deadline` milliseconds (default: all but the last fifth of `drainDeadline`). To connect from
+   * now on is a {@link ClosedError}, and over HTTP the status 503.
+   *
+   * @throws The error of the lifespan, if that does not close; the server is closed all the same.
    */
-  async close({ deadline }: { deadline?: number | undefined } = {}): Promise<void> {
+  async close(options: { deadline?: number | undefined } = {}): Promise<void> {
+    const given = deadlineOf(options);
     if (this.#handle === undefined) return;
-    const deadlineMs = milliseconds(deadline, "deadline") ?? this.#port.closeDeadlineMs(this.#handle);
+    const deadlineMs = given ?? this.#port.closeDeadlineMs(this.#handle);
     this.#closing = true;
     const opened = [...this.#open].map((handle) => handle.close(deadlineMs));
     const connections = [...this.#memoryConnections].map((connection) => connection.closeWithin(deadlineMs));
     await Promise.all([...opened, ...connections]);
-    await this.#lifespan?.closed();
-    const handle = this.#handle;
-    this.#handle = undefined;
-    dropped.unregister(this);
-    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a close may have cleared it
-    if (handle !== undefined) this.#port.unregister(handle);
-    this.#resolveClosed();
+    try {
+      await this.#lifespan?.closed();
+    } finally {
+      const handle = this.#handle;
+      this.#handle = undefined;
+      dropped.unregister(this);
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a close may have cleared it
+      if (handle !== undefined) this.#port.unregister(handle);
+      this.#resolveClosed();
+    }
   }
 
   /**
    * For a server that is mounted in the program's own web server: fulfilled once SIGINT or SIGTERM
    * has come and this server is closed. Its streams, for which the web server would wait, end at
-   * once; calls in flight get `drainDeadline`. A signal that the program handles itself is left to
-   * it, and a second one ends the process at once.
+   * once; calls in flight may complete within `drainDeadline`. A signal that the program handles
+   * itself is left to it, and a second one ends the process at once.
    *
    * ```ts
    * const web = app.listen(8000);
    * await server.closeOnSignal();
    * web.close();
    * ```
+   *
+   * @throws The error of the lifespan, if that does not close.
    */
   async closeOnSignal(): Promise<void> {
     await endedBySignals(() => this.#closed, () => this.close());

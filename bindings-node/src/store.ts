@@ -13,6 +13,7 @@ import { resultOf } from "./returns.js";
 export class StoreError extends Error {
   constructor(
     message: string,
+    /** The reason. */
     readonly kind: "unavailable" | "full" | "corrupt" = "unavailable",
     options?: { cause?: unknown },
   ) {

@@ -23,7 +23,11 @@ export class Stream<T> implements AsyncIterableIterator<T, undefined>, AsyncDisp
     return this;
   }
 
-  /** Waits for the next item; done when the stream is over. */
+  /**
+   * Waits for the next item; done when the stream is over.
+   *
+   * @throws {@link TrunklineError} of the kind that says why the stream has ended.
+   */
   async next(): Promise<IteratorResult<T, undefined>> {
     const item = this.#closed ? null : ((await this.request(waistMethod.next, {}).catch(ended)) as T | null);
     return item ? { done: false, value: item } : { done: true, value: undefined };

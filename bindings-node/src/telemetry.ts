@@ -3,7 +3,8 @@
 import modules from "node:module";
 import { join } from "node:path";
 
-import { invalid, stringify } from "./errors.js";
+import { invalid } from "./errors.js";
+import { stringify } from "./json.js";
 import type { NativePort } from "./native/native.js";
 import { place } from "./native/place.js";
 import { isPromise } from "./schema/validate.js";

@@ -2,6 +2,7 @@
 import { inspect } from "node:util";
 
 import { invalid } from "./errors.js";
+import { checkNames } from "./option-names.js";
 
 /** Rounds a time up to whole milliseconds that a double holds exactly. `name` is for the error. */
 export function milliseconds(value: number, name: string): number;
@@ -10,6 +11,12 @@ export function milliseconds(value: unknown, name: string): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value === "number" && value >= 0) return Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER);
   throw invalid(`${name} must be a number of milliseconds from 0 on (Infinity: as long as possible), not ${inspect(value)}`);
+}
+
+/** The option of what closes something, in whole milliseconds. */
+export function deadlineOf(options: { deadline?: number | undefined }): number | undefined {
+  checkNames(options, ["deadline"]);
+  return milliseconds(options.deadline, "deadline");
 }
 
 /** Options in the words of the contract, where times are whole milliseconds and end in `Ms`. */

@@ -65,6 +65,11 @@ server.registerTool("forgets", {}, (_, ctx) => {
   void ctx.elicit("Who?", name);
   return "did not wait";
 });
+let paid = 0;
+server.registerTool("pays", {}, async (_, ctx) => {
+  await ctx.elicit("Sure?", { type: "object", properties: { name: { type: "string" } } });
+  return `paid ${await ctx.once("payment", () => ++paid)} times`;
+});
 server.registerTool("once", {}, async (_, ctx) => {
   const [id, same] = await Promise.all([ctx.once("id", () => ({ at: new Date(0), runs: ++runs })), ctx.once("id", () => ++runs)]);
   const { content } = await ctx.elicit("Who?", name);

@@ -1,5 +1,5 @@
 // A server over stdio that prints where it should not.
-import { setInterval } from "node:timers";
+import { setInterval, setTimeout } from "node:timers";
 
 import { Server } from "trunkline";
 
@@ -17,3 +17,9 @@ server.registerTool("die", {}, () => {
 await server.serveStdio();
 // A server that does not exit by itself.
 if (process.env.STAYS) setInterval(() => undefined, 1000);
+// A server that takes its time.
+if (process.env.LEAVES_AFTER) {
+  setTimeout(() => {
+    console.error("left by itself");
+  }, Number(process.env.LEAVES_AFTER));
+}

@@ -6,7 +6,7 @@ import express from "express";
 import { Hono } from "hono";
 import { mount } from "hono/mount";
 import { Client, InputRequired, ProtocolError, Server, TransportError, TrunklineError, elicit, listRoots, sample, text, user } from "trunkline";
-import type { CallToolResult, Context, ErrorKind, Identity, ListResourcesResult, Registration, Root, Tool } from "trunkline";
+import type { CallToolResult, ConnectOptions, Context, ErrorKind, Identity, ListResourcesResult, Registration, Root, Tool } from "trunkline";
 import * as v from "valibot";
 import { z } from "zod";
 
@@ -73,6 +73,26 @@ async function called(client: Client): Promise<string> {
   }
 }
 export { called };
+declare const handlers: Pick<ConnectOptions, "onElicit" | "onSample" | "onLog" | "onToolsChanged">;
+export const optional: Promise<Client> = Client.connect(server, { ...handlers, onElicit: undefined, onLog: undefined, onToolsChanged: undefined, onRequestHeaders: undefined, auth: maybe });
+declare const plan: { city: string; days?: string };
+interface Sum {
+  numbers: number[];
+}
+declare const sum: Sum;
+interface Trip {
+  city: string;
+}
+declare const trip: Trip;
+export async function asked(client: Client): Promise<void> {
+  await client.getPrompt("plan", plan);
+  await client.getPrompt("plan", trip);
+  await client.getPrompt("plan");
+  // @ts-expect-error arguments of prompts are strings
+  await client.getPrompt("plan", sum);
+  await client.request("com.acme/sum", sum);
+  client.notify("notifications/com.acme/sum", sum);
+}
 
 // @ts-expect-error it may, must or cannot be a task
 server.registerTool("long", { task: true }, () => undefined);

@@ -8,6 +8,7 @@ import { join } from "node:path";
 
 import { Client, Server, TokenError } from "trunkline";
 import { freePort } from "../test-support/free-port.mjs";
+import { sharedStores, withRedis } from "../test-support/redis.mjs";
 
 const resource = "http://127.0.0.1:8000/mcp";
 
@@ -210,44 +211,72 @@ async function authorizationServer(token) {
   return { issuer: `http://127.0.0.1:${server.address().port}`, requests, close: () => server.close() };
 }
 
-test("XAU-07: a client acts for itself, and a store of one's own keeps its token", async () => {
+/** Runs with the URL of a guarded server, and the paths asked of its authorization server. */
+async function withMachines(use) {
   const { server, auth } = guarded();
   const tokens = await authorizationServer("alice");
   const port = await freePort();
   const own = `http://127.0.0.1:${port}/mcp`;
   const listener = await server.listen({ port, auth: { ...auth, resource: own, authorizationServers: [tokens.issuer] } });
-  const kept = new Map();
-  const options = {
-    auth: { grant: "client_credentials", clientId: "machine", clientSecret: "secret" },
-    onLoadCredentials: async ({ key }) => ({ value: kept.get(key) }),
-    onSaveCredentials: ({ key, value }) => void kept.set(key, value),
-    onRemoveCredentials: ({ key }) => void kept.delete(key),
-  };
   try {
-    for (let time = 0; time < 2; ++time) {
-      const client = await Client.connect(own, options);
-      assert.equal(JSON.parse((await client.callTool("whoami")).content[0].text).subject, "alice");
-      await client.close();
-    }
-    assert.equal(tokens.requests.filter((url) => url === "/token").length, 1, "the second connection takes the kept token");
-    assert.ok([...kept.values()].some((value) => value.includes("alice")));
+    await use(own, tokens.requests);
   } finally {
     await listener.close();
     tokens.close();
   }
-});
+}
+
+/** Connects twice; the second connection takes the kept token. */
+async function connectTwice(url, options, requests) {
+  for (let time = 0; time < 2; ++time) {
+    const client = await Client.connect(url, options);
+    assert.equal(JSON.parse((await client.callTool("whoami")).content[0].text).subject, "alice");
+    await client.close();
+  }
+  assert.equal(requests.filter((path) => path === "/token").length, 1);
+}
+
+const machine = { grant: "client_credentials", clientId: "machine", clientSecret: "secret" };
+
+test("XAU-07: a client acts for itself, and a store of one's own keeps its token", () =>
+  withMachines(async (url, requests) => {
+    const kept = new Map();
+    const functions = {
+      onLoadCredentials: async ({ key }) => ({ value: kept.get(key) }),
+      onSaveCredentials: ({ key, value }) => void kept.set(key, value),
+      onRemoveCredentials: ({ key }) => void kept.delete(key),
+    };
+    await connectTwice(url, { auth: machine, ...functions }, requests);
+    assert.ok([...kept.values()].some((value) => value.includes("alice")));
+  }));
+
+for (const kind of sharedStores) {
+  test(`a token in a store that a URL names is used by the next connection: ${kind}`, () =>
+    withMachines(async (url, requests) => {
+      const connect = (store) => connectTwice(url, { auth: { ...machine, store } }, requests);
+      if (kind === "redis") return withRedis(connect);
+      const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
+      try {
+        await connect(`sqlite:${join(folder, "tokens.db")}`);
+      } finally {
+        // Windows removes no open file, and the store is closed a little after its client.
+        rmSync(folder, { recursive: true, maxRetries: 20 });
+      }
+    }));
+}
 
 test("wrong credentials are named", async () => {
   for (const [auth, named] of [
-    [{ clientSecret: "x" }, /clientSecret needs clientId/],
+    [{ clientSecret: "x" }, /^auth\.clientSecret needs `clientId`$/],
+    [{ loginTimeout: 0 }, /^auth\.loginTimeout is 0/],
     [{ token: "x", dpop: true }, /dpop is for OAuth/],
     [{ grant: "workload_identity", assertion: "jwt", redirectUri: "http://localhost/x" }, /redirectUri is for the grant authorization_code/],
-    [{ redirectUri: "https://a.example/done" }, /redirectUri/],
+    [{ redirectUri: "https://a.example/done" }, /^auth\.redirectUri cannot be used: (?!.*Rust)/],
     [{ grant: "workload_identity" }, /assertion/],
     [{ loginTimeout: -1 }, /loginTimeout/],
     [{ clientid: "x" }, /clientid/],
   ]) {
-    await assert.rejects(Client.connect("http://a.example", { auth }), named);
+    await assert.rejects(Client.connect("http://a.example", { auth }), { message: named });
   }
   for (const target of [["node"], { command: "node" }]) await assert.rejects(Client.connect(target, { auth: "x" }), /auth is for servers over HTTP/);
 });

@@ -1,5 +1,6 @@
 // The end of a server's clients, calls and handlers when it closes, and of removed features.
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { test } from "node:test";
@@ -48,6 +49,29 @@ test("handlers that were removed, or whose server was closed, are freed", async 
     gc();
     return kept.every((handler) => handler.deref() === undefined);
   });
+});
+
+test("the context of a request is freed when nothing comes of it any more", async () => {
+  const [storage, kept] = [new AsyncLocalStorage(), []];
+  const server = new Server(info);
+  server.registerTool("t", {}, () => "hi");
+  const client = await Client.connect(server);
+  // Node.js itself keeps the context in which it makes its first response.
+  await new Response("").text();
+  const inContext = (run) => {
+    const user = {};
+    kept.push(new WeakRef(user));
+    return storage.run(user, run);
+  };
+  for (let call = 0; call < 5; call++) {
+    await inContext(() => client.callTool("t"));
+    await inContext(async () => (await server.fetch(new Request("http://localhost/mcp"))).text());
+  }
+  await until(() => {
+    gc();
+    return kept.every((user) => user.deref() === undefined);
+  });
+  await server.close();
 });
 
 test("a call that was let in before its tool was removed is answered", async () => {

@@ -1,7 +1,7 @@
 // AsyncLocalStorage in handlers is that of the request that they serve; lifespans.
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, test } from "node:test";
@@ -11,7 +11,8 @@ import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
 import express from "express";
 import { Hono } from "hono";
-import { Client, Server } from "trunkline";
+import { Client, Server, setLogger } from "trunkline";
+import { z } from "zod";
 
 import { revisions } from "../test-support/peer.mjs";
 
@@ -66,8 +67,8 @@ test("whoever calls gets the progress in its own context", async () => {
   });
   const client = await Client.connect(server);
   const seen = [];
-  await storage.run("a caller", () => client.callTool("steps", {}, { onProgress: () => seen.push(storage.getStore()) }));
-  assert.deepEqual(seen, ["a caller"]);
+  await storage.run("a caller", () => client.callTool("steps", {}, { onProgress: (progress) => seen.push(storage.getStore(), progress) }));
+  assert.deepEqual(seen, ["a caller", { progress: 1, total: 2 }]);
   await client.close();
 });
 
@@ -91,6 +92,44 @@ async function two(url, revision) {
   };
   await Promise.all(["ada", "bob", "ada", "bob"].map(one));
 }
+
+test("a call over HTTP+SSE that waits for its turn has the context of its own POST", async () => {
+  const server = whoAsks({ maxRunning: 1 });
+  const url = await address(
+    express()
+      .use((request, _, next) => storage.run(request.headers["x-user"], next))
+      .use("/mounted", server.handler({ sse: "/sse" })),
+  );
+  const one = async (user) => {
+    const client = await Client.connect({ type: "sse", url: `${url}/mounted/sse`, headers: { "X-User": user } }, { revision: "2024-11-05" });
+    const told = await Promise.all(Array.from({ length: 5 }, async () => (await client.callTool("who")).text));
+    await client.close();
+    assert.deepEqual(told, Array(5).fill(`${user} ${user}`));
+  };
+  await Promise.all(["ada", "bob"].map(one));
+});
+
+test("a verifier runs in the context of the request that presents the token", async () => {
+  const server = new Server({ name: "s", version: "1" });
+  ends.push(() => server.close({ deadline: 0 }));
+  server.registerTool("who", {}, (_, { auth }) => `${storage.getStore()} ${auth.subject}`);
+  const verifier = async () => {
+    await sleep(2);
+    return { subject: String(storage.getStore()) };
+  };
+  const auth = { resource: "https://notes.example/mcp", authorizationServers: ["https://login.example"], verifier };
+  const url = await address(
+    express()
+      .use((request, _, next) => storage.run(request.headers["x-user"], next))
+      .use("/mcp", server.handler({ auth })),
+  );
+  const one = async (user) => {
+    const client = await Client.connect(`${url}/mcp`, { headers: { "X-User": user, Authorization: "Bearer x" } });
+    for (let call = 0; call < 3; call++) assert.equal((await client.callTool("who")).text, `${user} ${user}`);
+    await client.close();
+  };
+  await Promise.all(["ada", "bob", "ada", "bob"].map(one));
+});
 
 for (const revision of revisions) {
   test(`two users at once in Express, and of a handler of web-standard requests, on ${revision}`, async () => {
@@ -149,6 +188,49 @@ test("next takes the context and the values of middleware to the handler, and gi
     await Promise.all(["ada", "bob", "ada", "bob"].map(ask));
     await client.close();
   }
+});
+
+test("hooks of errors, records of the log and what stands for a result run in the context of the call", async () => {
+  const seen = new Set();
+  const note = (what, name) => seen.add(`${what} ${name} ${storage.getStore()}`);
+  setLogger(({ message }) => note("record", message.split(" ")[1]));
+  const server = new Server({ name: "s", version: "1" }, { onError: (_, { name }) => note("hook", name) });
+  const result = (name) => ({ toJSON: () => (note("result", name), { name }) });
+  server.registerTool("at_once", {}, () => result("at_once"));
+  server.registerTool("later", {}, async () => (await sleep(2), result("later")));
+  server.registerTool("fails_at_once", {}, () => {
+    throw new Error("at once");
+  });
+  server.registerTool("fails_later", {}, async () => {
+    await sleep(2);
+    throw new Error("later");
+  });
+  const client = await Client.connect(server);
+  const one = (user) =>
+    storage.run(user, async () => {
+      for (const name of ["at_once", "later", "fails_at_once", "fails_later"]) await client.callTool(name);
+    });
+  await Promise.all(["ada", "bob", "ada", "bob"].map(one));
+  setLogger();
+  const expected = ["ada", "bob"].flatMap((user) => [
+    ...["at_once", "later"].map((name) => `result ${name} ${user}`),
+    ...["fails_at_once", "fails_later"].flatMap((name) => [`hook ${name} ${user}`, `record ${name} ${user}`]),
+  ]);
+  assert.deepEqual([...seen].sort(), expected.sort());
+  await client.close();
+});
+
+test("the words of a schema library are asked for in the context of the call, which next does not fail for", async () => {
+  const server = new Server({ name: "s", version: "1" });
+  const name = z.string().min(3, { error: () => `${storage.getStore()} wants three letters` });
+  server.registerTool("greet", { inputSchema: z.object({ name }) }, () => "");
+  server.use("tools/call", async (_, next) => ({ ...(await next()), _meta: { "com.example/passed": true } }));
+  const client = await Client.connect(server);
+  const ask = (user) => storage.run(user, () => client.callTool("greet", { name: "a" }));
+  const told = await Promise.all(["ada", "bob"].map(ask));
+  assert.deepEqual(told.map(({ text }) => text), ["ada", "bob"].map((user) => `Invalid arguments for tool greet: /name: ${user} wants three letters`));
+  for (const { _meta } of told) assert.equal(_meta["com.example/passed"], true);
+  await client.close();
 });
 
 test("a client of a server of this process does not keep the process", { timeout: 20_000 }, () => {
@@ -213,4 +295,93 @@ test("a lifespan that cannot be opened keeps the server from serving, and is tri
   assert.deepEqual(await client.listTools(), []);
   await client.close();
   await server.close();
+});
+
+test("a listener is closed once the lifespan is, and says if that fails", async () => {
+  const log = [];
+  const server = new Server({ name: "s", version: "1" }, { lifespan: () => new Pool(log, 5) });
+  const [one, other] = [await server.listen({ port: 0 }), await server.listen({ port: 0 })];
+  await one.close();
+  assert.deepEqual(log, ["open"]);
+  await other.close();
+  assert.deepEqual(log, ["open", "close"]);
+  const failing = new Server({ name: "s", version: "1" }, { lifespan: () => ({ [Symbol.dispose]: () => { throw new Error("stuck"); } }) });
+  const listener = await failing.listen({ port: 0 });
+  await assert.rejects(listener.close(), /stuck/);
+  await assert.rejects(failing.close(), /stuck/);
+  await assert.rejects(Client.connect(failing), /the server is closed/);
+});
+
+const program = (serve) => `
+  import { Server } from "trunkline";
+  import { setTimeout as sleep } from "node:timers/promises";
+  const lifespan = () => (console.error("open"), { [Symbol.asyncDispose]: async () => (await sleep(20), console.error("close")) });
+  const server = new Server({ name: "s", version: "1" }, { lifespan });
+  ${serve}
+  console.error("after");
+  process.exit();`;
+const ways = {
+  stdio: "await server.serveStdio();",
+  HTTP: "const listener = await server.listen({ port: 0 }); const end = listener.run(); console.log(listener.url); await end;",
+};
+// Windows ends processes without asking them.
+if (process.platform !== "win32") {
+  for (const [name, serve] of Object.entries(ways)) {
+    test(`SIGTERM closes the lifespan before the program goes on, over ${name}`, { timeout: 60_000 }, async () => {
+      const child = spawn(process.execPath, ["--input-type=module", "--eval", program(serve)], { cwd: fileURLToPath(new URL("..", import.meta.url)), stdio: "pipe" });
+      try {
+        let told = "";
+        child.stderr.on("data", (text) => (told += text));
+        child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+        await once(child.stdout, "data");
+        child.kill("SIGTERM");
+        await once(child, "close");
+        assert.deepEqual(told.split("\n"), ["open", "close", "after", ""]);
+      } finally {
+        child.kill("SIGKILL");
+      }
+    });
+  }
+}
+
+/** Has users ask at the same time; each must hear of itself. */
+const atOnce = (ask) => Promise.all(["ada", "bob", "ada", "bob"].map((user) => storage.run(user, async () => assert.equal(await ask(), user))));
+
+for (const revision of ["2025-11-25", "2026-07-28"]) {
+  test(`a task runs in the context of the request that began it, on ${revision}`, async () => {
+    const server = new Server({ name: "s", version: "1" });
+    server.registerTool("who", { task: "optional" }, async () => {
+      await sleep(2);
+      return String(storage.getStore());
+    });
+    const client = await Client.connect(server, { revision });
+    await atOnce(async () => (await (await client.startTask("who")).result()).text);
+    await client.close();
+  });
+}
+
+test("a handler of a mounted server has the context and the values of its request", async () => {
+  const [inner, outer] = ["inner", "outer"].map((name) => new Server({ name, version: "1" }));
+  inner.registerTool("who", {}, (_, { vars }) => (vars.get("user") === storage.getStore() ? storage.getStore() : "another one"));
+  outer.mount("in", inner);
+  outer.use("tools/call", (_, next, { vars }) => {
+    vars.set("user", storage.getStore());
+    return next();
+  });
+  const client = await Client.connect(outer);
+  await atOnce(async () => (await client.callTool("in__who")).text);
+  await client.close();
+});
+
+test("a handler of a server of this process has the context of its request behind a proxy, too", async () => {
+  const [inner, outer] = ["inner", "outer"].map((name) => new Server({ name, version: "1" }));
+  inner.registerTool("who", {}, async () => {
+    await sleep(2);
+    return storage.getStore();
+  });
+  const between = await storage.run("the one who connects", () => Client.connect(inner));
+  outer.proxy(between, { prefix: "in" });
+  const client = await Client.connect(outer);
+  await atOnce(async () => (await client.callTool("in__who")).text);
+  await Promise.all([client.close(), between.close()]);
 });

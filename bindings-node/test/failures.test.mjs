@@ -1,5 +1,7 @@
 // Errors thrown by handlers: the part for callers and the part for the log.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -189,5 +191,11 @@ test("errors of a client have the caller in their stack, and the facts of the co
   async function connects() {
     await Client.connect("http://127.0.0.1:1/mcp");
   }
-  await assert.rejects(connects(), (error) => error instanceof TransportError && error.stack.includes("connects"));
+  await assert.rejects(connects(), (error) => error instanceof TransportError && error.stack.includes("connects") && error.reason === "refused");
+  for (const status of [403, 503]) {
+    const web = createServer((_, response) => response.writeHead(status, { "www-authenticate": "Bearer realm=x" }).end()).listen(0, "127.0.0.1");
+    await once(web, "listening");
+    await assert.rejects(Client.connect(`http://127.0.0.1:${web.address().port}/mcp`), { httpStatus: status, challenges: ["Bearer realm=x"] });
+    web.close();
+  }
 });

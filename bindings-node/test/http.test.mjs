@@ -136,7 +136,8 @@ test("nobody there, a path that is not an endpoint, and what is not a URL", asyn
 });
 
 test("a port that is taken is an error that names it", async () => {
-  await assert.rejects(server.listen({ port: listener.port }), { kind: "transport", message: new RegExp(String(listener.port)) });
+  await assert.rejects(server.listen({ port: listener.port }), { kind: "transport", reason: "addressInUse", message: new RegExp(String(listener.port)) });
+  await assert.rejects(server.listen({ host: "192.0.2.1", port: 0 }), { kind: "transport", reason: "addressUnavailable", message: /192\.0\.2\.1/ });
 });
 
 test("closing a listener ends the connections to it", async () => {

@@ -122,6 +122,17 @@ test("MRTR-10, MRTR-11, MRTR-12: keys of one's own, answers to something else, a
     assert.equal((await call({ who: accept({ name: "Eve" })(), more: {} })).result.messages[0].content.text, "for Eve");
   }));
 
+test("MRTR-08: a retry that comes again does not repeat an effect", () =>
+  withPeer({ revision: modern }, async (peer) => {
+    const { requestState, inputRequests } = (await peer.send("tools/call", { name: "pays", arguments: {} })).result;
+    const [key] = Object.keys(inputRequests);
+    const inputResponses = { [key]: accept({ name: "Ada" })() };
+    for (let round = 0; round < 3; round++) {
+      const { result } = await peer.send("tools/call", { name: "pays", arguments: {}, inputResponses, requestState });
+      assert.equal(result.content[0].text, "paid 1 times");
+    }
+  }));
+
 test("MRTR-06: a state that was changed, and one of another key, are refused; a shared key is not", async () => {
   const stateKeys = [randomBytes(32).toString("base64")];
   let sealed;

@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-import { Client } from "trunkline";
+import { Client, Server } from "trunkline";
 
 const home = fileURLToPath(new URL("..", import.meta.url));
 const fixture = JSON.stringify([process.execPath, fileURLToPath(new URL("../../tests/fixtures/node/server.mjs", import.meta.url)), "--stdio"]);
@@ -136,5 +138,33 @@ if (process.platform !== "win32") {
     } finally {
       child.kill("SIGKILL");
     }
+  });
+}
+
+/** The descriptors, threads and child processes of this process. */
+function held() {
+  const threads = readdirSync("/proc/self/task");
+  const children = threads.flatMap((thread) => readFileSync(`/proc/self/task/${thread}/children`, "utf8").split(" ").filter(Boolean));
+  return [readdirSync("/proc/self/fd").length, threads.length, children.length];
+}
+
+for (const place of ["child", "http", "memory"]) {
+  test(`clients and servers that are closed leave nothing: ${place}`, { skip: process.platform !== "linux" }, async () => {
+    const noisy = fileURLToPath(new URL("../test-programs/noisy-server.mjs", import.meta.url));
+    const openAndClose = async () => {
+      const server = new Server({ name: "counted", version: "1.0.0" });
+      server.registerTool("noise", {}, () => "quiet");
+      const listener = place === "http" ? await server.listen({ port: 0 }) : undefined;
+      const client = await Client.connect(listener?.url ?? (place === "child" ? [process.execPath, noisy] : server));
+      assert.equal((await client.callTool("noise")).text, "quiet");
+      await client.close();
+      await listener?.close();
+    };
+    for (let round = 0; round < 3; round++) await openAndClose();
+    const before = held();
+    for (let round = 0; round < 10; round++) await openAndClose();
+    const isOver = () => held().every((count, index) => count <= before[index]);
+    // Some of them end a moment after the close.
+    for (const end = Date.now() + 30_000; !isOver(); await sleep(50)) assert.ok(Date.now() < end, `${before} before, ${held()} after`);
   });
 }

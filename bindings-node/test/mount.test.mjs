@@ -209,7 +209,7 @@ describe("fetch", () => {
     const { server } = site();
     const refused = await server.fetch(post("https://mcp.example/mcp"));
     assert.equal(refused.status, 403);
-    assert.match((await refused.json()).error.message, /allowedHosts/);
+    assert.match((await refused.json()).error.message, /allowed hosts/);
     assert.equal((await server.fetch(post("http://localhost/mcp", { headers: { host: "mcp.example" } }))).status, 403);
     assert.equal((await server.fetchHandler({ allowedHosts: ["mcp.example"] })(post("https://mcp.example/mcp"))).status, 200);
     await server.close();
@@ -257,7 +257,12 @@ describe("fetch", () => {
     t.after(() => setLogger());
     const handler = server.fetchHandler({ auth: { verifier: () => null, issuer: 3 } });
     for (let again = 0; again < 2; again++) await assert.rejects(handler(post("http://localhost/mcp")), { message: "Internal Server Error" });
-    assert.equal(records.filter((message) => message.startsWith("the server was not opened: ") && message.includes("issuer")).length, 2);
+    const web = createServer(server.handler({ auth: { verifier: () => null, issuer: 3 } })).listen(0, "127.0.0.1");
+    await once(web, "listening");
+    const answer = await fetch(`http://127.0.0.1:${web.address().port}/mcp`, { method: "POST", body: "{}" });
+    assert.deepEqual([answer.status, await answer.text()], [500, "Internal Server Error"]);
+    web.close();
+    assert.equal(records.filter((message) => message.startsWith("the server was not opened: ") && message.includes("issuer")).length, 3);
     await server.close();
   });
 

@@ -119,9 +119,14 @@ test("members keep the order of their author", async () => {
   server.registerTool("echo", { inputSchema: { type: "object" } }, (args, ctx) => ({ content: [], structuredContent: args, _meta: { "z/z": ctx.meta["z/z"], "a/a": 1 } }));
   server.registerTool("asks", {}, async (_, ctx) => text((await ctx.elicit("?", schema)).content));
   for (const revision of revisions.slice(1)) {
-    const client = await Client.connect(server, { revision });
+    const forms = [];
+    const content = { zoo: "1", reasoning: "2", b: "3", answer: "4" };
+    const onElicit = ({ requestedSchema }) => (forms.push(text(requestedSchema)), { action: "accept", content });
+    const client = await Client.connect(server, { revision, onElicit });
     const [tool, echo] = await client.listTools();
     assert.equal(text(tool.inputSchema), text(schema), revision);
+    if (revision >= "2025-06-18") assert.equal((await client.callTool("asks")).text, text(content));
+    assert.deepEqual(forms, revision >= "2025-06-18" ? [text(schema)] : [], revision);
     assert.equal(text(tool.outputSchema), text(outputSchema));
     assert.equal(text(Object.entries(tool._meta)), text([["z/z", 1], ["a/a", { d: 1, c: 2 }]]));
     assert.equal(echo.name, "echo");

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 
 import { buildSync } from "esbuild";
 import * as esm from "trunkline";
+import ts from "typescript";
 
 const require = createRequire(import.meta.url);
 const home = fileURLToPath(new URL("..", import.meta.url));
@@ -97,6 +98,12 @@ test("a library of another version is refused", () => {
   });
 });
 
+/** The files that npm would pack. */
+function packedFiles(folder) {
+  const listed = execFileSync("npm", ["pack", "--dry-run", "--json", "--offline"], { cwd: folder, encoding: "utf8", shell: process.platform === "win32", stdio: ["ignore", "pipe", "ignore"] });
+  return JSON.parse(listed)[0].files.map(({ path }) => path);
+}
+
 test("what is packed has the licences, and a page that says what it is", () => {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   try {
@@ -105,9 +112,12 @@ test("what is packed has the licences, and a page that says what it is", () => {
     for (const name of ["scripts/platform-package.mjs", "package.json", "README.md", "LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(home, name), join(folder, name));
     execFileSync(process.execPath, [join(folder, "scripts/platform-package.mjs"), platform, join(home, "package.json")]);
     for (const packed of [folder, join(folder, "npm", platform)]) {
-      const listed = execFileSync("npm", ["pack", "--dry-run", "--json", "--offline"], { cwd: packed, encoding: "utf8", shell: process.platform === "win32", stdio: ["ignore", "pipe", "ignore"] });
-      const files = JSON.parse(listed)[0].files.map(({ path }) => path);
+      const files = packedFiles(packed);
       for (const name of ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"]) assert.ok(files.includes(name), `${packed}: ${files}`);
+    }
+    // Neither sources and tests nor maps, which would lead to them.
+    for (const packed of [home, join(folder, "npm", platform)]) {
+      assert.deepEqual(packedFiles(packed).filter((name) => !/^(dist\/.*\.(js|mjs|d\.ts|d\.mts)|dist\/esm\/package\.json|index\.js|[^/]+\.node|package\.json|README\.md|LICENSE-[A-Z]+)$/.test(name)), []);
     }
   } finally {
     rmSync(folder, { recursive: true });
@@ -135,6 +145,38 @@ test("a platform package is found, without a report of the process", () => {
   });
 });
 
+test("every public name has a text, and every method that can be rejected says with what", () => {
+  const file = join(home, "dist/index.d.ts");
+  const checker = ts.createProgram([file], { skipLibCheck: true, module: ts.ModuleKind.NodeNext, types: [] });
+  const types = checker.getTypeChecker();
+  const source = checker.getSourceFile(file);
+  const [withoutText, withoutThrows] = [[], []];
+  let names = 0;
+  const look = (symbol, name) => {
+    names++;
+    if (symbol.getDocumentationComment(types).length === 0) withoutText.push(name);
+  };
+  const exported = types.getExportsOfModule(types.getSymbolAtLocation(source));
+  for (const alias of exported) {
+    const symbol = alias.flags & ts.SymbolFlags.Alias ? types.getAliasedSymbol(alias) : alias;
+    look(symbol, alias.name);
+    if (!(symbol.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface))) continue;
+    const statics = symbol.flags & ts.SymbolFlags.Class ? types.getPropertiesOfType(types.getTypeOfSymbol(symbol)) : [];
+    for (const member of [...types.getPropertiesOfType(types.getDeclaredTypeOfSymbol(symbol)), ...statics]) {
+      const [declaration] = member.declarations ?? [];
+      if (!declaration?.getSourceFile().fileName.startsWith(join(home, "dist")) || /^(#|__|prototype$)/.test(member.name)) continue;
+      if (ts.getCombinedModifierFlags(declaration) & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) continue;
+      const name = `${alias.name}.${member.name}`;
+      look(member, name);
+      // The methods of an interface are the program's own.
+      if (!ts.isMethodDeclaration(declaration) || !/Promise</.test(declaration.type?.getText() ?? "")) continue;
+      if (!member.getJsDocTags().some((tag) => tag.name === "throws")) withoutThrows.push(name);
+    }
+  }
+  assert.ok(names > 700, `${names} names`);
+  assert.deepEqual({ withoutText, withoutThrows }, { withoutText: [], withoutThrows: ["Subscription.return"] });
+});
+
 const program = `
   import { Client, Server } from "trunkline";
   async function main() {
@@ -145,7 +187,7 @@ const program = `
   }
   void main();`;
 
-// Other bundlers and runtimes: tests/bundlers.
+// Other bundlers and runtimes: tests/npm.
 for (const format of ["esm", "cjs"]) {
   test(`esbuild bundles the package for ${format}, and the library is found beside the bundle`, () => {
     withCopy((folder) => {

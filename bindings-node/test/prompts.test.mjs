@@ -62,6 +62,15 @@ for (const revision of revisions) {
   });
 }
 
+test("a prompt that returns nothing has no messages", async () => {
+  const server = new Server({ name: "t", version: "1" });
+  server.registerPrompt("silent", {}, () => undefined);
+  const client = await Client.connect(server);
+  assert.deepEqual((await client.getPrompt("silent")).messages, []);
+  await client.close();
+  await server.close();
+});
+
 test("prompts that contradict themselves are refused", () => {
   const server = new Server({ name: "test", version: "1.0.0" });
   assert.throws(() => server.registerPrompt("both", { argsSchema: z.object({}), arguments: [] }, () => ""), { kind: "invalidArgument", message: /argsSchema and arguments/ });
@@ -91,4 +100,13 @@ test("CMP-03: completions are declared with what they complete", async (t) => {
   assert.throws(() => server.registerResource("x", "x://{name}", { complete: { nam: names } }, (uri) => uri), /it has name/);
   assert.throws(() => server.registerResource("x", "x://one", { complete: { name: names } }, (uri) => uri), /complete is an option of templates/);
   assert.throws(() => server.registerPrompt("x", { arguments: [{ name: "a" }], complete: { a: "no function" } }, () => "x"), /must be a function/);
+});
+
+test("arguments that a schema library refuses are named with the prompt", async () => {
+  const server = new Server({ name: "plans", version: "1.0.0" });
+  server.registerPrompt("plan", { argsSchema: z.object({ days: z.coerce.number().max(7, "A week at most") }) }, () => "");
+  const client = await Client.connect(server);
+  await assert.rejects(client.getPrompt("plan", { days: "8" }), { kind: "protocol", code: -32602, message: /Invalid arguments for prompt "plan": \/days: A week at most/ });
+  await client.close();
+  await server.close();
 });

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
+import { Client, Server } from "trunkline";
+
 import { Peer, modern, revisions } from "../test-support/peer.mjs";
 
 const base64 = (text) => Buffer.from(text).toString("base64");
@@ -76,3 +78,15 @@ for (const revision of revisions) {
     });
   });
 }
+
+test("a resource or a template whose handler returns nothing is not there", async () => {
+  const server = new Server({ name: "notes", version: "1.0.0" });
+  server.registerResource("gone", "notes://gone", {}, () => undefined);
+  server.registerResource("rows", "rows://{id}", {}, () => null);
+  for (const revision of ["2025-11-25", modern]) {
+    const client = await Client.connect(server, { revision });
+    for (const uri of ["notes://gone", "rows://1"]) await assert.rejects(client.readResource(uri), { kind: "protocol", code: revision === modern ? -32602 : -32002 }, uri);
+    await client.close();
+  }
+  await server.close();
+});

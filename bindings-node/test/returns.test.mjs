@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { audio, image, link, resource, text } from "../dist/content.js";
 import { toolParts } from "../dist/features/tool.js";
 import { Shape } from "../dist/generated/waist.js";
-import { answerOf, UnfitValue } from "../dist/returns.js";
+import { UnfitValue } from "../dist/json.js";
+import { answerOf } from "../dist/returns.js";
 
 const block = { type: "text", text: "x" };
 const rows = [
@@ -35,6 +36,8 @@ const rows = [
   ["a result with everything", { content: [block], structuredContent: { a: 1 }, isError: false, _meta: {}, resultType: "complete" }, Shape.Result, JSON.stringify({ content: [block], structuredContent: { a: 1 }, isError: false, _meta: {}, resultType: "complete" })],
   ["an object with other members beside content", { id: 7, content: [] }, Shape.Object, '{"id":7,"content":[]}'],
   ["an object whose content is something else", { content: ["a"] }, Shape.Object, '{"content":["a"]}'],
+  ["a boxed string", new String("hi"), Shape.Text, "hi"],
+  ["functions and symbols inside of an object", { a: 1, f() {}, s: Symbol("s") }, Shape.Object, '{"a":1}'],
   ["what stands for itself as a string", new Date(0), Shape.Text, "1970-01-01T00:00:00.000Z"],
   ["what stands for itself as an object", { toJSON: () => ({ b: 2 }) }, Shape.Object, '{"b":2}'],
 ];
@@ -55,18 +58,22 @@ const unfit = [
   ["a symbol", Symbol("s"), "$: a symbol has no JSON form: return data"],
   ["a bigint", { a: [1n] }, "$.a[0]: a bigint has no JSON form: return a number or a string"],
   ["a circle", circle, "$.a[0]: a circular reference has no JSON form"],
+  ["NaN in the form of a value", { a: { toJSON: () => ({ n: Number.NaN }) } }, "$.a.n: NaN has no JSON form: return null or a string"],
   ["NaN", { a: { b: Number.NaN } }, "$.a.b: NaN has no JSON form: return null or a string"],
   ["Infinity", [-Infinity], "$[0]: -Infinity has no JSON form"],
-  ["bytes", new Uint8Array([1]), "$: bytes has no JSON form: image(bytes, type)"],
-  ["a Buffer", { a: Buffer.from("x") }, "$.a: bytes has no JSON form: image(bytes, type)"],
-  ["numbers", [new Float64Array(2)], "$[0]: Float64Array has no JSON form"],
-  ["a buffer", new ArrayBuffer(1), "$: ArrayBuffer has no JSON form"],
-  ["an error", Object.assign(new RangeError("x"), { code: "E" }), "$: an RangeError has no JSON form: throw it"],
+  ["bytes", new Uint8Array([1]), "$: bytes have no JSON form: image(bytes, type)"],
+  ["a Buffer", { a: Buffer.from("x") }, "$.a: bytes have no JSON form: image(bytes, type)"],
+  ["numbers", [new Float64Array(2)], "$[0]: a Float64Array has no JSON form"],
+  ["a buffer", new ArrayBuffer(1), "$: an ArrayBuffer has no JSON form"],
+  ["an error", Object.assign(new RangeError("x"), { code: "E" }), "$: a RangeError has no JSON form: throw it"],
+  ["an error with members, inside", { e: Object.assign(new Error("no such file"), { code: "ENOENT" }) }, "$.e: an Error has no JSON form: throw it"],
+  ["a boxed bigint", [Object(1n)], "$[0]: a bigint has no JSON form"],
+  ["an invalid date", { at: new Date(Number.NaN) }, "$.at: an invalid Date has no JSON form: return null or a string"],
   ["a Blob", new Blob(["x"]), "$: a Blob has no JSON form: return what is in it"],
   ["a Response", [new Response("x")], "$[0]: a Response has no JSON form"],
   ["a promise inside", [Promise.resolve(1)], "$[0]: a Promise has no JSON form: await it"],
   ["a generator", (function* () {})(), "$: a Generator has no JSON form: return an array"],
-  ["an async generator", (async function* () {})(), "$: a AsyncGenerator has no JSON form: return an array"],
+  ["an async generator", (async function* () {})(), "$: an AsyncGenerator has no JSON form: return an array"],
 ];
 for (const [name, value, message] of unfit) {
   test(`${name} is refused, with the place and the fix`, () => {

@@ -6,7 +6,7 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { z } from "zod";
 
-import { convert, issueOf, needsWrap, wrap } from "../dist/schema/convert.js";
+import { convert, convertArguments, issueOf, needsWrap, wrap } from "../dist/schema/convert.js";
 
 const where = 'the inputSchema of tool "forecast"';
 
@@ -69,6 +69,35 @@ test("a plain JSON Schema is taken as it is, without a validator", () => {
 test("a union of objects as arguments is said to be an object", () => {
   const union = z.discriminatedUnion("kind", [z.object({ kind: z.literal("a") }), z.object({ kind: z.literal("b") })]);
   assert.equal(convert(union, "input", where).json.type, "object");
+});
+
+test("objects of arguments that say nothing of further members are closed", () => {
+  const [city, a] = [{ city: z.string() }, { a: z.number() }];
+  for (const [schema, further] of [
+    [z.object(city), false],
+    [z.object(city).refine(() => true), false],
+    [z.intersection(z.object(city), z.object(a)), false],
+    [z.object({}), false],
+    [z.strictObject(city), false],
+    [z.looseObject(city), {}],
+    [z.object(city).passthrough(), {}],
+    [z.object(city).catchall(z.number()), { type: "number" }],
+    [z.record(z.string(), z.number()), { type: "number" }],
+    [z.union([z.object(city), z.object(a)]), undefined],
+    [z.any(), undefined],
+    [type({ city: "string" }), false],
+    [type({ city: "string", "[string]": "unknown" }), {}],
+    [v.object({ city: v.string() }), false],
+    [v.strictObject({ city: v.string() }), false],
+    [v.looseObject({ city: v.string() }), undefined],
+    [v.pipe(v.looseObject({ city: v.string() }), v.check(() => true)), undefined],
+    [toStandardJsonSchema(v.looseObject({ city: v.string() })), undefined],
+    [{ type: "object", properties: {} }, undefined],
+  ]) {
+    assert.deepEqual(convertArguments(schema, where).json.additionalProperties, further, JSON.stringify(convert(schema, "input", where).json));
+  }
+  // Answers of peers and forms may have more.
+  assert.equal("additionalProperties" in convert(z.object(city), "input", where).json, false);
 });
 
 const standard = (vendor, more = {}) => ({ "~standard": { version: 1, vendor, validate: (value) => ({ value }) }, ...more });

@@ -1,16 +1,15 @@
 // State past one process: the option `store`, with real processes.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { BusyError, Client, InvalidArgumentError, ProtocolError, Server } from "trunkline";
 import { freePort } from "../test-support/free-port.mjs";
+import { withProcess } from "../test-support/process.mjs";
+import { sharedStores, withRedis } from "../test-support/redis.mjs";
 
 const patience = 30_000;
 const WORKER = `
@@ -23,39 +22,6 @@ console.log(listener.url);
 await listener.run();
 `;
 const opening = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
-
-/** Runs with a process, which ends with it. */
-async function withProcess(command, args, use) {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = once(child, "close");
-  try {
-    return await use(child);
-  } finally {
-    child.kill("SIGKILL");
-    await ended;
-  }
-}
-
-/** Runs with the URL of a server of Redis of the test's own. */
-async function withRedis(use) {
-  const port = await freePort();
-  const args = ["--bind", "127.0.0.1", "--port", String(port), "--save", "", "--appendonly", "no"];
-  await withProcess("redis-server", args, async (child) => {
-    child.stdout.resume();
-    for (const end = Date.now() + patience; ; await sleep(20)) {
-      const socket = connect({ host: "127.0.0.1", port });
-      try {
-        await once(socket, "connect");
-        break;
-      } catch (error) {
-        if (Date.now() > end) throw error;
-      } finally {
-        socket.destroy();
-      }
-    }
-    await use(`redis://127.0.0.1:${port}`);
-  });
-}
 
 async function withFolder(use) {
   const folder = mkdtempSync(join(import.meta.dirname, "store-"));
@@ -84,8 +50,7 @@ async function post(url, session, method, params) {
   return { status: response.status, session: response.headers.get("mcp-session-id"), message: await response.json() };
 }
 
-// Redis is for Linux and its kin; `cargo xtask test` installs it there.
-for (const kind of ["sqlite", ...(process.platform === "linux" ? ["redis"] : [])]) {
+for (const kind of sharedStores) {
   const withWorkers = (use) =>
     withFolder((folder) => {
       const start = (store) => withWorker(folder, store, (one) => withWorker(folder, store, (other) => use(one, other)));

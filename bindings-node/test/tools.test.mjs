@@ -107,6 +107,19 @@ test("a value that cannot be sent is named with the tool, the file, the line and
   assert.doesNotMatch(message, /\n/);
 });
 
+test("a completion that cannot be sent is named with its argument, the file and the line", async () => {
+  const records = await logged(() =>
+    connected(
+      (server) => {
+        server.registerPrompt("plan", { arguments: [{ name: "city" }] }, () => "");
+        server.registerCompletion({ type: "ref/prompt", name: "plan" }, "city", () => [1n]);
+      },
+      (client) => assert.rejects(client.complete({ type: "ref/prompt", name: "plan" }, { name: "city", value: "O" })),
+    ),
+  );
+  assert.match(records.map(({ message }) => message).join("\n"), /the completion of "city" \(tools\.test\.mjs:\d+\) returned a value that cannot be sent: \$\[0\]: a bigint/);
+});
+
 test("a result has its text beside its members", async () => {
   await connected(
     (server) => server.registerTool("two", { outputSchema: z.object({ n: z.number() }) }, () => ({ content: [text("a"), text("b")], structuredContent: { n: 1 } })),
@@ -125,6 +138,7 @@ test("options are judged when they are given, in the names of Node", async () =>
     [{ pageSize: -3 }, "pageSize: must be a whole number from 0 on, not -3"],
     [{ pageSize: 0 }, "pageSize: must be 1 or more, not 0"],
     [{ debug: "yes" }, 'debug: must be true or false, not "yes"'],
+    [{ maxNesting: 500 }, /^maxNesting: the deepest nesting/],
   ]) {
     assert.throws(() => new Server(info, options), { name: "InvalidArgumentError", message });
   }
@@ -134,6 +148,22 @@ test("options are judged when they are given, in the names of Node", async () =>
   for (const make of ["handler", "fetchHandler"]) {
     assert.throws(() => server[make]({ allowedHost: ["x"] }), { message: "unknown option `allowedHost`: is it `allowedHosts`?" });
     assert.throws(() => server[make]({ idleTimeout: "x" }), /idleTimeout must be a number of milliseconds/);
+  }
+  const auth = { resource: "http://127.0.0.1:1/mcp", authorizationServers: ["http://127.0.0.1:2"] };
+  for (const [options, message] of [
+    [{ allowedHosts: ["a", 3] }, "allowedHosts[1]: must be a string, not 3"],
+    [{ auth: { ...auth, issuer: 5 } }, "auth.issuer: must be a string or a list, not 5"],
+    [{ auth: { ...auth, implies: { readAll: "b" } } }, 'auth.implies.readAll: must be a list, not "b"'],
+    [{ auth: { ...auth, strictTyp: true } }, "auth: unknown option `strictTyp`: is it `strictType`?"],
+    [{ auth: { ...auth, jwksUri: "http://127.0.0.1:2/", jwks: { keys: [] } } }, "auth.jwksUri and `jwks` exclude each other"],
+  ]) {
+    await assert.rejects(server.listen({ port: 0, ...options }), { kind: "invalidArgument", message });
+  }
+  for (const [options, message] of [
+    [{ headers: { a: 3 } }, "headers.a: must be a string, not 3"],
+    [{ roots: [{ uri: 3 }] }, "roots[0].uri: must be a string, not 3"],
+  ]) {
+    await assert.rejects(Client.connect("http://127.0.0.1:1/mcp", options), { kind: "invalidArgument", message });
   }
   await assert.rejects(Client.connect(server, { maxCacheBytes: -1 }), { message: "maxCacheBytes: must be a whole number from 0 on, not -1" });
   await server.close();
@@ -174,6 +204,25 @@ test("the author's own words win over those of the core, unless the library has 
         assert.equal(result.isError, true);
         assert.equal(result.content[0].text, `Invalid arguments for tool words: ${message}`);
       }
+    },
+  );
+});
+
+test("unknown arguments are refused, unless the schema takes them", async () => {
+  const shape = { q: z.string(), limit: z.number().default(10) };
+  await connected(
+    (server) => {
+      server.registerTool("search", { inputSchema: z.object(shape) }, ({ q, limit }) => `${q}${limit}`);
+      server.registerTool("loose", { inputSchema: z.looseObject(shape) }, (given) => JSON.stringify(given));
+    },
+    async (client) => {
+      const refused = await client.callTool("search", { q: "a", limt: 1 });
+      assert.equal(refused.isError, true);
+      assert.match(refused.text, /"limt" is not allowed/);
+      assert.equal((await client.callTool("search", { q: "a", limit: 1 })).text, "a1");
+      assert.equal((await client.callTool("loose", { q: "a", limt: 1 })).text, '{"q":"a","limit":10,"limt":1}');
+      const [search] = await client.listTools();
+      assert.equal(search.inputSchema.additionalProperties, false);
     },
   );
 });
@@ -526,10 +575,49 @@ test("a server and a client can be disposed of", async () => {
   await assert.rejects(client.listTools(), { kind: "closed" });
 });
 
-test("arguments that cannot be JSON are refused", () =>
+const circle = {};
+circle.self = circle;
+for (const [name, value, message] of [
+  ["NaN", [Number.NaN], "$.params.arguments.a[0]: NaN has no JSON form: give null or a string"],
+  ["a bigint", 1n, "$.params.arguments.a: a bigint has no JSON form: give a number or a string"],
+  ["bytes", new Uint8Array([1]), "$.params.arguments.a: bytes have no JSON form: give a string, such as their base64"],
+  ["a promise", Promise.resolve(1), "$.params.arguments.a: a Promise has no JSON form: await it"],
+  ["an error", Object.assign(new Error("x"), { code: "E" }), "$.params.arguments.a: an Error has no JSON form: give its message"],
+  ["a function", () => 1, "$.params.arguments.a: a function has no JSON form: give data"],
+  ["a symbol", Symbol("s"), "$.params.arguments.a: a symbol has no JSON form: give data"],
+  ["a circle", circle, "$.params.arguments.a.self: a circular reference has no JSON form"],
+]) {
+  test(`arguments with ${name} are refused, with the place`, () =>
+    connected(
+      () => undefined,
+      async (client) => {
+        await assert.rejects(client.callTool("echo", { a: value }), { kind: "invalidArgument", message: `the arguments cannot be written as JSON: ${message}` });
+      },
+    ));
+}
+
+test("sets and maps of arguments arrive as lists and objects, as those that handlers return", () =>
   connected(
-    (server) => server.registerTool("echo", {}, () => 1),
-    (client) => assert.rejects(client.callTool("echo", { n: 1n }), { name: "InvalidArgumentError", message: /BigInt/ }),
+    (server) => server.registerTool("echo", { inputSchema: { type: "object" } }, (args) => JSON.stringify(args)),
+    async (client) => {
+      assert.equal((await client.callTool("echo", { s: new Set([1]), m: new Map([["a", 1]]) })).text, '{"s":[1],"m":{"a":1}}');
+    },
+  ));
+
+test("what a handler sends to its client and cannot be JSON is refused, with the place", () =>
+  connected(
+    (server) =>
+      server.registerTool("sends", {}, async (_, ctx) => {
+        const unfit = { kind: "invalidArgument" };
+        assert.throws(() => ctx.log("info", { n: Number.NaN }), { ...unfit, message: /\$\.log\.data\.n: NaN has/ });
+        await assert.rejects(ctx.elicit("Who?", { type: "object", properties: { n: { type: "number", default: 1n } } }), { ...unfit, message: /\.n\.default: a bigint has/ });
+        await assert.rejects(ctx.once("kept", () => ({ at: Promise.resolve() })), { ...unfit, message: /value of once\("kept"\) .* \$\.once\.value\.at: a Promise has/ });
+        return "refused";
+      }),
+    async (client) => {
+      assert.equal((await client.callTool("sends")).text, "refused");
+    },
+    { onElicit: () => ({ action: "cancel" }) },
   ));
 
 test("a listener that throws is an uncaught exception, and the next event still arrives", () =>
@@ -589,4 +677,46 @@ test("a misspelt member of a tool is refused", () => {
   const server = new Server({ name: "t", version: "1" });
   const refusal = { kind: "invalidArgument", message: /unknown member \/descripton: is it description\?/ };
   assert.throws(() => server.registerTool("x", { descripton: "?" }, () => ""), refusal);
+});
+
+test("a misspelt guard of a feature is refused, and leaves nothing open", () => {
+  const server = new Server({ name: "t", version: "1" });
+  for (const [options, member, meant] of [
+    [{ scope: ["a"] }, "scope", "scopes"],
+    [{ scops: ["a"] }, "scops", "scopes"],
+    [{ timout: 3 }, "timout", "timeout"],
+    [{ require: { sampling: {} } }, "require", "requires"],
+    [{ visibel: true }, "visibel", "visible"],
+    [{ enable: false }, "enable", "enabled"],
+  ]) {
+    const refusal = { kind: "invalidArgument", message: new RegExp(`unknown member /${member}: is it ${meant}\\?`) };
+    assert.throws(() => server.registerTool("x", options, () => ""), refusal);
+    assert.throws(() => server.registerPrompt("x", options, () => ""), refusal);
+    assert.throws(() => server.registerResource("x", "test://x", options, () => ""), refusal);
+    assert.throws(() => server.registerResource("x", "test://{x}", options, () => ""), refusal);
+  }
+  assert.throws(() => server.registerPrompt("x", { requires: {} }, () => ""), { kind: "invalidArgument", message: /\/requires in its descriptor/ });
+});
+
+test("options of features are judged in the names of Node", () => {
+  const server = new Server({ name: "t", version: "1" });
+  const add = {
+    tool: (options) => server.registerTool("x", options, () => ""),
+    resource: (options) => server.registerResource("x", "test://x", options, () => ""),
+    template: (options) => server.registerResource("x", "test://{x}", options, () => ""),
+    prompt: (options) => server.registerPrompt("x", options, () => ""),
+  };
+  for (const [kind, options, message] of [
+    ["tool", { deferTask: 2 }, "deferTask: must be true or false, not 2"],
+    ["tool", { scopes: "mcp" }, 'scopes: must be a list, not "mcp"'],
+    ["tool", { scopes: ["mcp", 3] }, "scopes[1]: must be a string, not 3"],
+    ["tool", { title: 3 }, "Tool x: title: must be a string, not 3"],
+    ["tool", { annotations: { readOnlyHint: "yes" } }, 'Tool x: annotations.readOnlyHint: must be true or false, not "yes"'],
+    ["resource", { cacheScope: "all" }, 'cacheScope: must be "private" or "public", not "all"'],
+    ["resource", { mimeType: 3 }, "Resource test://x: mimeType: must be a string, not 3"],
+    ["template", { unsafePaths: "yes" }, 'unsafePaths: must be true or false, not "yes"'],
+    ["prompt", { title: [] }, "Prompt x: title: must be a string, not a list"],
+  ]) {
+    assert.throws(() => add[kind](options), { kind: "invalidArgument", message });
+  }
 });

@@ -19,8 +19,28 @@ use crate::decode::MAX_DEPTH;
 /// `TypeError` for a type that JSON does not have, `ValueError` for NaN, infinities and too deep
 /// nesting.
 pub(crate) fn encode(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    encode_or(value, Wrong::into_exception)
+}
+
+/// The JSON text of a message that holds options. `refused` makes the exception for a place, such
+/// as `options.pageSize`, and the fault there.
+///
+/// # Errors
+/// As for `encode`.
+pub(crate) fn encode_options(value: &Bound<'_, PyAny>, refused: impl FnOnce(&str, &str) -> PyErr) -> PyResult<Vec<u8>> {
+    encode_or(value, |wrong| {
+        // Without a place it is a value in the place of the message.
+        if wrong.steps.is_empty() || !wrong.is_of_value(value.py()) {
+            return wrong.into_exception();
+        }
+        let (path, what) = (wrong.path(), wrong.what.value(value.py()).to_string());
+        refused(path.trim_start_matches(['$', '.']), &what)
+    })
+}
+
+fn encode_or(value: &Bound<'_, PyAny>, refused: impl FnOnce(Wrong) -> PyErr) -> PyResult<Vec<u8>> {
     let mut out = Vec::with_capacity(128);
-    write(&mut out, value, 0).map_err(Wrong::into_exception)?;
+    write(&mut out, value, 0).map_err(refused)?;
     Ok(out)
 }
 
@@ -167,7 +187,8 @@ impl Wrong {
         self
     }
 
-    fn into_exception(self) -> PyErr {
+    /// The place as in Python, with `$` for the value itself.
+    fn path(&self) -> String {
         let mut path = String::from("$");
         for step in self.steps.iter().rev().take(Self::LONGEST_PATH) {
             let _ = match step {
@@ -178,8 +199,17 @@ impl Wrong {
         if self.steps.len() > Self::LONGEST_PATH {
             path.push('…');
         }
+        path
+    }
+
+    /// Returns whether the value is at fault, and not the interpreter.
+    fn is_of_value(&self, py: Python<'_>) -> bool {
+        self.what.is_instance_of::<PyTypeError>(py) || self.what.is_instance_of::<PyValueError>(py)
+    }
+
+    fn into_exception(self) -> PyErr {
         Python::attach(|py| {
-            let message = format!("{path}: {}", self.what.value(py));
+            let message = format!("{}: {}", self.path(), self.what.value(py));
             if self.what.is_instance_of::<PyTypeError>(py) {
                 PyTypeError::new_err(message)
             } else if self.what.is_instance_of::<PyValueError>(py) {

@@ -23,6 +23,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NativeError", module.py().get_type::<error::NativeError>())?;
     module.add_function(wrap_pyfunction!(port::to_json, module)?)?;
     module.add_function(wrap_pyfunction!(port::from_json, module)?)?;
+    module.add_function(wrap_pyfunction!(port::write_stderr, module)?)?;
     module.add_function(wrap_pyfunction!(docstring::read_docstring, module)?)?;
     module.add_function(wrap_pyfunction!(duration::read_duration, module)?)?;
     module.add_function(wrap_pyfunction!(duration::write_duration, module)?)?;

@@ -10,7 +10,7 @@ use trunkline_bridge::{self as bridge, Body, Event, EventKind, Lane, OptionNames
 
 use crate::bell::SocketBell;
 use crate::decode::decode;
-use crate::encode::{encode, utf8};
+use crate::encode::{encode, encode_options, utf8};
 use crate::error::{contained, from_bridge, raise};
 
 /// Longest wait without looking for signals (Ctrl-C).
@@ -21,6 +21,17 @@ const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The answer to a call for which nothing else could be made.
 const UNREADABLE_CALL: &[u8] = br#"{"kind":"internal","message":"the call could not be given to Python"}"#;
+
+/// Writes log records to standard error, without waiting for a reader that there may not be.
+#[pyfunction]
+pub(crate) fn write_stderr(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<()> {
+    // Lone surrogates have no UTF-8 form.
+    let text = text.to_string_lossy().into_owned();
+    contained(|| {
+        py.detach(|| bridge::write_stderr(&text));
+        Ok(())
+    })
+}
 
 /// An event queue of the core, its bell and the functions of the bridge.
 #[pyclass(frozen, weakref, module = "trunkline._internal._native")]
@@ -40,7 +51,7 @@ impl Port {
     }
 
     fn register(&self, py: Python<'_>, kind: &str, json: &Bound<'_, PyAny>) -> PyResult<u64> {
-        contained(|| self.port.register(kind, &encode(json)?).map_err(|error| from_bridge(py, error)))
+        contained(|| self.port.register(kind, &self.message(json, kind)?).map_err(|error| from_bridge(py, error)))
     }
 
     fn unregister(&self, py: Python<'_>, handle: u64) -> PyResult<()> {
@@ -49,7 +60,7 @@ impl Port {
 
     fn open(&self, py: Python<'_>, json: &Bound<'_, PyAny>) -> PyResult<u64> {
         contained(|| {
-            let json = encode(json)?;
+            let json = self.message(json, "open")?;
             // The first open starts the runtime's threads: others may run meanwhile.
             py.detach(|| self.port.open(&json)).map_err(|error| from_bridge(py, error))
         })
@@ -70,7 +81,7 @@ impl Port {
     }
 
     fn check(&self, py: Python<'_>, json: &Bound<'_, PyAny>) -> PyResult<()> {
-        contained(|| self.port.check(&encode(json)?).map_err(|error| from_bridge(py, error)))
+        contained(|| self.port.check(&self.message(json, "open")?).map_err(|error| from_bridge(py, error)))
     }
 
     fn close(&self, py: Python<'_>, handle: u64, deadline_ms: u64) -> PyResult<()> {
@@ -127,7 +138,7 @@ impl Port {
         contained(|| self.port.http_credit(exchange, bytes).map_err(|error| from_bridge(py, error)))
     }
 
-    /// Events as tuples `(kind, ticket, handle, ok, name, body, cause)`.
+    /// Events as tuples `(kind, ticket, handle, ok, name, body, cause, cause_port)`.
     fn drain<'py>(&self, py: Python<'py>, lane: &str, max: usize, wait_ms: u64) -> PyResult<Bound<'py, PyList>> {
         contained(|| {
             let lane = lane_of(lane)?;
@@ -218,9 +229,18 @@ pub(crate) fn from_json<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py
     contained(|| decode(py, json).map_err(|message| raise("invalidArgument", message)))
 }
 
-type EventRecord<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>, u64);
+type EventRecord<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>, u64, u64);
 
 impl Port {
+    /// The JSON of a message that holds options.
+    ///
+    /// # Errors
+    /// `NativeError` with the name of the option that has no JSON form.
+    fn message(&self, given: &Bound<'_, PyAny>, message: &str) -> PyResult<Vec<u8>> {
+        let refused = |place: &str, what: &str| from_bridge(given.py(), self.port.unwritable(message, place, what));
+        encode_options(given, refused)
+    }
+
     /// The events for Python. One that cannot be built costs the others nothing: a call is answered
     /// here, and the error is reported beside the others, or raised if there are none.
     fn records<'py>(&self, py: Python<'py>, events: Vec<Event>) -> PyResult<Bound<'py, PyList>> {
@@ -265,7 +285,7 @@ impl Port {
             }
             (Err(message), _) => (false, unreadable(py, &message)?),
         };
-        Ok((event.kind as u8, event.ticket, event.handle, ok, event.name, body, event.cause))
+        Ok((event.kind as u8, event.ticket, event.handle, ok, event.name, body, event.cause, event.cause_port))
     }
 }
 

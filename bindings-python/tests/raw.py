@@ -89,7 +89,7 @@ class Peer:
         self._process.stdin.close()
         self._process.stdout.read()
         self.errors = self._process.stderr.read()
-        self._process.wait()
+        self.status = self._process.wait()
         self._watchdog.cancel()
         self._process.stdout.close()
         self._process.stderr.close()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import random
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +21,8 @@ T = TypeVar("T")
 
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 DEADLINE = 30.0
+# Redis is for Linux and its kin; `cargo xtask test` installs it there.
+SHARED_STORES = ["sqlite", *(["redis"] if sys.platform == "linux" else [])]
 
 
 class Heard(list[tuple[float, "float | None", "str | None"]]):
@@ -58,6 +62,45 @@ def environment() -> dict[str, str]:
 
     paths = [str(Path(trunkline.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def free_port() -> int:
+    """A port that nobody else gets: connections have local ports above these."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
+@contextlib.contextmanager
+def redis() -> Generator[str]:
+    """The URL of a server of Redis of the test's own."""
+    port = free_port()
+    command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + DEADLINE
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                assert time.monotonic() < end, "redis-server does not listen"
+                time.sleep(0.02)
+        yield f"redis://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def shared_store(kind: str, folder: Path) -> Generator[str]:
+    """The URL of a store of the test's own that processes can share."""
+    if kind == "sqlite":
+        yield f"sqlite:{folder / 'state.db'}"
+    else:
+        with redis() as url:
+            yield url
 
 
 class Lifeline:

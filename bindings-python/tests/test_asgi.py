@@ -26,7 +26,7 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from support import DEADLINE, REVISIONS, Heard, environment, run, until
-from trunkline import Client, Context, InvalidArgumentError, Server, SyncClient, TransportError
+from trunkline import Client, Context, InvalidArgumentError, ProtocolError, Server, SyncClient, TransportError
 from trunkline._internal.http_mount import Exchange
 
 JSON = {"accept": "application/json, text/event-stream"}
@@ -185,7 +185,7 @@ def test_http_03_other_hosts_are_refused_unless_they_are_allowed() -> None:
             answer = web.post("/", json=initialize(), headers=JSON)
             assert answer.status_code == status
             if status == 403:
-                assert "allowed_hosts" in answer.json()["error"]["message"]
+                assert "allowed hosts" in answer.json()["error"]["message"]
 
 
 def test_one_loop_after_the_other_keeps_the_sessions() -> None:
@@ -244,8 +244,9 @@ def test_closing_by_hand_lets_calls_end() -> None:
                 await until(lambda: site.started, "the call")
                 await app.close(0.5)
                 assert (await steps).text == "done"
-                with pytest.raises(TransportError):
+                with pytest.raises(ProtocolError) as ended:
                     await calling
+                assert ended.value.data == {"reason": "interrupted"}
                 assert site.cancelled == 1
                 # Later requests start anew.
                 assert (await client.call_tool("echo", {"text": "again"})).text == "again"
@@ -554,3 +555,28 @@ def check_processes(folder: Path, command: list[str], bind: str) -> None:
             program.kill()
             said, _ = program.communicate()
     assert "Traceback" not in said, said
+
+
+def test_the_test_client_of_the_framework_names_a_host_of_its_own() -> None:
+    """As docs/frameworks.md has it."""
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    given: list[tuple[dict[str, Any], dict[str, Any], int]] = [
+        ({}, {}, 403),
+        ({"allowed_hosts": ["testserver"]}, {}, 200),
+        ({}, {"base_url": "http://localhost"}, 200),
+    ]
+    for options, of_client, status in given:
+        application = FastAPI()
+        application.mount("/mcp", Server("test", version="1").asgi(**options))
+        client = TestClient(application, **of_client)
+        answer = client.post("/mcp", json=hello, headers={"Accept": "application/json, text/event-stream"})
+        assert answer.status_code == status, answer.text

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import enum
 import gc
+import logging
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,21 @@ import pydantic
 import pytest
 
 from raw import MODERN, Peer, Refused
-from support import REVISIONS, script
-from trunkline import Field, InputRequired, InvalidArgumentError, elicit, elicit_url, list_roots, sample, user
+from support import REVISIONS, run, script, until
+from trunkline import (
+    Client,
+    Context,
+    ElicitResult,
+    Field,
+    InputRequired,
+    InvalidArgumentError,
+    Server,
+    elicit,
+    elicit_url,
+    list_roots,
+    sample,
+    user,
+)
 from trunkline._internal.schema.elicitation_forms import Form
 
 ASKING = """
@@ -481,3 +495,87 @@ def test_forms_are_not_kept_for_ever() -> None:
     nonsense: Any = [str]
     with pytest.raises(InvalidArgumentError, match="not a dataclass"):
         elicit("Who?", nonsense)
+
+
+PAYING = """
+from trunkline import Context, Server
+
+server = Server("paying", version="1")
+paid = 0
+
+@server.tool
+async def pay(ctx: Context) -> str:
+    await ctx.elicit("Sure?", {"type": "object", "properties": {"name": {"type": "string"}}})
+
+    async def effect() -> int:
+        global paid
+        paid += 1
+        return paid
+
+    return f"paid {await ctx.once('payment', effect)} times"
+
+server.run()
+"""
+
+
+def test_mrtr_08_a_retry_that_comes_again_does_not_repeat_an_effect(tmp_path: Path) -> None:
+    with Peer(script(tmp_path, PAYING), MODERN, capabilities={"elicitation": {}}) as peer:
+        asked = peer.once("tools/call", name="pay", arguments={})
+        (key,) = asked["inputRequests"]
+        accepted = {key: {"action": "accept", "content": {"name": "Ada"}}}
+        again = {"name": "pay", "arguments": {}, "requestState": asked["requestState"], "inputResponses": accepted}
+        for _ in range(3):
+            assert peer.once("tools/call", **again)["content"][0]["text"] == "paid 1 times"
+
+
+def test_the_warning_of_a_random_key_has_no_name_of_another_language(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    async def ask(ctx: Context) -> str:
+        return (await ctx.elicit("Who?", {"type": "object", "properties": {"name": {"type": "string"}}})).action
+
+    async def check() -> None:
+        async with server.serve("http", port=0) as listener:
+            client = Client(listener.url, revision=MODERN)
+
+            def decline(_request: object) -> ElicitResult[dict[str, str]]:
+                return ElicitResult("decline")
+
+            client.on_elicit(decline)
+            async with client:
+                assert (await client.call_tool("ask")).text == "decline"
+            await until(lambda: "random key" in caplog.text, "the warning")
+
+    with caplog.at_level(logging.WARNING):
+        run(check())
+    assert "state keys" in caplog.text and "stateKeys" not in caplog.text
+
+
+def test_middleware_runs_once_per_round() -> None:
+    server = Server("rounds", version="1")
+    seen: list[Any] = []
+
+    @server.middleware("tools/call")
+    async def count(_request: Any, next: Any, _ctx: Context) -> Any:
+        result = await next()
+        seen.append(result["resultType"])
+        return result
+
+    @server.tool
+    async def ask(ctx: Context) -> str:
+        return (await ctx.elicit("Who?", {"type": "object", "properties": {"name": {"type": "string"}}})).action
+
+    async def check() -> None:
+        client = Client(server, revision=MODERN)
+
+        def decline(_request: object) -> ElicitResult[dict[str, str]]:
+            return ElicitResult("decline")
+
+        client.on_elicit(decline)
+        async with client:
+            assert (await client.call_tool("ask")).text == "decline"
+
+    assert count and ask
+    run(check())
+    assert seen == ["input_required", "complete"]

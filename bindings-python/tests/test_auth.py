@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import http.server
 import json
-import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
@@ -18,7 +18,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from support import REVISIONS, run, until
+from support import REVISIONS, SHARED_STORES, free_port, run, shared_store, until
 from trunkline import (
     AccessToken,
     Auth,
@@ -486,18 +486,41 @@ class Tokens(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@contextlib.contextmanager
+def authorization_server() -> Generator[tuple[str, list[str]]]:
+    """The URL of an authorization server of the test's own, and the paths of its token requests."""
+
+    class Own(Tokens):
+        asked: ClassVar[list[str]] = []
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Own)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", Own.asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def of_any_resource(given: AccessToken) -> Identity | None:
+    return Identity("ada", scopes=["mcp"]) if given.token == "good" else None
+
+
+@contextlib.asynccontextmanager
+async def guarded_by(issuer: str) -> AsyncGenerator[str]:
+    """The URL of a server that lets in who has a token of that authorization server."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/mcp"
+    auth = Auth(url, authorization_servers=[issuer], required_scopes=["mcp"], verifier=of_any_resource)
+    async with guarded().serve("http", port=port, auth=auth):
+        yield url
+
+
 def test_xau_07_a_client_acts_for_itself_and_a_store_of_ones_own_keeps_its_token() -> None:
     kept: dict[str, str] = {}
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    tokens = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Tokens)
-    threading.Thread(target=tokens.serve_forever, daemon=True).start()
-    issuer = f"http://127.0.0.1:{tokens.server_address[1]}"
 
-    async def check() -> None:
-        url = f"http://127.0.0.1:{port}/mcp"
-        auth = Auth(url, authorization_servers=[issuer], required_scopes=["mcp"], verifier=any_resource)
-        async with guarded().serve("http", port=port, auth=auth):
+    async def check(issuer: str) -> None:
+        async with guarded_by(issuer) as url:
             for _ in range(2):
                 given = OAuth(grant="client_credentials", client_id="machine", client_secret="secret")
                 client = Client(url, auth=given)
@@ -518,17 +541,25 @@ def test_xau_07_a_client_acts_for_itself_and_a_store_of_ones_own_keeps_its_token
                 async with client:
                     assert '"ada"' in (await client.call_tool("who")).text
 
-    def any_resource(given: AccessToken) -> Identity | None:
-        return Identity("ada", scopes=["mcp"]) if given.token == "good" else None
-
-    try:
-        run(check())
-    finally:
-        tokens.shutdown()
-        tokens.server_close()
+    with authorization_server() as (issuer, asked):
+        run(check(issuer))
     # The second client takes the kept token.
-    assert Tokens.asked == ["/token"]
+    assert asked == ["/token"]
     assert any("good" in value for value in kept.values())
+
+
+@pytest.mark.parametrize("kind", SHARED_STORES)
+def test_a_token_in_a_store_that_a_url_names_is_used_by_the_next_connection(kind: str, tmp_path: Path) -> None:
+    async def check(issuer: str, store: str) -> None:
+        async with guarded_by(issuer) as url:
+            for _ in range(2):
+                auth = OAuth(grant="client_credentials", client_id="machine", client_secret="secret", store=store)
+                async with Client(url, auth=auth) as client:
+                    assert '"ada"' in (await client.call_tool("who")).text
+
+    with shared_store(kind, tmp_path) as store, authorization_server() as (issuer, asked):
+        run(check(issuer, store))
+    assert asked == ["/token"]
 
 
 def test_wrong_credentials_are_named() -> None:
@@ -541,11 +572,13 @@ def test_wrong_credentials_are_named() -> None:
         with pytest.raises(TrunklineError, match="access_token failed"):
             await client.connect()
         for auth, named in [
-            (OAuth(client_secret="x"), "clientSecret needs clientId"),
-            (OAuth(redirect_uri="https://a.example/done"), "redirectUri"),
+            (OAuth(client_secret="x"), r"^auth.client_secret needs `client_id`$"),
+            (OAuth(login_timeout=0), r"^auth.login_timeout is 0"),
+            (OAuth(grant="client_credentials"), "^auth.client_id is missing: .* `client_id` or `client_metadata_url`"),
+            (OAuth(redirect_uri="https://a.example/done"), "^auth.redirect_uri cannot be used: .*a function of the"),
             (OAuth(grant="workload_identity"), "assertion"),
             (OAuth(token="x", dpop=True), "dpop is for OAuth"),
-            (OAuth(grant="client_credentials", redirect_uri="http://localhost/x"), "redirectUri is for"),
+            (OAuth(grant="client_credentials", redirect_uri="http://localhost/x"), "redirect_uri is for"),
         ]:
             with pytest.raises(InvalidArgumentError, match=named):
                 await Client("http://a.example", auth=auth).connect()

@@ -78,7 +78,7 @@ def test_the_standard_error_of_a_server_goes_to_a_file(tmp_path: Path) -> None:
     lines = log.read_text().splitlines()
     assert lines[0] == "before" and "a line of the server" in lines
     missing = str(tmp_path / "none" / "server.log")
-    with pytest.raises(TransportError, match="stderrFile"):
+    with pytest.raises(TransportError, match=r"the file for its standard error, .*server\.log, cannot be opened"):
         SyncClient(script(tmp_path, SERVER), stderr_file=missing).connect()
 
 

@@ -71,6 +71,8 @@ def test_a_configuration_leads_to_a_server(tmp_path: Path, monkeypatch: pytest.M
         SyncClient({"mcpServers": {"x": {"command": "python", "args": "x.py"}}}).connect()
     with pytest.raises(InvalidArgumentError, match="headers: not for a target"):
         Client(entry, headers={"a": "b"})
+    with pytest.raises(InvalidArgumentError, match=r"^inherit_env: not for a target"):
+        Client("http://127.0.0.1:1/mcp", inherit_env=True)
 
 
 def test_a_listener_that_fails_leaves_nothing() -> None:

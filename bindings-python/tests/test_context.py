@@ -11,25 +11,34 @@ import logging
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import pydantic
 import pytest
 from fastapi import FastAPI
 
-from support import DEADLINE, REVISIONS, environment, run, script
+from support import DEADLINE, REVISIONS, environment, run, script, until
 from test_asgi import serving
 from trunkline import (
+    Auth,
+    AuthorizationRequiredError,
     Client,
     Context,
     Depends,
+    ElicitResult,
+    Identity,
     InvalidArgumentError,
+    InvalidToken,
     ProtocolError,
     Server,
     SyncClient,
     SyncContext,
+    TextContent,
+    Tool,
     ToolError,
 )
 
@@ -128,6 +137,230 @@ def test_calls_of_no_caller_here_run_in_the_context_of_serving() -> None:
                 assert (await client.call_tool("in_a_thread")).text == "serving serving"
 
     run(check())
+
+
+def test_two_blocking_users_at_once_in_memory() -> None:
+    server, met = Server("test", version="1"), threading.Barrier(4)
+
+    @server.tool
+    def in_a_thread() -> str:
+        before = user.get()
+        met.wait(DEADLINE)
+        return f"{before} {user.get()}"
+
+    @server.tool
+    async def on_the_loop() -> str:
+        return f"{user.get()} {user.get()}"
+
+    wrong: list[str] = []
+
+    def one(name: str) -> None:
+        user.set(name)
+        with SyncClient(server) as client:
+            for _ in range(10):
+                for tool in ("in_a_thread", "on_the_loop"):
+                    told = client.call_tool(tool).text
+                    if told != f"{name} {name}":
+                        wrong.append(f"{name}: {told}")
+
+    threads = [threading.Thread(target=one, args=[name]) for name in ("ada", "bob", "eve", "mal")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(DEADLINE)
+    assert wrong == [] and not any(thread.is_alive() for thread in threads)
+
+
+def every_kind(*, sync: bool) -> Server:
+    """A server with a function of each kind but tools and resources, each telling its user."""
+    server = Server("test", version="1")
+
+    class Provided:
+        async def list(self, _cursor: str | None, _ctx: Context) -> Any:
+            await asyncio.sleep(0.01)
+            return [Tool(name="provided", description=user.get(), input_schema={"type": "object"})]
+
+        async def get(self, params: dict[str, Any], _ctx: Context) -> Any:
+            await asyncio.sleep(0.01)
+            return user.get() if params["name"] == "provided" else None
+
+    class ProvidedInThread:
+        def list(self, _cursor: str | None, _ctx: SyncContext) -> Any:
+            return [Tool(name="provided", description=user.get(), input_schema={"type": "object"})]
+
+        def get(self, params: dict[str, Any], _ctx: SyncContext) -> Any:
+            return user.get() if params["name"] == "provided" else None
+
+    async def suggest(_text: str) -> list[str]:
+        await asyncio.sleep(0.01)
+        return [user.get()]
+
+    def suggest_in_thread(_text: str) -> list[str]:
+        return [user.get()]
+
+    async def visible(ctx: Context) -> bool:
+        await asyncio.sleep(0.01)
+        return ctx.headers["x-user"] == user.get()
+
+    def visible_in_thread(ctx: SyncContext) -> bool:
+        return ctx.headers["x-user"] == user.get()
+
+    server.add_provider("tools", ProvidedInThread() if sync else Provided())
+
+    @server.prompt(complete={"who": suggest_in_thread if sync else suggest})
+    async def prompt(who: str) -> str:
+        return user.get()
+
+    @server.resource("who://{name}")
+    def template(name: str) -> str:
+        return user.get()
+
+    @server.tool(visible=visible_in_thread if sync else visible)
+    async def asks(ctx: Context) -> str:
+        before = user.get()
+        await ctx.elicit("Who?", {"type": "object", "properties": {"name": {"type": "string"}}})
+        return f"{before} {user.get()}"
+
+    return server
+
+
+@pytest.mark.parametrize("sync", [False, True], ids=["async", "def"])
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_two_users_at_once_of_functions_of_every_kind(revision: str, sync: bool) -> None:
+    async def one(url: str, name: str) -> None:
+        client = Client(f"{url}/mcp", headers={"X-User": name}, revision=revision)
+
+        @client.on_elicit
+        def answer(_request: object) -> ElicitResult[Any]:
+            return ElicitResult("accept", {"name": name})
+
+        async with client:
+            assert callable(answer)
+            for _ in range(3):
+                tools = {tool.name: tool.description for tool in await client.list_tools(fresh=True)}
+                assert tools["provided"] == name and "asks" in tools
+                assert (await client.call_tool("provided")).text == name
+                assert (await client.get_prompt("prompt", {"who": "x"})).messages[0].content == TextContent(name)
+                assert (await client.read_resource("who://x")).contents[0].text == name
+                of: Any = {"type": "ref/prompt", "name": "prompt"}
+                assert (await client.complete(of, {"name": "who", "value": ""})).completion.values == [name]
+                if revision >= "2025-06-18":
+                    assert (await client.call_tool("asks")).text == f"{name} {name}"
+
+    async def check() -> None:
+        app = FastAPI()
+        app.add_middleware(SetsUser)
+        app.mount("/mcp", every_kind(sync=sync).asgi())
+        async with serving(app) as url:
+            await asyncio.gather(*[one(url, name) for name in USERS * 2])
+
+    run(check())
+
+
+IN_COPIES = """
+import contextvars
+from trunkline import Server
+
+user = contextvars.ContextVar("user", default="nobody")
+server = Server("test", version="1")
+
+@server.tool
+async def on_the_loop() -> str:
+    before = user.get()
+    user.set("the call before")
+    return before
+
+@server.tool
+def in_a_thread() -> str:
+    before = user.get()
+    user.set("the call before")
+    return before
+
+user.set("serving")
+server.run()
+"""
+
+
+def test_calls_over_stdio_run_in_copies_of_the_context_of_serving(tmp_path: Path) -> None:
+    with SyncClient(script(tmp_path, IN_COPIES), env=environment()) as client:
+        for tool in ("on_the_loop", "in_a_thread") * 2:
+            assert client.call_tool(tool).text == "serving"
+
+
+def test_what_surrounds_a_handler_runs_in_its_context_too() -> None:
+    """Records of the log, hooks of errors, and the validators of arguments and results."""
+    server = Server("test", version="1")
+    seen: set[tuple[str, str, str]] = set()
+
+    def note(what: str, name: str = "") -> None:
+        seen.add((what, name, user.get()))
+
+    class Input(pydantic.BaseModel):
+        tool: str
+
+        @pydantic.field_validator("tool")
+        @classmethod
+        def _tool(cls, value: str) -> str:
+            note("argument", value)
+            return value
+
+    class Output(pydantic.BaseModel):
+        tool: str
+
+        @pydantic.field_serializer("tool")
+        def _tool(self, value: str) -> str:
+            note("result", value)
+            return value
+
+    async def on_the_loop(value: Input) -> Output:
+        await asyncio.sleep(0)
+        return Output(tool=value.tool)
+
+    def in_a_thread(value: Input) -> Output:
+        return Output(tool=value.tool)
+
+    async def fails_on_the_loop() -> str:
+        raise RuntimeError("on the loop")
+
+    def fails_in_a_thread() -> str:
+        raise RuntimeError("in a thread")
+
+    for function in (on_the_loop, in_a_thread, fails_on_the_loop, fails_in_a_thread):
+        server.add_tool(function)
+
+    @server.on_error
+    def hook(_error: BaseException, ctx: Context | SyncContext) -> None:
+        note("hook", ctx.name)
+
+    class Recorded(logging.Filter):
+        def filter(self, record: logging.LogRecord) -> bool:
+            note("record", record.__dict__["mcp_name"])
+            return False
+
+    async def one(client: Client, name: str) -> None:
+        user.set(name)
+        for tool in ("on_the_loop", "in_a_thread"):
+            assert not (await client.call_tool(tool, {"value": {"tool": tool}})).is_error
+            assert (await client.call_tool(f"fails_{tool}")).is_error
+
+    async def check() -> None:
+        async with Client(server) as client:
+            await asyncio.gather(*[one(client, name) for name in USERS * 2])
+
+    logger, recorded = logging.getLogger("trunkline.server"), Recorded()
+    logger.addFilter(recorded)
+    try:
+        run(check())
+    finally:
+        logger.removeFilter(recorded)
+    assert hook
+    tools = ("on_the_loop", "in_a_thread")
+    assert seen == {
+        (what, f"fails_{tool}" if what in ("hook", "record") else tool, name)
+        for what in ("argument", "result", "hook", "record")
+        for tool in tools
+        for name in USERS
+    }
 
 
 def test_next_takes_context_variables_and_values_to_dependencies_and_handlers() -> None:
@@ -474,6 +707,28 @@ def test_http_servers_log_their_url_accesses_and_the_first_refusal_of_each_kind(
     assert "evil.example" in warning
 
 
+def test_a_refused_token_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    def judge(_token: object) -> Identity:
+        raise InvalidToken("it is not ours")
+
+    auth = Auth("https://notes.example/mcp", authorization_servers=["https://login.example"], verifier=judge)
+
+    async def check() -> None:
+        async with who_asks().serve("http", port=0, auth=auth) as listener:
+            for _ in range(2):
+                with pytest.raises(AuthorizationRequiredError):
+                    await Client(listener.url, headers={"Authorization": "Bearer x"}).connect()
+            await until(lambda: len([*warnings()]) > 0, "the warning")
+
+    def warnings() -> Generator[str]:
+        yield from (record.getMessage() for record in caplog.records if record.name == "trunkline.access")
+
+    with caplog.at_level(logging.WARNING):
+        run(check())
+    [warning] = warnings()
+    assert "access token" in warning and "it is not ours" in warning
+
+
 class World:
     """A lifespan that keeps a record."""
 
@@ -601,7 +856,8 @@ def test_sigterm_closes_the_lifespan(tmp_path: Path, arguments: str) -> None:
                 assert '"id":1' in child.stdout.readline()
             child.send_signal(signal.SIGTERM)
             assert child.wait(DEADLINE) == 0
-            assert (child.stdout.read() + child.stderr.read()).split() == ["close", "after"]
+            lines = (child.stdout.read() + child.stderr.read()).splitlines()
+            assert [line for line in lines if "serving http://" not in line] == ["close", "after"]
         finally:
             child.kill()
 

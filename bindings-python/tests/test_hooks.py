@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +19,9 @@ from trunkline import (
     ProtocolError,
     Request,
     Server,
+    SyncClient,
     SyncContext,
+    Tool,
     ToolError,
 )
 
@@ -580,3 +583,67 @@ def test_dependencies_of_a_server_are_made_for_every_call() -> None:
     wrong: Any = later
     with pytest.raises(InvalidArgumentError, match=r"dependencies are made by Depends\(function\), not "):
         Server("test", version="1", dependencies=[wrong])
+
+
+def test_tools_of_a_provider_may_be_of_the_class_and_their_arguments_are_checked() -> None:
+    server = Server("test", version="1")
+
+    class Tools:
+        def list(self, _cursor: str | None, _ctx: SyncContext) -> Any:
+            schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+            return [Tool(name="provided", input_schema=schema)]
+
+        def get(self, params: dict[str, Any], _ctx: SyncContext) -> Any:
+            return params["arguments"]["a"]
+
+    server.add_provider("tools", Tools())
+    with SyncClient(server) as client:
+        assert [tool.name for tool in client.list_tools()] == ["provided"]
+        assert client.call_tool("provided", {"a": "x"}).text == "x"
+        assert "/a: 1 is not of type" in client.call_tool("provided", {"a": 1}).text
+
+
+def test_unfit_results_of_middleware_and_providers_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    def asked(of: str, unfit: Any) -> str:
+        server = Server("test", version="1")
+
+        @server.tool
+        def tool() -> str:
+            return "done"
+
+        class Provided:
+            async def list(self, _cursor: str | None, _ctx: Context) -> Any:
+                return [unfit] if of == "list" else []
+
+            async def get(self, params: Mapping[str, Any], _ctx: Context) -> Any:
+                return unfit if of == "get" and params["name"] == "provided" else None
+
+        server.add_provider("tools", Provided())
+
+        async def around(_request: Any, next: Any, _ctx: Context) -> Any:
+            await next()
+            return unfit
+
+        if of == "middleware":
+            server.add_middleware(around, "tools/call")
+        caplog.clear()
+        with SyncClient(server) as client:
+            if of == "list":
+                with pytest.raises(ProtocolError):
+                    client.list_tools()
+            else:
+                try:
+                    assert client.call_tool("provided" if of == "get" else "tool").is_error
+                except ProtocolError:
+                    pass
+        (record,) = caplog.records
+        message = logging.Formatter().format(record)
+        assert "returned a value that cannot be sent: " in message and "Traceback" not in message
+        return message
+
+    middleware = asked("middleware", {"content": [{"type": "text", "text": object()}]})
+    assert ".around' (test_hooks.py:" in middleware and "$.content[0].text: a value of type object" in middleware
+    assert "a result is an object, such as the one that next gave, not str" in asked("middleware", "done")
+    provided = asked("get", {"a": object()})
+    assert "the provider '" in provided and "Provided' of tools" in provided and "$.a: a value of type" in provided
+    assert "$[0].inputSchema: a value of type object" in asked("list", Tool("provided", input_schema=object()))  # type: ignore[arg-type]

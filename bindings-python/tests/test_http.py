@@ -8,11 +8,13 @@ import http.client
 import ipaddress
 import json
 import pickle
+import re
 import signal
 import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -240,10 +242,14 @@ def test_nobody_listens() -> None:
 def test_a_port_that_is_taken() -> None:
     async def check() -> None:
         async with Slow().server.serve("http", port=0) as listener:
-            with pytest.raises(TransportError):
+            with pytest.raises(TransportError) as taken:
                 await Slow().server.serve("http", port=listener.port)
-        with pytest.raises(TrunklineError):
-            await Slow().server.serve("http", host="256.256.256.256", port=0)
+            assert taken.value.reason == "addressInUse"
+        # TEST-NET-1 is on no machine (RFC 5737).
+        for host in ("256.256.256.256", "192.0.2.1"):
+            with pytest.raises(TransportError) as nowhere:
+                await Slow().server.serve("http", host=host, port=0)
+            assert nowhere.value.reason == "addressUnavailable"
 
     run(check())
 
@@ -407,6 +413,28 @@ def test_signals_end_the_server_in_good_order(tmp_path: Path, number: signal.Sig
             assert child.wait(DEADLINE) == 0
             assert (child.stdout.read(), child.stderr.read()) == ("ended\n", "")
         finally:
+            child.kill()
+
+
+@pytest.mark.parametrize("is_logged", [False, True])
+def test_a_bare_run_tells_its_url_once(tmp_path: Path, is_logged: bool) -> None:
+    set_up = "import logging; logging.basicConfig(level=logging.INFO)\n" if is_logged else ""
+    source = "from trunkline import Server\nServer('test', version='1').run('http', port=0)\n"
+    command = script(tmp_path, set_up + source)
+    with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as child:
+        watch = threading.Timer(DEADLINE, child.kill)
+        watch.start()
+        try:
+            assert child.stderr is not None
+            line = child.stderr.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+/mcp", line)
+            assert found is not None, line
+            with SyncClient(found[0]) as client:
+                assert client.list_tools() == []
+            child.terminate()
+            assert found[0] not in child.stderr.read()
+        finally:
+            watch.cancel()
             child.kill()
 
 

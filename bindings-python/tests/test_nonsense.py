@@ -6,6 +6,7 @@ import datetime
 import enum
 from collections import UserDict
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -124,10 +125,44 @@ def test_options_are_judged_when_they_are_given_in_the_names_of_python() -> None
     ]:
         with pytest.raises(InvalidArgumentError, match=problem):
             Server("a", version="1", **cast("Any", options))
+    without_json: list[Any] = [object(), float("nan"), {"a": object()}]
+    for value in without_json:
+        with pytest.raises(InvalidArgumentError, match=r"^page_size(\.a)?: "):
+            Server("a", version="1", page_size=value)
     with pytest.raises(InvalidArgumentError, match=r"^name must not be empty$"):
         Server("", version="1")
     with pytest.raises(InvalidArgumentError, match=r"^replay_events: must be a whole number"):
         Server("a", version="1").asgi(replay_events=-1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'prt'"):
+        # A wrong name is an error of the type checker, too, which refuses a comment without need.
+        Server("a", version="1").run("http", prt=3)  # pyright: ignore[reportCallIssue]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "problem"),
+    [
+        ("tool", {"defer_task": 2}, "^defer_task: must be true or false, not 2$"),
+        ("tool", {"scopes": "mcp"}, '^scopes: must be a list, not "mcp"$'),
+        ("tool", {"input_schema": {"properties": {}}}, "^Tool read: input_schema: the root of the schema must be"),
+        ("tool", {"input_schema": {"default": object()}}, "^input_schema.default: .* cannot be written as JSON$"),
+        ("tool", {"title": 3}, "^Tool read: title: must be a string, not 3$"),
+        ("resource", {"cache_scope": "all"}, '^cache_scope: must be "private" or "public", not "all"$'),
+        ("resource", {"mime_type": 3}, r"^Resource template files://\{name\}: mime_type: must be a string, not 3$"),
+        ("resource", {"unsafe_paths": "yes"}, '^unsafe_paths: must be true or false, not "yes"$'),
+    ],
+    ids=str,
+)
+def test_options_of_features_are_judged_in_the_names_of_python(
+    kind: str, options: dict[str, Any], problem: str
+) -> None:
+    server = Server("test", version="1")
+
+    def read(name: str) -> str:
+        return name
+
+    add: Any = server.add_tool if kind == "tool" else partial(server.add_resource, "files://{name}")
+    with pytest.raises(InvalidArgumentError, match=problem):
+        add(read, **options)
 
 
 def test_options_are_checked_by_the_core() -> None:

@@ -56,6 +56,9 @@ def test_a_result_is_a_value_of_the_callers_type() -> None:
         return ["a", "b"]
 
     @server.tool
+    def nothing() -> None: ...
+
+    @server.tool
     def fail() -> Sums:
         raise ToolError("no sums today")
 
@@ -63,10 +66,23 @@ def test_a_result_is_a_value_of_the_callers_type() -> None:
     def plain() -> Any:
         return "text"
 
+    @server.tool
+    def hello() -> str:
+        return "hello"
+
+    @server.tool(output_schema={"type": "object", "properties": {"result": {"type": "string"}}})
+    def wrapped() -> Any:
+        return {"result": "hello"}
+
     async def check() -> None:
         async with Client(server) as client:
             assert await client.call_tool("add", {"second": 2, "first": 1}, result=Sums) == Sums(3, 1)
             assert await client.call_tool("names", result=list[str]) == ["a", "b"]
+            for tool in ("hello", "wrapped"):
+                assert await client.call_tool(tool, result=str) == "hello"
+            for tool in ("names", "nothing"):
+                with pytest.raises(TransportError, match="not a text alone"):
+                    await client.call_tool(tool, result=str)
             for tool, problem in [("add", "missing"), ("plain", "no structuredContent")]:
                 with pytest.raises(TransportError, match=problem):
                     await client.call_tool(tool, {"second": 2, "first": 1} if tool == "add" else {}, result=Wrong)

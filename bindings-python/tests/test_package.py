@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pickle
 import types
 import typing
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,3 +81,52 @@ def test_a_time_that_is_none_is_refused_with_its_name(ttl: Any) -> None:
 def test_types_of_public_signatures_are_exported() -> None:
     for name in ("AsyncProvider", "ConnectOptions", "EnterLifespan", "Messages", "Provider", "Target"):
         assert name in PUBLIC and getattr(trunkline, name) is not None
+
+
+def texts_of(bodies: Iterator[list[ast.stmt]]) -> dict[str, str]:
+    """The names that are declared with an annotation, each with the text below it."""
+    found: dict[str, str] = {}
+    for body in bodies:
+        for node, below in zip(body, [*body[1:], None], strict=False):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                text = below.value if isinstance(below, ast.Expr) else None
+                found.setdefault(node.target.id, "")
+                if isinstance(text, ast.Constant):
+                    found[node.target.id] = str(text.value)
+    return found
+
+
+def test_public_classes_functions_and_methods_have_hover_texts() -> None:
+    public = {name: getattr(trunkline, name) for name in PUBLIC}
+    classes = {name: value for name, value in public.items() if isinstance(value, type)}
+    functions = {name: value for name, value in public.items() if inspect.isfunction(value)}
+    members = {
+        f"{name}.{member}": value
+        for name, cls in classes.items()
+        for member, value in inspect.getmembers(cls, lambda one: callable(one) or isinstance(one, property))
+        if not member.startswith("_") and not isinstance(value, type)
+    }
+    assert len(classes) > 100 and len(members) > 500
+    described = {name for name, cls in classes.items() if cls.__doc__}
+    described |= {name for name, value in (functions | members).items() if inspect.getdoc(value)}
+    assert {*classes, *functions, *members} - described == set()
+
+
+def test_public_aliases_and_options_have_hover_texts_and_options_a_default() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in Path(trunkline.__file__).parent.rglob("*.py")]
+    aliases = texts_of(tree.body for tree in trees)
+    classes = {name for name in PUBLIC if isinstance(getattr(trunkline, name), type)}
+    functions = {name for name in PUBLIC if inspect.isfunction(getattr(trunkline, name))}
+    others = {*PUBLIC} - classes - functions - {"__version__"}
+    assert len(others) > 10
+    assert {name for name in others if not aliases.get(name)} == set()
+    bodies = [
+        node.body
+        for tree in trees
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and (node.name == "OAuth" or node.name.endswith("Options"))
+    ]
+    options = [option for body in bodies for option in texts_of(iter([body])).items()]
+    assert len(options) > 150
+    words = ("efault", "Without", "therwise")
+    assert [option for option in options if not any(word in option[1] for word in words)] == []

@@ -86,6 +86,13 @@ print(result.text)
     assert (done.returncode, done.stdout) == (0, '["Oslo: sunny","Oslo: sunny","Oslo: sunny"]\n' * 2), done.stderr
 
 
+def test_the_package_leads_to_the_project() -> None:
+    project = (README.parent / "pyproject.toml").read_text(encoding="utf-8")
+    for place in ("Changelog", "Documentation", "Issues", "Repository"):
+        assert re.search(rf'^{place} = "https://\S+"$', project, re.MULTILINE), place
+    assert '"Topic :: ' in project and "authors = " in project
+
+
 def test_the_licenses_in_the_package_are_those_of_the_project() -> None:
     here = README.parent
     assert 'license-files = ["LICENSE-*"]' in (here / "pyproject.toml").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ import pytest
 
 from raw import MODERN, Peer, Refused
 from support import REVISIONS, run, script
-from trunkline import Client, Context, InvalidArgumentError, ProtocolError, Server, SyncContext
+from trunkline import Client, Context, InvalidArgumentError, ProtocolError, Server, SyncClient, SyncContext
 
 OFFER = """
 import datetime as dt, enum
@@ -271,6 +271,18 @@ def test_what_a_prompt_returns_becomes_messages(offer: list[str], revision: str)
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
+def test_a_prompt_that_returns_nothing_has_no_messages(revision: str) -> None:
+    server = Server("test", version="1")
+
+    @server.prompt
+    def silent() -> None:
+        return None
+
+    with SyncClient(server, revision=revision) as client:
+        assert client.get_prompt("silent").messages == []
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
 def test_prm_04_prm_05_what_a_prompt_refuses(offer: list[str], revision: str) -> None:
     with Peer(offer, revision) as peer:
         for arguments, problem in [
@@ -377,7 +389,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("add_resource", ("notes://x", one), {}, "'a' is not a variable of 'notes://x': there is none"),
     ("add_resource", ("notes://{b}", one), {}, "there are b"),
     ("add_resource", ("notes://{b}", nothing), {}, "no parameter takes the variable 'b'"),
-    ("add_resource", ("notes://{b", nothing), {}, "uriTemplate"),
+    ("add_resource", ("notes://{b", nothing), {}, "uri_template"),
     ("add_resource", ("notes://x{?a}", one), {}, "parameter 'a' needs a default"),
     ("add_resource", ("notes://x{/a}", one), {}, "parameter 'a' needs a default"),
     ("add_resource", ("notes://x{/a*}", one), {}, "its type is list"),

@@ -431,9 +431,9 @@ def test_registration_refuses_what_is_wrong() -> None:
         server.add_tool(fine)
     with pytest.raises(InvalidArgumentError, match="bad name"):
         server.add_tool(fine, name="bad name")
-    with pytest.raises(InvalidArgumentError, match="inputSchema"):
+    with pytest.raises(InvalidArgumentError, match="input_schema"):
         server.add_tool(fine, name="a", input_schema={"type": "nonsense"})
-    with pytest.raises(InvalidArgumentError, match="outputSchema"):
+    with pytest.raises(InvalidArgumentError, match="output_schema"):
         server.add_tool(fine, name="b", output_schema={"$ref": "https://example.com/x.json"})
     with pytest.raises(InvalidArgumentError, match="pass name="):
         server.add_tool(lambda: None)

@@ -9,12 +9,14 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from raw import MODERN, Peer
 from support import DEADLINE, REVISIONS, Lifeline, environment, finish, run, script
 from trunkline import (
     Client,
@@ -150,6 +152,41 @@ def test_a_child_that_dies_says_its_last_words(tmp_path: Path) -> None:
         assert blocking.call_tool("echo", {"message": "x"}).text == "x"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals that kill")
+def test_a_child_that_is_killed_says_so(tmp_path: Path) -> None:
+    source = """
+import os
+from trunkline import Server
+server = Server("test", version="1")
+@server.tool
+def die() -> None:
+    os.kill(os.getpid(), 9)
+server.run()
+"""
+    with SyncClient(script(tmp_path, source), env=environment(), reconnect=False) as client:
+        with pytest.raises(TransportError, match="was ended by signal 9") as caught:
+            client.call_tool("die")
+        assert (caught.value.reason, caught.value.exit_code, caught.value.signal) == ("exited", None, 9)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
+def test_a_server_at_a_terminal_tells_that_it_waits(tmp_path: Path) -> None:
+    command = script(tmp_path, "from trunkline import Server\nServer('test', version='1').run()")
+    terminal, child = os.openpty()
+    with subprocess.Popen(
+        command, env=environment(), stdin=child, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        watch = threading.Timer(DEADLINE, process.kill)
+        watch.start()
+        try:
+            assert process.stderr is not None and b"standard input, which is a terminal" in process.stderr.readline()
+        finally:
+            watch.cancel()
+            process.kill()
+            os.close(child)
+            os.close(terminal)
+
+
 def test_a_stray_line_is_in_the_error_of_a_server_that_is_silent(tmp_path: Path) -> None:
     async def check() -> None:
         silent = script(tmp_path, "print('welcome to my server', flush=True); input()\nwhile input(): pass")
@@ -224,6 +261,123 @@ def test_the_server_ends_with_its_input(tmp_path: Path) -> None:
     (answer,) = [json.loads(line) for line in done.stdout.splitlines()]
     assert answer["id"] == 1 and answer["result"]["protocolVersion"] == "2025-06-18"
     assert done.stderr == ""
+
+
+FAILING = """
+import logging, sys
+from trunkline import Server
+
+server = Server("failing", version="1")
+
+@server.tool
+async def fail() -> str:
+    raise ValueError("on purpose")
+
+@server.tool
+async def fail_at_length() -> str:
+    raise ValueError("x" * 2000)
+
+{configuration}
+server.run()
+"""
+
+
+def test_a_host_that_does_not_read_standard_error_holds_up_nothing(tmp_path: Path) -> None:
+    """T5 of the review under faults: many hosts read nothing there."""
+    with Peer(script(tmp_path, FAILING.format(configuration="")), MODERN) as peer:
+        for _ in range(300):
+            assert peer.once("tools/call", name="fail_at_length", arguments={})["isError"]
+    assert peer.status == 0 and "ValueError" in peer.errors
+
+
+@pytest.mark.parametrize(
+    ("configuration", "begin"),
+    [
+        ("", ""),
+        ("logging.basicConfig(format='root: %(message)s')", "root: "),
+        ("logging.getLogger('trunkline.server').addHandler(logging.StreamHandler())", ""),
+        ("logging.lastResort.setFormatter(logging.Formatter('own: %(message)s'))", "own: "),
+        ("logging.lastResort = logging.StreamHandler()", ""),
+        ("logging.lastResort = None", None),
+        ("logging.getLogger('trunkline').setLevel(logging.CRITICAL)", None),
+        ("sys.stderr = open(2, 'w', closefd=False, buffering=1)", ""),
+    ],
+)
+def test_a_failure_is_logged_once_where_the_program_wants_it(
+    tmp_path: Path, configuration: str, begin: str | None
+) -> None:
+    with Peer(script(tmp_path, FAILING.format(configuration=configuration)), MODERN) as peer:
+        assert peer.once("tools/call", name="fail", arguments={})["isError"]
+    if begin is None:
+        assert peer.errors == ""
+    else:
+        assert peer.errors.startswith(f"{begin}tools/call fail failed\nTraceback ")
+        assert peer.errors.count("ValueError: on purpose") == 1
+
+
+HOLDING = """
+from trunkline import Server
+
+server = Server("holding", version="1")
+
+@server.tool
+def hold() -> str:
+    return str(sum(range(10**12)))
+
+server.run()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("end", ["input", "signal"])
+def test_a_tool_that_holds_the_interpreter_does_not_outlive_the_input_or_a_signal(tmp_path: Path, end: str) -> None:
+    """T1 of the review under faults: beside such a tool no other thread of Python runs."""
+    pipe = subprocess.PIPE
+    command = script(tmp_path, HOLDING)
+    server = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment())
+    assert server.stdin and server.stdout
+    try:
+        params: dict[str, Any] = {"name": "hold", "arguments": {}}
+        calling: dict[str, Any] = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+        server.stdin.write(json.dumps(INITIALIZE).encode() + b"\n" + json.dumps(calling).encode() + b"\n")
+        server.stdin.flush()
+        assert b'"id":1' in server.stdout.readline()
+        time.sleep(0.3)  # it begins meanwhile; if it has not, the end is the same
+        if end == "input":
+            server.stdin.close()
+        else:
+            server.terminate()
+        server.wait(DEADLINE)
+    finally:
+        server.kill()
+        server.wait()
+        server.stdin.close()
+        server.stdout.close()
+
+
+DYING = r"""
+import sys
+sys.stderr.write("\x1b]0;a title\x07\x1b[2J\x9b31mout of\r\x08 beans\u202e\tat last\n")
+sys.exit(3)
+"""
+
+
+def test_the_last_words_of_a_server_hold_no_terminal_escapes() -> None:
+    """L9 of the review of security: an error is shown at the terminal of its reader."""
+    command = [sys.executable, "-X", "utf8", "-c", DYING]
+
+    async def check() -> None:
+        with pytest.raises(TransportError) as caught:
+            async with Client(command, env=environment(), stderr="keep"):
+                pass
+        assert caught.value.stderr == ["out of beans\tat last"]
+        assert "out of beans\tat last" in str(caught.value)
+        assert not set(str(caught.value)) & {"\x1b", "\x07", "\x08", "\x9b", "\r", "\u202e"}
+
+    run(check())
+    blocking = SyncClient(command, env=environment(), stderr="keep")
+    with pytest.raises(TransportError, match="out of beans\tat last"):
+        blocking.connect()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")

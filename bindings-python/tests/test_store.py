@@ -6,11 +6,7 @@ import asyncio
 import contextlib
 import http.client
 import json
-import random
-import socket
 import subprocess
-import sys
-import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support import DEADLINE, environment, run, script
+from support import DEADLINE, SHARED_STORES, environment, free_port, run, script, shared_store
 from trunkline import BusyError, Client, InvalidArgumentError, ProtocolError, Server
 
 WORKER = """
@@ -37,47 +33,13 @@ async def echo(text: str) -> str:
 
 server.run("http", port=0, on_ready=lambda listener: print(listener.url, flush=True))
 """
-# Redis is for Linux and its kin; `cargo xtask test` installs it there.
-SHARED = ["sqlite", *(["redis"] if sys.platform == "linux" else [])]
 
 
-def free_port() -> int:
-    """A port that nobody else gets: connections have local ports above these."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
-
-
-@contextlib.contextmanager
-def redis() -> Generator[str]:
-    """The URL of a server of Redis of the test's own."""
-    port = free_port()
-    command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        end = time.monotonic() + DEADLINE
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                assert time.monotonic() < end, "redis-server does not listen"
-                time.sleep(0.02)
-        yield f"redis://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
-
-
-@pytest.fixture(params=SHARED)
+@pytest.fixture(params=SHARED_STORES)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of a store that processes can share."""
-    if request.param == "sqlite":
-        yield f"sqlite:{tmp_path / 'state.db'}"
-    else:
-        with redis() as url:
-            yield url
+    with shared_store(request.param, tmp_path) as url:
+        yield url
 
 
 @contextlib.contextmanager

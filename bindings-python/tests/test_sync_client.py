@@ -247,8 +247,11 @@ def test_options_that_do_not_fit_the_target() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to whole groups")
 def test_ctrl_c_ends_a_waiting_call(tmp_path: Path) -> None:
     server = script(tmp_path, ECHO, "server.py")
+    # A shell lets what it starts in the background ignore the signal, and so all children of that.
     source = f"""
+import signal
 from trunkline import SyncClient
+signal.signal(signal.SIGINT, signal.default_int_handler)
 with SyncClient({server!r}) as client:
     print("ready", flush=True)
     try:

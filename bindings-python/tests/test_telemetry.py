@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import subprocess
 import sys
@@ -34,6 +35,7 @@ from trunkline import (
     ToolError,
     TransportError,
 )
+from trunkline._internal.telemetry import _measured
 
 
 @dataclass
@@ -515,6 +517,22 @@ def test_the_load_of_all_servers_is_measured() -> None:
         await _load_when(lambda now: now["sessions"] <= before["sessions"] - 2)
 
     asyncio.run(run())
+
+
+def test_servers_that_are_gone_are_not_kept_where_nobody_collects() -> None:
+    before = set(_measured)
+
+    async def run() -> None:
+        async with Client(_server("gone")) as client:
+            await client.list_tools()
+            assert set(_measured) - before
+
+    asyncio.run(run())
+    end = time.monotonic() + 30
+    while set(_measured) - before:
+        assert time.monotonic() < end
+        gc.collect()
+        time.sleep(0.01)
 
 
 def test_without_telemetry_nothing_crosses() -> None:

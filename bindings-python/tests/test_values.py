@@ -8,15 +8,28 @@ import dataclasses
 import datetime as dt
 import ipaddress
 import logging
-from collections import OrderedDict
-from typing import Annotated, Any, Literal, Optional, TypedDict, Union
+import re
+import sys
+from collections import OrderedDict, defaultdict
+from typing import Annotated, Any, Literal, NewType, Optional, TypedDict, Union, cast
 
 import attrs
 import msgspec
 import pydantic
 import pytest
+from typing_extensions import TypeAliasType
 
-from trunkline import Field, ImageContent, Server, SyncClient, TextContent
+from trunkline import (
+    CallToolResult,
+    Field,
+    ImageContent,
+    InvalidArgumentError,
+    ProtocolError,
+    Server,
+    SyncClient,
+    TextContent,
+    ToolError,
+)
 from trunkline._internal.failures import InvalidArguments
 from trunkline._internal.schema.builder import Builder
 from trunkline._internal.signature.string_arguments import TextSignature
@@ -246,6 +259,8 @@ LIBRARY_VALUES: list[tuple[Any, Any, Any]] = [
     (pydantic.AwareDatetime, "2024-01-02T03:04:05Z", dt.datetime(2024, 1, 2, 3, 4, 5, tzinfo=dt.timezone.utc)),
     (pydantic.Json[list[int]], "[1]", [1]),
     (pydantic.ByteSize, "1KB", 1000),
+    (pydantic.AnyUrl, "redis://a/0", pydantic.AnyUrl("redis://a/0")),
+    (re.Pattern, "a+", re.compile("a+")),
     (ipaddress.IPv4Address, "10.0.0.1", ipaddress.IPv4Address("10.0.0.1")),
     (dict[int, str], {"1": "a"}, {1: "a"}),
     (OrderedDict[str, int], {"a": 1}, OrderedDict(a=1)),
@@ -456,6 +471,83 @@ def test_nothing_is_no_content_and_a_map_is_structured_content() -> None:
     assert (result.text, result.structured_content) == ('{"a":1}', {"a": 1})
 
 
+Prices = NewType("Prices", dict[str, int])
+Aliased = TypeAliasType("Aliased", dict[str, int])
+
+
+@pytest.mark.parametrize("annotation", [Prices, Aliased, OrderedDict[str, int], defaultdict[str, int]], ids=str)
+def test_a_map_by_another_name_is_structured_content_too(annotation: Any) -> None:
+    server = Server("maps", version="1")
+
+    def tool() -> Any:
+        return OrderedDict[str, int](a=1)
+
+    tool.__annotations__["return"] = annotation
+    server.add_tool(tool)
+    with SyncClient(server) as client:
+        assert client.list_tools()[0].output_schema == {"type": "object", "additionalProperties": {"type": "integer"}}
+        assert client.call_tool("tool").structured_content == {"a": 1}
+        assert client.call_tool("tool", result=annotation) == {"a": 1}
+
+
+KEYS = [
+    (dict[int, str], {1: "a"}, {"1": "a"}),
+    (dict[float, str], {2.5: "a"}, {"2.5": "a"}),
+    (dict[bool, str], {True: "a"}, {"true": "a"}),
+    (dict[dt.date, str], {dt.date(2024, 1, 2): "a"}, {"2024-01-02": "a"}),
+]
+
+
+@pytest.mark.parametrize(("annotation", "value", "json"), KEYS, ids=str)
+def test_keys_of_a_type_are_written_as_text(annotation: Any, value: Any, json: Any) -> None:
+    result = returning(value, annotation)
+    assert result.structured_content == json, result.text
+    # Without the type, such a key is rather a slip.
+    assert returning(value).is_error
+
+
+def test_keys_of_a_returned_map_are_written_as_they_are_read() -> None:
+    server = Server("keys", version="1")
+
+    @server.tool
+    def same(value: dict[int, str]) -> dict[int, str]:
+        return value
+
+    with SyncClient(server) as client:
+        assert client.call_tool("same", {"value": {"1": "a"}}).structured_content == {"1": "a"}
+
+
+def test_a_type_that_needs_a_package_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "email_validator", None)
+
+    def invite(address: pydantic.EmailStr) -> None: ...
+
+    def find(address: Optional[pydantic.EmailStr] = None) -> None: ...  # noqa: UP045
+
+    for function in (invite, find):
+        with pytest.raises(InvalidArgumentError, match=r"parameter 'address': email-validator is not installed"):
+            Server("types", version="1").add_tool(function)
+
+
+def test_lone_surrogates_of_failures_and_docstrings_become_the_replacement_character() -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    def fails() -> None:
+        """A file \ud800."""
+        raise ToolError("no file a\ud800b")
+
+    @server.prompt
+    def refuses() -> str:
+        raise ProtocolError("no file a\ud800b", -32001)
+
+    with SyncClient(server) as client:
+        assert client.list_tools()[0].description == "A file \ufffd."
+        assert client.call_tool("fails").text == "no file a\ufffdb"
+        with pytest.raises(ProtocolError, match="no file a\ufffdb"):
+            client.get_prompt("refuses")
+
+
 def test_lone_surrogates_become_the_replacement_character() -> None:
     assert returning("a\ud800b").text == "a\ufffdb"
     result = returning({"\udfff": "\ud83d\ude00\ud83d"}, dict[str, str])
@@ -478,6 +570,10 @@ class Unknown:
         ({"a": picture()}, None, "$.a: a content block inside a value"),
         ({"a": [picture()]}, dict[str, Any], "$.a[0]: a content block inside a value"),
         ([picture(), 1], None, "$[1]: beside content blocks there may be text"),
+        (CallToolResult(cast("Any", ["x"])), None, "$.content[0]: str is not an object of the protocol: make a TextC"),
+        ({1: "a", "1": "b"}, dict[int, str], "$: two keys are the same text in JSON"),
+        ({(1, 2): "a"}, dict[int, str], "$: keys must be text, not tuple"),
+        ({1: "a"}, None, "$: keys must be str, not int"),
     ],
     ids=str,
 )

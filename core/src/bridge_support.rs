@@ -2,6 +2,7 @@
 //! this crate and programs in Rust do not. No stability promise: any release may change it. It
 //! exists where the feature `bridge` is on.
 
+pub use crate::cause::Cause;
 pub use crate::log_text::LogText;
 pub use crate::sync::{Condvar, Mutex};
 pub use trunkline_proto::{described, options};

@@ -49,21 +49,28 @@
 //! annotations, icons, scopes, tasks. They are added with [`ServerBuilder::add_tool`] and its like,
 //! and to a running server with [`Server::add_tool`].
 //!
-//! **Client requests** are calls of the context: [`Context::elicit`] asks the user,
-//! [`Context::sample`] the model, [`Context::list_roots`] for folders, and [`Context::progress`]
-//! and [`Context::log`] report how far the call is. The same code serves every revision.
+//! **Client requests** are calls of the context: [`Context::elicit_form`] asks the user by a form
+//! of a type, [`Context::elicit`] in any way, [`Context::sample`] asks the model,
+//! [`Context::list_roots`] for folders, and [`Context::progress`] and [`Context::log`] report how
+//! far the call is. The same code serves every revision.
 //!
 //! ```
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
 //! use trunkline::prelude::*;
-//! use trunkline::protocol::model::{ElicitParams, Field, FormSchema, ToolAnnotations};
+//! use trunkline::protocol::model::ToolAnnotations;
 //!
 //! #[derive(Clone)]
 //! struct Notes(std::path::PathBuf);
 //!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Confirmation {
+//!     sure: bool,
+//! }
+//!
 //! async fn clear(State(notes): State<Notes>, ctx: Context) -> Result<String, CallError> {
-//!     let form = FormSchema::new().required("sure", Field::boolean());
-//!     let answer = ctx.elicit(ElicitParams::form("Delete all notes?", form)).await?;
-//!     if answer.content.and_then(|content| content.get("sure").cloned()) != Some(true.into()) {
+//!     let answer = ctx.elicit_form::<Confirmation>("Delete all notes?").await?;
+//!     if !answer.accepted().is_some_and(|confirmation| confirmation.sure) {
 //!         return Err(ToolError::new("The user does not want to"))?;
 //!     }
 //!     let mut number = 0;
@@ -111,12 +118,18 @@
 // would be.
 #![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
+/// The README of the crate, whose program is compiled as the documentation's.
+#[cfg(all(doctest, feature = "full"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(feature = "auth")]
 pub mod auth;
 mod boxed_task;
 #[cfg(feature = "bridge")]
 #[doc(hidden)]
 pub mod bridge_support;
+mod cause;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod client_auth;

@@ -5,7 +5,8 @@
 //! lock is held is contained where it happens, and what was locked stays usable.
 
 use std::{
-    sync::{MutexGuard, PoisonError},
+    sync::{MutexGuard, PoisonError, TryLockError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -23,13 +24,33 @@ impl<T> Mutex<T> {
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Waits for it until `deadline`: in a forked child, the thread that holds it may not exist.
+    pub fn lock_until(&self, deadline: Instant) -> Option<MutexGuard<'_, T>> {
+        loop {
+            match self.0.try_lock() {
+                Ok(guard) => return Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return None,
+                Err(TryLockError::WouldBlock) => thread::sleep(BRIEFLY),
+            }
+        }
+    }
 }
+
+/// Pause between two looks at a lock that is held.
+const BRIEFLY: Duration = Duration::from_micros(100);
 
 /// Waits for a change of what a lock protects.
 #[derive(Debug, Default)]
 pub struct Condvar(std::sync::Condvar);
 
 impl Condvar {
+    /// Makes one.
+    pub const fn new() -> Self {
+        Self(std::sync::Condvar::new())
+    }
+
     /// Waits while `unchanged` says so.
     pub fn wait_while<'a, T>(
         &self,

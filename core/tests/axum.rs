@@ -259,7 +259,7 @@ async fn http_03_other_hosts_are_refused_unless_they_are_allowed_and_other_pages
         (status, String::from_utf8(body.to_vec()).unwrap())
     };
     let (status, text) = ask("/closed", "POST").await;
-    assert!(status == StatusCode::FORBIDDEN && text.contains("allowed_hosts"), "{status} {text}");
+    assert!(status == StatusCode::FORBIDDEN && text.contains("allowed hosts"), "{status} {text}");
     assert_eq!(ask("/open", "POST").await.0, StatusCode::OK);
     assert_eq!(ask("/", "GET").await.1, "an ordinary page");
 }

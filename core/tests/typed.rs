@@ -14,13 +14,13 @@ use std::{
 };
 use trunkline::{
     RevisionChoice,
-    client::{Client, ClientOptions, ErrorKind, RequestOptions},
+    client::{Client, ClientOptions, ElicitRequest, ErrorKind, HandlerError, RequestOptions},
     protocol::{
         RawJson, Revision, RpcError,
-        model::{CallToolResult, ContentBlock, ResourceLink},
+        model::{CallToolResult, ContentBlock, ElicitResult, ResourceLink},
     },
     server::{
-        Call, CallError, Context, FromContext, FromRef, Json, Params, Server, ServerOptions, State, Tool,
+        Call, CallError, Context, Elicited, FromContext, FromRef, Json, Params, Server, ServerOptions, State, Tool,
         ToolDefinition, ToolError,
     },
 };
@@ -107,6 +107,7 @@ async fn schemas_hold_what_was_written_and_not_the_names_of_types() {
             "description": "Where to look.",
             "properties": {"city": {"type": "string", "description": "The name of the city"}},
             "required": ["city"],
+            "additionalProperties": false,
         })
     );
     assert_eq!(input("day")["title"], "A day");
@@ -346,6 +347,155 @@ async fn debug_shows_the_causes_of_a_failure_and_the_text_of_a_panic() {
     let text = async |name: &str| client.call_tool(name, ()).await.unwrap().joined_text();
     assert!(text("source").await.ends_with("cannot load the note: denied"));
     assert!(text("panic").await.ends_with("the handler panicked: number 7"));
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Query {
+    text: String,
+    #[serde(default)]
+    limit: u8,
+}
+
+/// Takes further arguments, and says so by its map.
+#[derive(Deserialize, JsonSchema)]
+struct OpenQuery {
+    text: String,
+    #[serde(flatten)]
+    more: BTreeMap<String, Value>,
+}
+
+/// Takes further arguments by its schema, and leaves them out.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = true))]
+struct LenientQuery {
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "by")]
+enum Where {
+    City { city: String },
+    Point { latitude: f64 },
+}
+
+/// The schema of a flattened enum has its members in `oneOf`, which a closed object would refuse.
+#[derive(Deserialize, JsonSchema)]
+struct Wanted {
+    day: u8,
+    #[serde(flatten)]
+    place: Where,
+}
+
+#[tokio::test]
+async fn unknown_arguments_are_refused_unless_the_type_takes_them() {
+    let server = Server::builder("closed", "1")
+        .tool("closed", "Searches.", async |Params(query): Params<Query>| format!("{}{}", query.text, query.limit))
+        .tool("open", "Searches.", async |Params(query): Params<OpenQuery>| {
+            format!("{}{:?}", query.text, query.more.keys().collect::<Vec<_>>())
+        })
+        .tool("lenient", "Searches.", async |Params(query): Params<LenientQuery>| query.text)
+        .tool("map", "Counts.", async |Params(map): Params<BTreeMap<String, u8>>| map.len().to_string())
+        .tool("wanted", "Searches.", async |Params(wanted): Params<Wanted>| match wanted.place {
+            Where::City { city } => format!("{} {city}", wanted.day),
+            Where::Point { latitude } => format!("{} {latitude}", wanted.day),
+        })
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    let call = async |name: &str, arguments: Value| client.call_tool(name, arguments).await.unwrap();
+    let refused = call("closed", json!({"text": "a", "limt": 1})).await;
+    assert!(refused.is_error && refused.joined_text().contains("limt"), "{refused:?}");
+    for (name, arguments, text) in [
+        ("closed", json!({"text": "a", "limit": 1}), "a1"),
+        ("open", json!({"text": "a", "limt": 1}), "a[\"limt\"]"),
+        ("lenient", json!({"text": "a", "limt": 1}), "a"),
+        ("map", json!({"a": 1, "b": 2}), "2"),
+        ("wanted", json!({"day": 1, "by": "City", "city": "Oslo"}), "1 Oslo"),
+        ("wanted", json!({"day": 1, "by": "Point", "latitude": 0.5}), "1 0.5"),
+    ] {
+        assert_eq!(call(name, arguments).await.joined_text(), text, "{name}");
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Readings {
+    celsius: Vec<Option<f64>>,
+}
+
+#[tokio::test]
+async fn numbers_that_json_does_not_have_fail_the_call_with_their_place() {
+    async fn nan() -> Json<Readings> {
+        Json(Readings { celsius: vec![None, Some(f64::NAN)] })
+    }
+    let server = Server::builder("readings", "1")
+        .options(ServerOptions::default().with_debug(true))
+        .tool("json", "Reads.", nan)
+        .tool("number", "Reads.", async || f64::INFINITY)
+        .tool("none", "Reads.", async || Json(Readings { celsius: vec![None] }))
+        .resource("readings://all", "all", nan)
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    let text = async |name: &str| client.call_tool(name, ()).await.unwrap().joined_text();
+    assert!(text("json").await.ends_with("$.celsius[1]: NaN has no JSON form"), "{}", text("json").await);
+    assert!(text("number").await.ends_with("$: inf has no JSON form"));
+    assert_eq!(text("none").await, r#"{"celsius":[null]}"#);
+    let error = client.read_resource("readings://all").await.unwrap_err().to_string();
+    assert!(error.contains("$.celsius[1]: NaN has no JSON form"), "{error}");
+    let error = client.call_tool("none", BTreeMap::from([("a", f64::NAN)])).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("$.a: NaN"), "{error}");
+}
+
+#[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+struct Booking {
+    people: u8,
+    window: Option<bool>,
+    seats: Option<Seats>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Seats {
+    Chairs,
+    Bench,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Nested {
+    #[allow(dead_code, reason = "the type is refused before")]
+    booking: Booking,
+}
+
+/// The same on real requests and in rounds.
+#[tokio::test]
+async fn eli_12_a_form_of_a_type_gives_a_value_of_it() {
+    let server = Server::builder("restaurant", "1")
+        .tool("book", "Books.", async |ctx: Context| -> Result<String, CallError> {
+            let first = ctx.elicit_form::<Booking>("A table?").await?;
+            let second = ctx.elicit_form_with_key::<Booking>("again", "Another one?").await?;
+            Ok(format!("{first:?} {second:?}"))
+        })
+        .tool("nested", "Fails.", async |ctx: Context| -> Result<String, CallError> {
+            let answer = ctx.elicit_form::<Nested>("A table?").await?;
+            Ok(format!("{:?}", answer.accepted()))
+        })
+        .build();
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+        let answer = async |request: ElicitRequest| -> Result<ElicitResult, HandlerError> {
+            if request.message == "Another one?" {
+                return Ok(ElicitResult::decline());
+            }
+            let form = serde_json::to_value(&request.requested_schema).unwrap();
+            assert_eq!(form["properties"]["seats"], json!({"type": "string", "enum": ["chairs", "bench"]}));
+            assert_eq!(form["required"], json!(["people"]));
+            Ok(ElicitResult::accept(serde_json::from_value(json!({"people": 4, "seats": "bench"}))?))
+        };
+        let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
+        let client = Client::builder().options(options).on_elicit(answer).connect(&server).await.unwrap();
+        let text = client.call_tool("book", ()).await.unwrap().joined_text();
+        let booking = Booking { people: 4, window: None, seats: Some(Seats::Bench) };
+        assert_eq!(text, format!("{:?} Decline", Elicited::Accept(booking)), "{revision}");
+        let error = client.call_tool("nested", ()).await.unwrap_err();
+        assert!(error.to_string().contains("Nested.booking: a form asks for texts"), "{revision}: {error}");
+    }
 }
 
 #[test]

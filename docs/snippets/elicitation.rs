@@ -1,19 +1,24 @@
 // A tool that asks the user of its client, and a client that lets its user answer.
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::json;
 use std::error::Error;
 use trunkline::{
     CallError, Client, Context, Server,
     client::{ElicitRequest, HandlerError},
-    protocol::model::{ElicitParams, ElicitResult, Field, FormSchema},
+    protocol::model::ElicitResult,
+    server::Elicited,
 };
 
+#[derive(Deserialize, JsonSchema)]
+struct Booking {
+    people: u32,
+}
+
 async fn book(ctx: Context) -> Result<String, CallError> {
-    let form = FormSchema::new().required("people", Field::integer());
-    let answer = ctx.elicit(ElicitParams::form("A table for how many?", form)).await?;
-    let people = answer.content.and_then(|content| content.get("people")?.as_u64());
-    Ok(match people {
-        Some(people) => format!("A table for {people} is booked."),
-        None => "Nothing was booked.".into(),
+    Ok(match ctx.elicit_form::<Booking>("A table for how many?").await? {
+        Elicited::Accept(booking) => format!("A table for {} is booked.", booking.people),
+        Elicited::Decline | Elicited::Cancel => "Nothing was booked.".into(),
     })
 }
 

@@ -1,7 +1,7 @@
 // A method beyond the protocol, which a server of this vendor serves and its clients know.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use trunkline::{Client, ClientError, Context, Json, Params, RequestOptions, Server, protocol::RawJson};
+use trunkline::{Client, ClientError, Context, Json, Params, RequestOptions, Server};
 
 #[derive(Deserialize, JsonSchema)]
 struct Terms {
@@ -23,9 +23,8 @@ async fn main() -> Result<(), ClientError> {
     let server = Server::builder("sums", "1.0.0").request_handler("com.acme/sum", sum).build();
 
     let client = Client::connect(&server).await?;
-    let params = RawJson::from_value(&serde_json::json!({"terms": [1, 2, 39]})).expect("JSON");
-    let result = client.request("com.acme/sum", Some(&params), &RequestOptions::default()).await?;
-    let result: Sum = result.parse().expect("a sum");
+    let params = serde_json::json!({"terms": [1, 2, 39]});
+    let result: Sum = client.request_as("com.acme/sum", params, &RequestOptions::default()).await?;
     println!("{}", result.sum);
     Ok(())
 }

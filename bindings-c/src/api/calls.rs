@@ -96,11 +96,12 @@ pub unsafe extern "C" fn trunkline_call_fact(
 
 /// The data of what brought the call: the `user_data` of `trunkline_http_request`, such as the
 /// connection of a web server, or that of a client in memory
-/// (`trunkline_request_options_set_user_data`). Borrowed: valid as long as the call. NULL for other
-/// calls.
+/// (`trunkline_request_options_set_user_data`). Borrowed: valid as long as the call if the data has
+/// a destructor, otherwise until the exchange or the request is over, and NULL from then on: calls
+/// of tasks go on after the response. NULL for other calls.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_exchange_data(call: *const trunkline_call) -> *mut c_void {
-    value_or(std::ptr::null_mut(), || Ok(handle!(call).exchange_data().map_or(std::ptr::null_mut(), UserData::pointer)))
+    value_or(std::ptr::null_mut(), || Ok(handle!(call).exchange_data().unwrap_or(std::ptr::null_mut())))
 }
 
 /// Keeps a value for the handlers of the same request under a name: middleware keeps what the

@@ -14,6 +14,7 @@ use crate::http_mount::{
     trunkline_http_exchange, trunkline_http_head_callback, trunkline_http_header,
 };
 use crate::listener::trunkline_listener;
+use crate::scope::CallSurroundings;
 
 /// Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is
 /// what the request line says, such as "/mcp?a=b". `remote_address` is the IP address of the peer,
@@ -63,7 +64,9 @@ pub unsafe extern "C" fn trunkline_http_request(
         // Given away before the first callback can run.
         let begun = |ticket| exchange.put(give(trunkline_http_exchange { port: port.clone(), ticket }));
         let begin = |core: &Port| core.http_request_message(listener.inner.handle, &request, end_of_request);
-        port.make(Arc::new(ResponseReceiver { head, chunk, end, data: Arc::new(user_data) }), begin, begun).map(drop)
+        let data = Arc::new(user_data);
+        let surroundings = CallSurroundings::with_data(data.clone());
+        port.make(Arc::new(ResponseReceiver { head, chunk, end, data, surroundings }), begin, begun).map(drop)
     })
 }
 

@@ -109,7 +109,7 @@ pub unsafe extern "C" fn trunkline_json_get_count(
 ) -> trunkline_result {
     guard_result(|| {
         let (json, pointer, count) = (text!(json), text!(pointer), out!(count));
-        let (value, mut cursor, mut number) = (find(json, pointer)?, 0, 0);
+        let (value, mut cursor, mut number) = (find(json, pointer)?.as_bytes(), 0, 0);
         while next(value, &mut cursor)?.is_some() {
             number += 1;
         }
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn trunkline_json_next(
     value: *mut trunkline_str,
 ) -> trunkline_result {
     guard_result(|| {
-        let (json, value, key) = (text!(json), out!(value), out_or_null!(key));
+        let (json, value, key) = (bytes!(json), out!(value), out_or_null!(key));
         // SAFETY: the conventions of the header: NULL, or a number of the caller's.
         let cursor = unsafe { borrow_mut(cursor, "cursor") }?;
         let (name, found) =

@@ -23,7 +23,8 @@ pub unsafe extern "C" fn trunkline_server_new(
     unsafe { trunkline_server_new_with(name, version, std::ptr::null(), server, error) }
 }
 
-/// Makes a server with options (NULL: none). The options are copied.
+/// Makes a server with options (NULL: none). The options are copied. `server` is yours:
+/// `trunkline_server_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_new_with(
     name: trunkline_str,
@@ -156,10 +157,10 @@ pub unsafe extern "C" fn trunkline_server_mount_http(
     })
 }
 
-/// Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners,
-/// calls in flight getting the drain deadline. On Unix, SIGINT and SIGTERM act as
-/// `trunkline_server_stop` where the program has left them to the system, and a second one ends the
-/// process at once. `TRUNKLINE_BLOCKING` inside a callback of the same port.
+/// Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners
+/// within the drain deadline. On Unix, SIGINT and SIGTERM act as `trunkline_server_stop` where the
+/// program has left them to the system, and a second one ends the process at once.
+/// `TRUNKLINE_BLOCKING` inside a callback of the same port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_run(
     server: *mut trunkline_server,

@@ -34,6 +34,11 @@ impl UserData {
         Self { pointer: self.pointer, destructor: None, _owner: Some(self.clone()) }
     }
 
+    /// Returns whether the host hears when nothing can use the data any more.
+    pub(crate) fn has_destructor(&self) -> bool {
+        self.destructor.is_some()
+    }
+
     pub(crate) fn pointer(&self) -> *mut c_void {
         self.pointer
     }

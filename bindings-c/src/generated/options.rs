@@ -41,7 +41,9 @@ pub enum trunkline_limit {
     /// Longest time that an HTTP session may be idle; a minute for one that nothing has used
     /// since it was opened. In milliseconds. Default 1800000.
     TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
-    /// Longest time that calls may go on after a listener closes. In milliseconds. Default 5000.
+    /// Longest time from a signal, or from a close without a deadline of its own, to the end of
+    /// the server. Calls in flight may complete until its last fifth, which is a second at most:
+    /// then they fail, and their failures are sent. In milliseconds. Default 5000.
     TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
     /// Time after which a quiet event stream gets a comment; 0: never. In milliseconds. Default
     /// 15000.
@@ -71,9 +73,10 @@ pub enum trunkline_limit {
     /// own idlest gives way. Default 1000.
     TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
     /// JSON values in a message, which cost far more in memory than on the wire; one with more is
-    /// invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice as
-    /// many, and those of one principal as many: a further one is refused as busy. Default
-    /// 500000.
+    /// invalid. An HTTP endpoint counts those of messages with more than 2,048, until their calls
+    /// and tasks have ended: bodies above 64 KiB may have twice as many at once, and those of one
+    /// principal as many; smaller bodies as many, and those of one principal a quarter. A further
+    /// one is refused as busy. Default 500000.
     TRUNKLINE_LIMIT_MAX_VALUES = 19,
     /// Size of the results of all tasks that are kept. Beyond it calls that would become tasks
     /// are refused as busy, and a task whose result finds no room fails. In bytes. Default
@@ -84,10 +87,15 @@ pub enum trunkline_limit {
     TRUNKLINE_LIMIT_MAX_TASK_BYTES_PER_CLIENT = 21,
     /// Longest time of one call of the store. In milliseconds. Default 5000.
     TRUNKLINE_LIMIT_STORE_DEADLINE_MS = 22,
+    /// Size of the names that clients have given of what they want to be notified of, with 128
+    /// bytes more for each: resources, tasks and elicitations, of all sessions and streams. One
+    /// principal, or one address behind trusted proxies, may have a quarter of it. Beyond it,
+    /// further ones are refused as busy. In bytes. Default 67108864.
+    TRUNKLINE_LIMIT_MAX_SUBSCRIPTION_BYTES = 23,
 }
 
 /// The name of each limit on the waist, by its number.
-pub(crate) const LIMITS: [&str; 22] = [
+pub(crate) const LIMITS: [&str; 23] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -110,6 +118,7 @@ pub(crate) const LIMITS: [&str; 22] = [
     "maxTaskBytes",
     "maxTaskBytesPerClient",
     "storeDeadlineMs",
+    "maxSubscriptionBytes",
 ];
 
 /// Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
@@ -350,12 +359,12 @@ pub unsafe extern "C" fn trunkline_tool_options_set_wrap_output(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_tool_options_set_requires(
     options: *mut trunkline_tool_options,
-    requires: trunkline_str,
+    capabilities: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.put("requires", parsed("requires", text!(requires))?))
+    set!(options, options.given.put("requires", parsed("capabilities", text!(capabilities))?))
 }
 
-/// Sets whether on 2026-07-28 a call begins as a call, and `startTask` makes a task of it.
+/// Sets whether on 2026-07-28 a call begins as a call, and its handler may make a task of it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_tool_options_set_defer_task(
     options: *mut trunkline_tool_options,
@@ -366,7 +375,8 @@ pub unsafe extern "C" fn trunkline_tool_options_set_defer_task(
 
 /// Sets whether to a task that was running when its process ended is run again from its start,
 /// with the same arguments, by the next worker that shares the store of the server: within half a
-/// minute, up to three runs in all. Two runs at once must do no harm. Not with `deferTask`.
+/// minute, up to three runs in all. Two runs at once must do no harm. Not with tasks that begin
+/// as calls.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_tool_options_set_restart_task(
     options: *mut trunkline_tool_options,
@@ -531,8 +541,8 @@ pub unsafe extern "C" fn trunkline_http_options_set_retry_ms(
 }
 
 /// Sets the connections at once, and never more than the process has descriptors for, less 64.
-/// Beyond it one without a request gives way: one that never had any, or else the oldest. Where
-/// each has a request, further ones wait in the system's backlog. Default 16384.
+/// Beyond it one without a request gives way: one that had none in its first 100 ms, or else the
+/// oldest. Where each has a request, further ones wait in the system's backlog. Default 16384.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_connections(
     options: *mut trunkline_http_options,
@@ -556,8 +566,8 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_connections_per_address(
 /// `10.0.0.0/8`, or as `unix` for those on the Unix socket. A request that one of them brings has
 /// its client at the last address in `X-Forwarded-For` outside of these. With proxies, clients
 /// without an access token have shares by their addresses (of IPv6 by its first 64 bits), as
-/// principals have: of requests, bodies, sessions, tasks and `rateLimit`. Without, all of them
-/// are one behind a proxy, and nobody has a share.
+/// principals have: of requests, bodies, sessions, tasks and requests a minute. Without, all of
+/// them are one behind a proxy, and nobody has a share.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_add_trusted_proxy(
     options: *mut trunkline_http_options,
@@ -599,11 +609,11 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_requests(
     set!(options, options.given.put("maxRequests", max_requests))
 }
 
-/// Sets the size of all bodies that are being read or served, never less than one message may
-/// have. A request for which there is no room is refused as busy. One client may use a quarter of
-/// it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
-/// second. Inside a web framework, bodies that wait for their access token to be verified have a
-/// quarter of it besides. In bytes. Default 268435456.
+/// Sets the size of all bodies that are being read or served, until their calls and tasks have
+/// ended; never less than one message may have. A request for which there is no room is refused
+/// as busy. One client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and
+/// larger ones must arrive at 4 KiB a second. Inside a web framework, bodies that wait for their
+/// access token to be verified have a quarter of it besides. In bytes. Default 268435456.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
     options: *mut trunkline_http_options,
@@ -623,7 +633,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_rate_limit(
     set!(options, options.given.put("rateLimit", rate_limit))
 }
 
-/// Sets the requests that one of them may send at once before `rateLimit` holds. Default 20.
+/// Sets the requests that one of them may send at once before that limit holds. Default 20.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_rate_burst(
     options: *mut trunkline_http_options,
@@ -857,7 +867,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_validate_results(
     set!(options, options.given.put("validateResults", validate_results))
 }
 
-/// Sets the least severe log messages that servers are asked for; without it, their default.
+/// Sets the least severe log messages that servers are asked for; without it, their default: on
+/// 2026-07-28 they send nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_log_level(
     options: *mut trunkline_client_options,

@@ -147,7 +147,7 @@ pub unsafe extern "C" fn trunkline_client_on_sample_with_tools(
 }
 
 /// Lets the user visit a page, on which the client is authorized, and gives the redirect that
-/// follows. Needs the option `redirectUri`. Without this function the browser is opened.
+/// follows. Needs a redirect URI among the options. Without this function the browser is opened.
 /// `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
 /// `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
 /// a client uses `user_data` any more.
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn trunkline_client_options_on_access_token(
 }
 
 /// Gives the user's ID token of the organization's identity provider (grant
-/// `enterprise_managed`), in the place of the option `identityToken`. `callback` gets
+/// `enterprise_managed`), in the place of the option with one. `callback` gets
 /// IdentityTokenRequest as JSON, and answers with Token by `trunkline_call_return_result`.
 /// `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
 /// more.

@@ -168,6 +168,24 @@ fn mrtr_01_questions_are_asked_in_rounds() {
     client.end();
 }
 
+/// MRTR-08: what the handler noted is kept for a retry that comes again.
+#[test]
+fn mrtr_08_a_retry_that_comes_again_does_not_repeat_an_effect() {
+    let mut client = Client::new(MODERN, everything());
+    let asked = client.ask("tools/call", json!({"name": "pays", "arguments": {}}));
+    let retry = json!({
+        "name": "pays",
+        "arguments": {},
+        "requestState": asked["result"]["requestState"],
+        "inputResponses": {"sure": answer_to("elicitation/create", &json!({}))},
+    });
+    for _ in 0..3 {
+        assert_eq!(text(&client.ask("tools/call", retry.clone())), "paid 1 times");
+    }
+    assert_eq!(client.counts(), "answered 3, suspended 1, refused 0, cancelled 0, freed 4, effects 1");
+    client.end();
+}
+
 /// MRTR-20: in the legacy era the same handlers ask while their call waits.
 #[test]
 fn mrtr_20_questions_are_asked_while_the_call_waits() {

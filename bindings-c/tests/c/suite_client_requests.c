@@ -71,6 +71,28 @@ static void ask_name(trunkline_call *call, trunkline_str arguments, void *user_d
   OK(trunkline_call_elicit(call, S(NAME_FORM), S("who"), tell_outcome, NULL, count_freed, &error));
 }
 
+/* Pays when the user has agreed, and tells how often it did. */
+static void pay(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
+                void *user_data) {
+  trunkline_text *paid = NULL;
+  char number[20];
+  (void)json, (void)user_data;
+  count_outcome(result, error);
+  if (result != TRUNKLINE_OK) return;
+  if (trunkline_call_once(call, S("payment"), &paid) != TRUNKLINE_OK) {
+    snprintf(number, sizeof number, "%d", ++counts.effects);
+    OK(trunkline_call_set_once(call, S("payment"), trunkline_str_of(number), &error));
+    CHECK(trunkline_call_once(call, S("payment"), &paid) == TRUNKLINE_OK);
+  }
+  CHECK(trunkline_call_return_textf(call, "paid %s times", trunkline_text_str(paid).data) == TRUNKLINE_OK);
+  trunkline_text_free(paid);
+}
+
+static void ask_payment(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments, (void)user_data;
+  OK(trunkline_call_elicit(call, S(NAME_FORM), S("sure"), pay, NULL, count_freed, &error));
+}
+
 static void ask_page(trunkline_call *call, trunkline_str arguments, void *user_data) {
   (void)arguments, (void)user_data;
   OK(trunkline_call_elicit(call, S(TRUNKLINE_JSON({"mode": "url", "message": "Look", "url": "https://example.org/"})), NOTHING,
@@ -149,6 +171,7 @@ static void serve_client_requests(void) {
       {PLAIN("ask_model"), ask_model},         {PLAIN("ask_roots"), ask_roots},
       {PLAIN("ask_generally"), ask_generally}, {PLAIN("require_input"), require_input},
       {PLAIN("log"), log_and_close},           {PLAIN("counts"), tell_counts},
+      {PLAIN("pays"), ask_payment},
   };
   trunkline_server *server = new_server();
   trunkline_tool_options *options = NULL;

@@ -78,6 +78,10 @@ static void resources_prompts_and_completion(void) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "ref",
         trunkline_server_add_completion(server, S("{}"), S("city"), echo, &freed, count_up, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "kind", trunkline_server_add(server, S("toll"), S("{}"), echo, &freed, count_up, NULL, &error));
+  /* Without the name of the function beneath. */
+  CHECK(trunkline_server_add(server, S("toool"), S("{}"), echo, NULL, NULL, NULL, NULL) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(strstr(trunkline_error_message(trunkline_last_error()), "\"toool\" is not a kind; there are ") ==
+        trunkline_error_message(trunkline_last_error()));
   FAILS(TRUNKLINE_NULL, "callback", trunkline_server_add_prompt(server, S("{}"), NULL, &freed, count_up, &error));
   CHECK(freed == 6);
   for (modern = 0; modern < 2; ++modern) {
@@ -336,11 +340,21 @@ static void inner(trunkline_call *call, trunkline_str arguments, void *user_data
   if (same(trunkline_text_str(name), "alias"))
     OK(trunkline_call_next(call, S(TRUNKLINE_JSON({"name": "echo", "arguments": {"message": "renamed"}})), NULL, NULL, NULL,
                            &error));
+  else if (same(trunkline_text_str(name), "tagged"))
+    OK(trunkline_call_next(call, S(TRUNKLINE_JSON({"name": "tag", "_meta": {"com.acme/tag": 7}})), NULL, NULL, NULL, &error));
   else if (same(trunkline_text_str(name), "forbidden"))
     OK(trunkline_call_fail_protocol(call, -32001, S("not for you"), NOTHING, &error));
   else
     OK(trunkline_call_next(call, NOTHING, NULL, NULL, NULL, &error));
   trunkline_text_free(name);
+}
+
+static void tells_tag(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  trunkline_text *tag = NULL;
+  (void)arguments, (void)user_data;
+  CHECK(trunkline_call_fact(call, S("/meta/com.acme~1tag"), &tag) == TRUNKLINE_OK);
+  CHECK(trunkline_call_return_text(call, trunkline_text_str(tag)) == TRUNKLINE_OK);
+  trunkline_text_free(tag);
 }
 
 static void middleware(void) {
@@ -367,6 +381,11 @@ static void middleware(void) {
   CHECK(ran == 4);
   OK(trunkline_client_list_tools(client, NULL, &result, &error));
   CHECK(ran == 4);
+  trunkline_text_free(result);
+  /* The handler has the `_meta` that middleware gave. */
+  add(server, S(PLAIN("tag")), tells_tag, NULL);
+  OK(trunkline_client_call_tool(client, S("tagged"), NOTHING, NULL, &result, &error));
+  check_text(result, "/content/0/text", "<7>");
   trunkline_text_free(result);
   trunkline_client_free(client);
   trunkline_server_free(server);
@@ -598,7 +617,9 @@ static void access_tokens(void) {
   trunkline_server *server = new_server();
   trunkline_tool_options *options = NULL;
   trunkline_http_options *http_options = NULL;
-  trunkline_listener *listener = NULL;
+  trunkline_server_options *server_options = NULL;
+  trunkline_server *unmade = NULL;
+  trunkline_listener *listener = NULL, *none = NULL;
   trunkline_client *client = NULL;
   trunkline_text *result = NULL;
   thread_task task = {run_until_stopped, NULL};
@@ -625,7 +646,30 @@ static void access_tokens(void) {
   CHECK(!trunkline_http_options_set_port(http_options, 0));
   CHECK(!trunkline_http_options_set_auth(http_options, trunkline_str_of(auth)));
   OK(trunkline_server_listen_http(server, http_options, &listener, &error));
-  trunkline_http_options_free(http_options);
+  trunkline_http_options_free(http_options), http_options = NULL;
+  /* Members of the authorization are the program's JSON, and are named as it has them. */
+  OK(trunkline_http_options_new(&http_options, &error));
+  CHECK(!trunkline_http_options_set_auth(
+      http_options,
+      S("{\"resource\":\"http://127.0.0.1:1/mcp\",\"authorizationServers\":[\"http://127.0.0.1:2\"],\"strictType\":5}")));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "auth.strictType: must be true or false, not 5",
+        trunkline_server_listen_http(server, http_options, &none, &error));
+  CHECK(!trunkline_http_options_set_auth(http_options, S("{\"strictTyp\":true}")));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "unknown option `strictTyp`: is it `strictType`?",
+        trunkline_server_listen_http(server, http_options, &none, &error));
+  trunkline_http_options_free(http_options), http_options = NULL;
+  OK(trunkline_server_options_new(&server_options, &error));
+  CHECK(!trunkline_server_options_set_limit(server_options, TRUNKLINE_LIMIT_PAGE_SIZE, 0));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "page_size: must be 1 or more, not 0",
+        trunkline_server_new_with(S("a"), S("1"), server_options, &unmade, &error));
+  trunkline_server_options_free(server_options);
+  /* A guard that is misspelt, or that stands in the descriptor, would guard nothing. */
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "unknown member /scope: is it scopes?",
+        trunkline_server_add_tool(server, S("{\"name\":\"open\",\"scope\":[\"write\"]}"), tells_caller, NULL, NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "scopes is an option of features that have it",
+        trunkline_server_add_tool(server, S("{\"name\":\"open\",\"scopes\":[\"write\"]}"), tells_caller, NULL, NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "title: must be a string, not 3",
+        trunkline_server_add_tool(server, S("{\"name\":\"open\",\"title\":3}"), tells_caller, NULL, NULL, &error));
   task.data = server;
   thread_start(&runner, &task);
   /* A refusal has its status, its challenge and what it asks for. */

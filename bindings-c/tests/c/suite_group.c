@@ -26,7 +26,7 @@ static void wrong_credentials(void) {
   static const char *http = "{\"url\": \"http://a.example/mcp\"}";
   wrong_auth("{}", "{\"command\": \"server\"}", "auth is for servers over HTTP");
   wrong_auth("{\"token\": \"x\", \"dpop\": true}", http, "dpop is for OAuth");
-  wrong_auth("{\"clientSecret\": \"x\"}", http, "clientSecret needs clientId");
+  wrong_auth("{\"clientSecret\": \"x\"}", http, "auth.clientSecret needs `clientId`");
   wrong_auth("{\"grant\": \"workload_identity\"}", http, "assertion is missing");
   wrong_auth("{\"grant\": \"workload_identity\", \"assertion\": \"jwt\", \"redirectUri\": \"http://localhost/x\"}", http,
              "redirectUri is for the grant authorization_code");

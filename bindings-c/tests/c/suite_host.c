@@ -325,7 +325,7 @@ static void tasks_by_hand(void) {
   CHECK(contains(trunkline_text_str(result), "Ann"));
   trunkline_text_free(result);
   while (!completed) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "expected a map",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "must be an object, not a list",
         trunkline_client_task_respond(client, task, S("[]"), NULL, &result, &error));
   trunkline_client_free(client);
 

@@ -49,6 +49,37 @@ static void tell_address(trunkline_call *call, trunkline_str arguments, void *us
   trunkline_text_free(address);
 }
 
+static void check_fact(trunkline_call *call, const char *pointer, const char *json) {
+  trunkline_text *fact = NULL;
+  CHECK(trunkline_call_fact(call, trunkline_str_of(pointer), &fact) == TRUNKLINE_OK);
+  if (!same(trunkline_text_str(fact), json)) {
+    fprintf(stderr, "%s is %s, not %s\n", pointer, trunkline_text_str(fact).data, json);
+    exit(1);
+  }
+  trunkline_text_free(fact);
+}
+
+/* `user_data`: the response that opened the session. */
+static void check_facts(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  const char *session = ((response *)user_data)->session;
+  trunkline_text *all = NULL;
+  char quoted[140];
+  (void)arguments;
+  snprintf(quoted, sizeof quoted, "\"%s\"", session);
+  check_fact(call, "/method", "\"tools/call\"");
+  check_fact(call, "/name", "\"facts\"");
+  check_fact(call, "/revision", "\"2025-11-25\"");
+  check_fact(call, "/requestId", "\"2\"");
+  check_fact(call, "/sessionId", quoted);
+  check_fact(call, "/headers/accept", "\"application/json, text/event-stream\"");
+  CHECK(trunkline_call_fact(call, S("/headers/Accept"), &all) == TRUNKLINE_NOT_FOUND && all == NULL);
+  OK(trunkline_call_info(call, &all, &error));
+  check_text(all, "/sessionId", session);
+  check_text(all, "/headers/host", "localhost");
+  trunkline_text_free(all);
+  CHECK(trunkline_call_return_text(call, S("all as told")) == TRUNKLINE_OK);
+}
+
 static int live_vars;
 static void free_counted(void *value) { free(value), --live_vars; }
 
@@ -96,6 +127,7 @@ static void world_of_a_call(void) {
   memset(&seen, 0, sizeof seen);
   add(server, S(PLAIN("both")), keep_both, &seen);
   add(server, S(PLAIN("address")), tell_address, NULL);
+  add(server, S(PLAIN("facts")), check_facts, &opening);
   add(server, S(PLAIN("replace")), replace_var, NULL);
   client = in_memory(server);
   OK(trunkline_client_call_tool(client, S("replace"), NOTHING, NULL, &result, &error));
@@ -116,7 +148,8 @@ static void world_of_a_call(void) {
     OK(trunkline_client_start_call_tool(client, S("whose"), NOTHING, options, count_reply, &reply, NULL, NULL, &error));
     trunkline_request_options_free(options);
     while (reply == 0) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
-    /* The data was used twice and freed once. */
+    /* The data was used twice, and is freed once: when nothing comes of the requests any more. */
+    while (user == 2) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
     CHECK(user == 3);
     CHECK(trunkline_request_options_set_user_data(NULL, &user, count_up) == TRUNKLINE_NULL && user == 4);
   }
@@ -141,12 +174,19 @@ static void world_of_a_call(void) {
   trunkline_http_exchange_free(exchanges[0]);
   CHECK(responses[0].freed == 0 && trunkline_call_exchange_data(seen.calls[0]) == &responses[0] && seen.freed == 0);
   trunkline_call_free(seen.calls[0]);
+  while (responses[0].freed == 0 || seen.freed == 0) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
   CHECK(responses[0].freed == 1 && seen.freed == 1);
   CHECK(trunkline_call_return_text(seen.calls[1], S("two")) == TRUNKLINE_OK);
   trunkline_call_free(seen.calls[1]);
   answered(server, &responses[1]);
   trunkline_http_exchange_free(exchanges[1]);
+  while (responses[1].freed == 0 || seen.freed == 1) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
   CHECK(responses[1].freed == 1 && seen.freed == 2 && seen.outer_seen == 2);
+
+  exchange = post(listener, &responses[0], opening.session, "localhost", CALLING("facts"));
+  answered(server, &responses[0]);
+  CHECK(strstr(responses[0].body, "all as told") != NULL);
+  trunkline_http_exchange_free(exchange);
 
   /* The address of the peer. */
   {
@@ -171,6 +211,218 @@ static void world_of_a_call(void) {
   CHECK(trunkline_call_set_var(NULL, S("x"), &freed, count_up) == TRUNKLINE_NULL && freed == 2);
   trunkline_listener_free(listener);
   trunkline_server_free(server);
+}
+
+typedef struct {
+  trunkline_call *kept;
+  const char *told;
+  int replies;
+} mount_seen;
+
+static void keep_call(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments;
+  ((mount_seen *)user_data)->kept = trunkline_call_retain(call);
+}
+
+static void tell_whose(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  (void)arguments;
+  ((mount_seen *)user_data)->told = (const char *)trunkline_call_exchange_data(call);
+  CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
+}
+
+/* A mounted server with a port of its own: its calls have the data of their own request, and never
+   that of a request to itself which has the same number. */
+static void data_of_a_mounted_server(void) {
+  static char eve[] = "eve", ada[] = "ada";
+  trunkline_server *inner = new_server(), *outer = new_server();
+  trunkline_client *to_inner, *to_outer;
+  trunkline_request_options *of_eve = NULL, *of_ada = NULL;
+  mount_seen seen = {NULL, NULL, 0};
+  add(inner, S(PLAIN("keep")), keep_call, &seen);
+  add(inner, S(PLAIN("whose")), tell_whose, &seen);
+  OK(trunkline_server_mount(outer, S("in"), inner, NULL, &error));
+  to_inner = in_memory(inner), to_outer = in_memory(outer);
+  OK(trunkline_request_options_new(&of_eve, &error));
+  OK(trunkline_request_options_new(&of_ada, &error));
+  CHECK(trunkline_request_options_set_user_data(of_eve, eve, NULL) == TRUNKLINE_OK);
+  CHECK(trunkline_request_options_set_user_data(of_ada, ada, NULL) == TRUNKLINE_OK);
+  OK(trunkline_client_start_call_tool(to_inner, S("keep"), NOTHING, of_eve, count_reply, &seen.replies, NULL, NULL, &error));
+  while (!seen.kept) OK(trunkline_dispatch(trunkline_server_port(inner), 1000, NULL, &error));
+  OK(trunkline_client_start_call_tool(to_outer, S("in__whose"), NOTHING, of_ada, count_reply, &seen.replies, NULL, NULL, &error));
+  while (seen.replies == 0) {
+    OK(trunkline_dispatch(trunkline_server_port(inner), 10, NULL, &error));
+    OK(trunkline_dispatch(trunkline_server_port(outer), 10, NULL, &error));
+  }
+  CHECK(seen.told == ada && trunkline_call_exchange_data(seen.kept) == eve);
+  CHECK(trunkline_call_return_text(seen.kept, S("done")) == TRUNKLINE_OK);
+  while (seen.replies == 1) OK(trunkline_dispatch(trunkline_server_port(inner), 1000, NULL, &error));
+  /* Without a destructor, nobody can know for how long the data is there. */
+  CHECK(trunkline_call_exchange_data(seen.kept) == NULL);
+  trunkline_call_free(seen.kept);
+  trunkline_request_options_free(of_eve), trunkline_request_options_free(of_ada);
+  trunkline_client_free(to_inner), trunkline_client_free(to_outer);
+  trunkline_server_free(outer), trunkline_server_free(inner);
+}
+
+#define WORK TRUNKLINE_JSON({"name": "work", "execution": {"taskSupport": "optional"}})
+
+/* A task goes on after the answer to its request. Data with a destructor is there until its end,
+   and freed once; nobody can know for how long other data is there. */
+static void task_of_a_client(const char *revision, int destructors) {
+  trunkline_server *server = new_server();
+  trunkline_client *client;
+  trunkline_request_options *options = NULL;
+  trunkline_text *state = NULL, *result = NULL;
+  mount_seen seen = {NULL, NULL, 0};
+  uint64_t task = 0;
+  int freed = 0;
+  const void *wanted = destructors ? &freed : NULL;
+  add(server, S(WORK), keep_call, &seen);
+  client = in_memory_speaking(server, revision);
+  OK(trunkline_request_options_new(&options, &error));
+  CHECK(trunkline_request_options_set_user_data(options, &freed, destructors ? count_up : NULL) == TRUNKLINE_OK);
+  OK(trunkline_client_start_task(client, S("{\"name\": \"work\"}"), options, &task, &state, &error));
+  trunkline_request_options_free(options);
+  check_text(state, "/status", "working");
+  trunkline_text_free(state);
+  while (!seen.kept) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  CHECK(trunkline_call_exchange_data(seen.kept) == wanted && freed == 0);
+  CHECK(trunkline_call_return_text(seen.kept, S("done")) == TRUNKLINE_OK);
+  OK(trunkline_client_task_result(client, task, NULL, &result, &error));
+  check_text(result, "/content/0/text", "done");
+  trunkline_text_free(result);
+  OK(trunkline_client_close_task(client, task, &error));
+  CHECK(trunkline_call_exchange_data(seen.kept) == wanted && freed == 0);
+  trunkline_call_free(seen.kept);
+  while (freed != destructors) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+  CHECK(freed == destructors);
+}
+
+/* The same of an exchange, whose response says only that there is a task. */
+static void task_of_an_exchange(void) {
+  trunkline_server *server = new_server();
+  trunkline_listener *listener = NULL;
+  trunkline_http_exchange *exchange;
+  response opening, working;
+  mount_seen seen = {NULL, NULL, 0};
+  add(server, S(WORK), keep_call, &seen);
+  OK(trunkline_server_mount_http(server, NULL, &listener, &error));
+  exchange = post(listener, &opening, "", "localhost", OPENING);
+  answered(server, &opening);
+  trunkline_http_exchange_free(exchange);
+  exchange = post(listener, &working, opening.session, "localhost",
+                  "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"work\",\"task\":{}}}");
+  answered(server, &working);
+  trunkline_http_exchange_free(exchange);
+  CHECK(working.status == 200 && strstr(working.body, "\"taskId\"") != NULL);
+  while (!seen.kept) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  CHECK(trunkline_call_exchange_data(seen.kept) == &working && working.freed == 0);
+  CHECK(trunkline_call_return_text(seen.kept, S("done")) == TRUNKLINE_OK);
+  CHECK(trunkline_call_exchange_data(seen.kept) == &working && working.freed == 0);
+  trunkline_call_free(seen.kept);
+  while (working.freed == 0) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+  CHECK(working.freed == 1);
+}
+
+static void data_of_a_task(void) {
+  static const char *const revisions[] = {"2025-11-25", "2026-07-28"};
+  size_t index;
+  for (index = 0; index < sizeof revisions / sizeof *revisions; ++index) {
+    task_of_a_client(revisions[index], 1);
+    task_of_a_client(revisions[index], 0);
+  }
+  task_of_an_exchange();
+}
+
+static trunkline_http_exchange *ask_at(trunkline_listener *listener, response *seen, const char *target, const char *bearer,
+                                       const char *message) {
+  trunkline_http_exchange *exchange = NULL;
+  trunkline_http_header headers[4];
+  bool has_body = *message != '\0';
+  memset(seen, 0, sizeof *seen);
+  headers[0].name = S("Host"), headers[0].value = S("localhost");
+  headers[1].name = S("Content-Type"), headers[1].value = S("application/json");
+  headers[2].name = S("Accept"), headers[2].value = S("application/json, text/event-stream");
+  headers[3].name = S("Authorization"), headers[3].value = trunkline_str_of(bearer);
+  OK(trunkline_http_request(listener, has_body ? S("POST") : S("GET"), trunkline_str_of(target), headers, *bearer ? 4 : 3,
+                            NOTHING, !has_body, see_head, see_chunk, see_end, seen, response_freed, &exchange, &error));
+  if (has_body) OK(trunkline_http_body(exchange, message, strlen(message), true, NULL, &error));
+  return exchange;
+}
+
+/* A verifier that judges later. */
+static void keep_token(trunkline_call *call, trunkline_str arguments, void *user_data) {
+  world_seen *seen = (world_seen *)user_data;
+  (void)arguments;
+  CHECK(seen->count < 2);
+  seen->exchanges[seen->count] = trunkline_call_exchange_data(call);
+  seen->calls[seen->count++] = trunkline_call_retain(call);
+}
+
+/* AUS-02: a verifier has the data of the request that presents the token, and a challenge names
+   metadata that the server answers, with and without a prefix that the web server takes away. */
+static void tokens_of_a_mounted_server(void) {
+  static const char *const places[][3] = {
+      {"/api/mcp", "https://notes.example/.well-known/oauth-protected-resource/api/mcp",
+       "/.well-known/oauth-protected-resource/api/mcp"},
+      {"/", "https://notes.example/api/mcp/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource"},
+  };
+  trunkline_server *server = new_server();
+  trunkline_http_options *options = NULL;
+  trunkline_listener *listener = NULL;
+  trunkline_http_exchange *exchanges[2], *exchange;
+  response responses[2], answer;
+  world_seen seen;
+  uint64_t verifier = 0;
+  char auth[300], challenge[200];
+  size_t index;
+  memset(&seen, 0, sizeof seen);
+  OK(trunkline_server_add(server, S("verifier"), S("{}"), keep_token, &seen, NULL, &verifier, &error));
+  snprintf(auth, sizeof auth,
+           "{\"resource\":\"https://notes.example/api/mcp\",\"authorizationServers\":[\"https://login.example\"],"
+           "\"metadata\":{\"resource_name\":\"Notes\"},\"verifier\":%llu}",
+           (unsigned long long)verifier);
+  OK(trunkline_http_options_new(&options, &error));
+  CHECK(trunkline_http_options_set_auth(options, trunkline_str_of(auth)) == TRUNKLINE_OK);
+  OK(trunkline_server_mount_http(server, options, &listener, &error));
+  trunkline_http_options_free(options);
+
+  for (index = 0; index < sizeof places / sizeof *places; ++index) {
+    snprintf(challenge, sizeof challenge, "resource_metadata=\"%s\"", places[index][1]);
+    exchange = ask_at(listener, &answer, places[index][0], "", OPENING);
+    answered(server, &answer);
+    trunkline_http_exchange_free(exchange);
+    CHECK(answer.status == 401 && strstr(answer.challenge, challenge) != NULL);
+    exchange = ask_at(listener, &answer, places[index][2], "", "");
+    answered(server, &answer);
+    trunkline_http_exchange_free(exchange);
+    CHECK(answer.status == 200 && strstr(answer.body, "\"resource\":\"https://notes.example/api/mcp\"") != NULL);
+    CHECK(strstr(answer.body, "\"resource_name\":\"Notes\"") != NULL);
+  }
+  CHECK(seen.count == 0);
+
+  exchanges[0] = ask_at(listener, &responses[0], "/api/mcp", "Bearer one", OPENING);
+  while (seen.count < 1) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  exchanges[1] = ask_at(listener, &responses[1], "/api/mcp", "Bearer two", OPENING);
+  while (seen.count < 2) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  CHECK(seen.exchanges[0] == &responses[0] && seen.exchanges[1] == &responses[1]);
+  for (index = 0; index < 2; ++index) {
+    OK(trunkline_call_return_json(seen.calls[index], TRUNKLINE_SHAPE_VALUE, S("{\"subject\": \"ann\"}"), &error));
+    answered(server, &responses[index]);
+    CHECK(responses[index].status == 200);
+    trunkline_http_exchange_free(exchanges[index]);
+    CHECK(trunkline_call_exchange_data(seen.calls[index]) == &responses[index] && responses[index].freed == 0);
+    trunkline_call_free(seen.calls[index]);
+    while (responses[index].freed == 0) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+    CHECK(responses[index].freed == 1);
+  }
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+  CHECK(responses[0].freed == 1 && responses[1].freed == 1);
 }
 
 /* A server on a socket of the program's own. */

@@ -110,15 +110,93 @@ void input_of_the_client() {
       call.elicit(R"({"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}})",
                   [](const Call &asked, const Json &answer) { asked.return_text(answer.text("/content/name").value_or("nobody")); });
     });
+    int orders = 0;
+    server.tool(named("order"), [&orders](Call &call) {
+      const Json number = call.once("order", [&orders] { return std::to_string(++orders); });
+      call.elicit(R"({"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}})",
+                  [number](const Call &asked, const Json &) { asked.return_text("order " + number.dump()); });
+    });
+    server.tool(named("chat"), [](Call &call) {
+      call.sample(R"({"messages": [], "maxTokens": 5})",
+                  [](const Call &asked, const Json &answer) { asked.return_text(*answer.text("/content/text")); });
+    });
+    server.tool(named("places"), [](Call &call) {
+      call.list_roots([](const Call &asked, const Json &answer) { asked.return_text(*answer.text("/roots/0/uri")); });
+    });
     ClientOptions options;
-    options.set(trunkline_client_options_set_revision, revision);
-    const trunkline_call_callback answer = [](trunkline_call *call, trunkline_str, void *) {
-      Call(call).return_json(TRUNKLINE_SHAPE_RESULT, R"({"action": "accept", "content": {"name": "Ada"}})");
-    };
-    detail::check_last(trunkline_client_options_on_elicit(options.get(), answer, nullptr, nullptr));
-    const Client client = Client::memory(server, options);
-    CHECK(client.call_tool("greet").text("/content/0/text") == "Ada");
+    int living = 0;
+    options.set(trunkline_client_options_set_revision, revision)
+        .set(trunkline_client_options_set_roots, R"([{"uri": "file:///home"}])")
+        .on_elicit([counted = Counted(&living)](Call &call) {
+          call.return_json(TRUNKLINE_SHAPE_RESULT, R"({"action": "accept", "content": {"name": "Ada"}})");
+        })
+        .on_sample([](Call &call) {
+          CHECK(call.arguments().number("/maxTokens") == 5);
+          call.return_json(TRUNKLINE_SHAPE_RESULT,
+                           R"({"role": "assistant", "model": "m", "content": {"type": "text", "text": "tea"}})");
+        });
+    {
+      const Client client = Client::memory(server, options);
+      CHECK(client.call_tool("greet").text("/content/0/text") == "Ada");
+      CHECK(client.call_tool("order").text("/content/0/text") == "order 1" && orders == 1);
+      CHECK(client.call_tool("chat").text("/content/0/text") == "tea");
+      CHECK(client.call_tool("places").text("/content/0/text") == "file:///home");
+      client.on_elicit([](Call &call) {
+        call.return_json(TRUNKLINE_SHAPE_RESULT, R"({"action": "accept", "content": {"name": "Bea"}})");
+      });
+      CHECK(client.call_tool("greet").text("/content/0/text") == "Bea");
+      client.on_elicit([](Call &) { throw std::runtime_error("nobody is there"); });
+      thrown([&] { client.call_tool("greet"); });
+      CHECK(living == 1);
+    }
+    options = ClientOptions();
+    dispatch(server.port());
+    CHECK(living == 0);
   }
+}
+
+// Handlers that answer no call: progress, notifications, log records; and middleware.
+void reports() {
+  Server server("reporting", "1.0.0", ServerOptions().set(trunkline_server_options_set_debug, true));
+  std::string heard, seen;
+  on_log(server.port(), [&heard](std::string_view level, std::string_view target, std::string_view message) {
+    if (target == "trunkline::server::handlers") heard += std::string(level) + ": " + std::string(message) + ";";
+  });
+  server.tool(named("steps"), [](Call &call) {
+    call.log("info", "begun");
+    call.log_json("warning", R"({"left": 1})", "steps");
+    call.progress(1, 2, "half");
+    call.return_text("done");
+  });
+  server.tool(named("broken"), [](Call &) { throw std::runtime_error("no disk"); });
+  server.middleware([](Call &call) { call.next(); });
+  server.middleware(
+      [](Call &call) {
+        call.next([](const Call &asked, const Json &result) {
+          const std::string text = *result.text("/content/0/text");
+          asked.return_json(TRUNKLINE_SHAPE_RESULT, R"({"content": [{"type": "text", "text": )" + quoted(text + "!") + "}]}");
+        });
+      },
+      R"(["tools/call"])");
+  ClientOptions options;
+  options.set(trunkline_client_options_set_revision, "2025-11-25").set(trunkline_client_options_set_log_level, "info");
+  options.on_notification([&seen](std::string_view method, const Json &params) {
+    if (method == "notifications/message") seen += params.at("/data")->dump() + ";";
+  });
+  const Client client = Client::memory(server, options);
+  double last = 0;
+  RequestOptions with_progress;
+  with_progress.on_progress([&](double done, double total, std::string_view message) {
+    CHECK(total == 2 && message == "half");
+    last = done;
+  });
+  CHECK(client.call_tool("steps", {}, with_progress).text("/content/0/text") == "done!");
+  CHECK(last == 1);
+  for (int turns = 0; seen != R"("begun";{"left":1};)" && turns < 100; ++turns) dispatch(server.port(), 100);
+  CHECK(seen == R"("begun";{"left":1};)");
+  client.call_tool("broken");
+  for (int turns = 0; heard.empty() && turns < 100; ++turns) dispatch(server.port(), 100);
+  CHECK(heard.find("error: a tool failed") == 0 && heard.find("no disk") != std::string::npos);
 }
 
 void over_http() {
@@ -170,6 +248,7 @@ void composition() {
 int main() {
   answers_and_exceptions();
   input_of_the_client();
+  reports();
   over_http();
   json();
   composition();

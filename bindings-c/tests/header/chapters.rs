@@ -57,6 +57,8 @@ const OPENS: &[&str] = &["NULL", "INVALID_ARGUMENT", "TRANSPORT", "CLOSED", "BLO
 const ANSWERS: &[&str] = &["NULL", "INVALID_ARGUMENT", "DONE", "FORKED"];
 const REPORTS: &[&str] = &["NULL", "INVALID_ARGUMENT", "CLOSED", "FORKED"];
 const READS: &[&str] = &["NULL", "INVALID_ARGUMENT", "NOT_FOUND"];
+/// Of an object on a port.
+const LOOKS_UP: &[&str] = &["NULL", "INVALID_ARGUMENT", "NOT_FOUND", "FORKED"];
 const ASKS: &[&str] = &["NULL", "INVALID_ARGUMENT", "PROTOCOL", "SUSPENDED", "CLOSED", "BUSY", "FORKED"];
 const CONNECTING: &[&str] = &[
     "NULL",
@@ -149,8 +151,8 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_call_free", FREES, NOTHING),
             row("trunkline_call_cancelled", PROMPT, NOTHING),
             row("trunkline_call_on_cancel", PROMPT, OPTION),
-            row("trunkline_call_info", PROMPT, OPTION),
-            row("trunkline_call_fact", PROMPT, READS),
+            row("trunkline_call_info", PROMPT, REGISTERS),
+            row("trunkline_call_fact", PROMPT, LOOKS_UP),
             row("trunkline_call_exchange_data", PROMPT, NOTHING),
             row("trunkline_call_set_var", PROMPT, OPTION),
             row("trunkline_call_var", PROMPT, NOTHING),
@@ -172,7 +174,7 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_request_options_*", ONE_THREAD, OPTION),
             row("trunkline_call_require_input", PROMPT, ANSWERS),
             row("trunkline_call_set_once", PROMPT, REPORTS),
-            row("trunkline_call_once", PROMPT, READS),
+            row("trunkline_call_once", PROMPT, LOOKS_UP),
             row("trunkline_call_start_task", PROMPT, REPORTS),
             row("trunkline_call_set_task_message", PROMPT, REPORTS),
             row("trunkline_call_close_stream", PROMPT, REPORTS),
@@ -210,9 +212,9 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_dispatch", WAITS, &["NULL", "BLOCKING", "FORKED"]),
             row("trunkline_port_descriptor", PROMPT, NOTHING),
             row("trunkline_port_wake", SIGNAL_SAFE, &["NULL"]),
-            row("trunkline_port_on_log", PROMPT, OPTION),
-            row("trunkline_port_on_telemetry", PROMPT, OPTION),
-            row("trunkline_port_measurements", PROMPT, READS),
+            row("trunkline_port_on_log", PROMPT, REGISTERS),
+            row("trunkline_port_on_telemetry", PROMPT, REGISTERS),
+            row("trunkline_port_measurements", PROMPT, LOOKS_UP),
             row("trunkline_trace_context_set", ONE_THREAD, OPTION),
             row("trunkline_port_free", FREES, NOTHING),
         ],

@@ -19,7 +19,7 @@ pub struct Function {
 }
 
 impl Function {
-    fn gives_result(&self) -> bool {
+    pub fn gives_result(&self) -> bool {
         self.declaration.starts_with("enum trunkline_result ") && self.name != "trunkline_error_kind"
     }
 }
@@ -112,6 +112,16 @@ pub fn faults(header: &str) -> Vec<String> {
         }
     }
     faults
+}
+
+/// All functions of the header.
+pub fn functions(header: &str) -> Vec<Function> {
+    parts(header).1
+}
+
+/// Returns whether a function is declared to fail with a code.
+pub fn fails_with(name: &str, code: &str) -> bool {
+    row_of(name).is_some_and(|(_, row)| row.fails.contains(&code))
 }
 
 /// The text before the functions, the functions, and the text after them.

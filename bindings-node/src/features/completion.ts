@@ -26,7 +26,7 @@ export function completersOf(complete: Completions = {}): Map<string, Callable> 
 }
 
 export function completionFeature(ref: CompletionReference, argument: string, handler: CompletionHandler): Feature {
-  return { kind: "completion", description: { ref, argument }, callable: callableOf(argument, handler) };
+  return { kind: "completion", name: `the completion of ${JSON.stringify(argument)}`, description: { ref, argument }, callable: callableOf(argument, handler) };
 }
 
 function callableOf(argument: string, handler: CompletionHandler): Callable {

@@ -1,6 +1,6 @@
 // The common part of all features of a server.
 import type { Context } from "../context.js";
-import { invalid } from "../errors.js";
+import { checkFunction } from "../errors.js";
 import { valueOf, type Answer } from "../returns.js";
 import type { Owner } from "../scope.js";
 import { milliseconds } from "../times.js";
@@ -56,6 +56,9 @@ export interface AccessOptions {
   visible?: ((context: Context) => boolean | Promise<boolean>) | undefined;
 }
 
+/** The options of features that are functions, or have functions as members. */
+export const featureHooks: readonly (keyof AccessOptions | "complete")[] = ["visible", "complete"];
+
 /** The members of a registration, and its hook, that say who may use a feature and for how long. */
 export function accessOf({ scopes, timeout, visible }: AccessOptions): { beside: object; visible?: Callable | undefined } {
   const beside = { scopes, timeoutMs: milliseconds(timeout, "timeout") };
@@ -78,6 +81,8 @@ export interface ChangeableRegistration<C> extends Registration {
   /**
    * Changes the definition, its name or URI, or the handler. Members that are not given stay;
    * `undefined` removes one.
+   *
+   * @throws {@link InvalidArgumentError} if the changed definition is invalid: nothing changes.
    */
   update(changes: Changes<C>): void;
   /** Shows the feature again. */
@@ -91,5 +96,5 @@ export type Changes<C> = { [K in keyof C]?: C[K] | undefined } & { handler?: (..
 
 /** Rejects a handler that is not a function. `of` names its feature. */
 export function checkHandler(handler: unknown, of: string): void {
-  if (typeof handler !== "function") throw invalid(`the handler of ${of} must be a function, not ${typeof handler}`);
+  checkFunction(handler, `the handler of ${of}`);
 }

@@ -8,6 +8,7 @@ import { checkHandler, type Feature } from "./feature.js";
 export interface MiddlewareRequest {
   /** The method of the specification, such as `tools/call`. */
   readonly method: string;
+  /** Its parameters; empty if it has none. */
   readonly params: JsonObject;
 }
 

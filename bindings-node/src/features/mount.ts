@@ -1,11 +1,13 @@
 // Other servers as parts of a server.
 import { invalid } from "../errors.js";
+import { checkNames } from "../option-names.js";
 import type { Feature } from "./feature.js";
 
 /** A connected client, a `Client` or a `ClientGroup`. */
 export interface ProxiedClient {
   /** The protocol revision that is spoken. */
   readonly revision: string;
+  /** Closes the connection. */
   close(): Promise<void>;
 }
 
@@ -29,7 +31,9 @@ export function mountFeature(prefix: string, mounted: number): Feature {
 }
 
 /** The server behind a client, or the servers of a group. */
-export function proxyFeature(client: ProxiedClient, { prefix, maxConnections }: ProxyOptions): Feature {
+export function proxyFeature(client: ProxiedClient, options: ProxyOptions): Feature {
+  checkNames(options, ["prefix", "maxConnections"]);
+  const { prefix, maxConnections } = options;
   const place = (client as ProxiedClient & { toJSON?: () => object }).toJSON?.();
   if (place === undefined) throw invalid("a proxy needs a connected client");
   return { kind: "proxy", description: { ...place, prefix, maxConnections } };

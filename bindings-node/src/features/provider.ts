@@ -1,8 +1,9 @@
 // Providers, which list features that are not registered.
 import type { Context } from "../context.js";
-import { invalid } from "../errors.js";
+import { checkFunction, invalid } from "../errors.js";
 import type { JsonObject } from "../generated/model.js";
 import type { Category, ListItems } from "../generated/operations.js";
+import { checkNames } from "../option-names.js";
 import { answerOf, valueOf } from "../returns.js";
 import { isPromise } from "../schema/validate.js";
 import type { Feature } from "./feature.js";
@@ -45,7 +46,11 @@ class Listed {
 const parts = { tools: toolParts, resources: resourceParts, resourceTemplates: resourceParts, prompts: promptParts };
 
 export function providerFeature<C extends Category>(category: C, provider: Provider<C>): Feature {
-  if (typeof (provider as Partial<Provider> | undefined)?.list !== "function") throw invalid("a provider needs the function list");
+  const { list, get } = Object(provider) as Record<"list" | "get", unknown>;
+  if (typeof list !== "function") throw invalid("a provider needs the function list");
+  if (get !== undefined) checkFunction(get, "the get of a provider");
+  // One that is of no class has no members of its own beside these.
+  if (Object.getPrototypeOf(provider) === Object.prototype) checkNames(provider, ["list", "get"]);
   const listed = (page: Page<unknown>): Listed => new Listed(page);
   return {
     kind: "provider",

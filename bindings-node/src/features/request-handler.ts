@@ -1,6 +1,7 @@
 // Handlers of requests beyond the protocol: methods of extensions and vendors.
 import type { Context } from "../context.js";
 import type { JsonObject } from "../generated/model.js";
+import { checkNames } from "../option-names.js";
 import { valueOf } from "../returns.js";
 import { convert, type Arguments, type Schema } from "../schema/convert.js";
 import { validated } from "../schema/validate.js";
@@ -26,6 +27,7 @@ export type RequestParams<P> = P extends undefined ? JsonObject : Arguments<P>;
 export type RequestHandler<P = undefined> = (params: RequestParams<P>, context: Context) => object | null | undefined | Promise<object | null | undefined>;
 
 export function requestHandlerFeature(method: string, config: RequestHandlerOptions<Schema | undefined>, handler: (params: never, context: Context) => unknown): Feature {
+  checkNames(config, ["paramsSchema", "scopes", "timeout"]);
   const { paramsSchema, scopes, timeout } = config;
   const quoted = JSON.stringify(method);
   checkHandler(handler, `the method ${quoted}`);

@@ -4,12 +4,14 @@ import { fileURLToPath } from "node:url";
 import { base64 } from "../content.js";
 import { invalid } from "../errors.js";
 import type { CacheScope } from "../generated/model.js";
+import { checkNames } from "../option-names.js";
 import { milliseconds } from "../times.js";
 import type { Feature } from "./feature.js";
 
 /** A skill's folder, or its files by path, such as `references/factors.md`. A string is text. */
 export type SkillFiles = string | URL | Readonly<Record<string, string | Uint8Array>>;
 
+/** Options of a skill. */
 export interface SkillOptions {
   /**
    * The URI of the folder, such as `skill://team/pdf-tools`, whose last segment is the name of the
@@ -30,11 +32,15 @@ export interface DirectoryOptions {
   maxFileBytes?: number | undefined;
 }
 
-export function directoryFeature(uri: string, path: string | URL, { hidden, maxFileBytes }: DirectoryOptions): Feature {
+export function directoryFeature(uri: string, path: string | URL, options: DirectoryOptions): Feature {
+  checkNames(options, ["hidden", "maxFileBytes"]);
+  const { hidden, maxFileBytes } = options;
   return { kind: "directory", description: { uri, path: folderOf(path), hidden, maxFileBytes } };
 }
 
-export function skillFeature(files: SkillFiles, { root, ttl, cacheScope }: SkillOptions): Feature {
+export function skillFeature(files: SkillFiles, options: SkillOptions): Feature {
+  checkNames(options, ["root", "ttl", "cacheScope"]);
+  const { root, ttl, cacheScope } = options;
   return { kind: "skill", description: { ...contentsOf(files), root, ttlMs: milliseconds(ttl, "ttl"), cacheScope } };
 }
 

@@ -4,7 +4,7 @@ import type { Context } from "../context.js";
 import type { InputRequired } from "../client-requests.js";
 import type { CallToolResult, JsonObject, TaskSupport, Tool } from "../generated/model.js";
 import { answerOf, resultMembers, wholeOf, type Parts } from "../returns.js";
-import { convert, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
+import { convert, convertArguments, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
 import { explain, isPromise, validated } from "../schema/validate.js";
 import { accessOf, checkHandler, type AccessOptions, type Feature } from "./feature.js";
@@ -13,8 +13,13 @@ import { accessOf, checkHandler, type AccessOptions, type Feature } from "./feat
 export interface ToolOptions<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>
   extends Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution">,
     AccessOptions {
-  /** A JSON Schema or a Standard Schema. Without one the tool takes no arguments. */
+  /**
+   * A JSON Schema or a Standard Schema. Without one the tool takes no arguments. An object of zod,
+   * arktype or valibot refuses unknown arguments, unless it says what they may be
+   * (`z.looseObject`).
+   */
   inputSchema?: I | undefined;
+  /** A JSON Schema or a Standard Schema of the structured content. */
   outputSchema?: O | undefined;
   /** Client capabilities that calls require, such as `{ sampling: {} }`. */
   requires?: JsonObject | undefined;
@@ -57,7 +62,7 @@ export function toolFeature(name: string, config: ToolOptions<Schema | undefined
   const { inputSchema, outputSchema, requires, task, deferTask, restartTask, ui, scopes, timeout, visible, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `tool ${quoted}`);
-  const input = inputSchema === undefined ? undefined : convert(inputSchema, "input", `the inputSchema of tool ${quoted}`);
+  const input = inputSchema === undefined ? undefined : convertArguments(inputSchema, `the inputSchema of tool ${quoted}`);
   const output = outputSchema === undefined ? undefined : convert(outputSchema, "output", `the outputSchema of tool ${quoted}`);
   const wrapped = output !== undefined && needsWrap(output.json);
   const schemas = { inputSchema: input?.json, outputSchema: output && wrapped ? wrap(output.json) : output?.json };

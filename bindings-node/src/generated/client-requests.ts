@@ -23,7 +23,7 @@ export function elicit(message: string, schema: Schema): InputRequest {
  * @param message The message that the client shows to the user.
  * @param url The page: an https URL without secrets or personal data.
  */
-export function elicitUrl(message: string, url: string | URL, { elicitationId }: { elicitationId?: string } = {}): InputRequest {
+export function elicitUrl(message: string, url: string | URL, { elicitationId }: { elicitationId?: string | undefined } = {}): InputRequest {
   return { method: methods.elicitUrl, params: { mode: "url", message, url: String(url), ...(elicitationId !== undefined && { elicitationId }) } };
 }
 
@@ -163,6 +163,7 @@ export abstract class ClientRequests {
    * @param message The message that the client shows to the user.
    * @param schema The fields of the form: a flat object of strings, numbers, booleans and choices.
    * A JSON Schema or a Standard Schema.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   elicit<S extends Schema>(message: string, schema: S, options: ClientRequestOptions = {}): Promise<ElicitResult<FormContent<S>>> {
     return this.#sender.sendForm(message, schema, options);
@@ -179,8 +180,9 @@ export abstract class ClientRequests {
    *
    * @param message The message that the client shows to the user.
    * @param url The page: an https URL without secrets or personal data.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
-  elicitUrl(message: string, url: string | URL, options: ClientRequestOptions & { elicitationId?: string } = {}): Promise<ElicitUrlResult> {
+  elicitUrl(message: string, url: string | URL, options: ClientRequestOptions & { elicitationId?: string | undefined } = {}): Promise<ElicitUrlResult> {
     return this.#sender.send(elicitUrl(message, url, options), options) as Promise<ElicitUrlResult>;
   }
 
@@ -194,6 +196,7 @@ export abstract class ClientRequests {
    * ProtocolError} at once.
    *
    * @param messages The conversation so far. A string is a message of the user.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SampleParams, options: ClientRequestOptions = {}): Promise<CreateMessageResult> {
     return this.#sender.send(sample(messages, params), options) as Promise<CreateMessageResult>;
@@ -207,6 +210,8 @@ export abstract class ClientRequests {
    * again from the top and gets the response here. Side effects before it belong in `once`. A
    * client that lacks the capability, or cannot be reached from this call, is a {@link
    * ProtocolError} at once.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   listRoots(options: ClientRequestOptions = {}): Promise<Root[]> {
     return this.#sender.send(listRoots(), options, "roots") as Promise<Root[]>;

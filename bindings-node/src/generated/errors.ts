@@ -22,6 +22,7 @@ interface ErrorOptions {
 }
 
 abstract class ErrorOfKind extends Error {
+  /** The kind of the error, the same word in every language. */
   abstract readonly kind: ErrorKind;
 
   constructor(message: string, options: ErrorOptions = {}) {
@@ -35,6 +36,7 @@ abstract class ErrorOfKind extends Error {
  * gets.
  */
 export class ProtocolError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "protocol";
   /** The JSON-RPC error code. */
   readonly code: number;
@@ -50,16 +52,19 @@ export class ProtocolError extends ErrorOfKind {
 
 /** No answer came in time. The peer was sent a cancellation. */
 export class TimeoutError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "timeout";
 }
 
 /** The caller cancelled the request. */
 export class CancelledError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "cancelled";
 }
 
 /** The connection, the listener or the port is closed, or was closed while the caller waited. */
 export class ClosedError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "closed";
 }
 
@@ -68,6 +73,7 @@ export class ClosedError extends ErrorOfKind {
  * The error has the facts of the connection.
  */
 export class TransportError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "transport";
   /** The reason. */
   readonly reason: FailureReason | undefined;
@@ -96,11 +102,13 @@ export class TransportError extends ErrorOfKind {
 
 /** The two sides have no revision of the protocol in common. */
 export class VersionError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "version";
 }
 
 /** An argument of this library's own functions is invalid; the message names it and the reason. */
 export class InvalidArgumentError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "invalidArgument";
 }
 
@@ -109,21 +117,25 @@ export class InvalidArgumentError extends ErrorOfKind {
  * store of the server is away.
  */
 export class BusyError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "busy";
 }
 
 /** The call would wait on the very thread that has to do the work. */
 export class BlockingError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "blocking";
 }
 
 /** The object belongs to the parent process; make a new one after the fork. */
 export class ForkedError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "forked";
 }
 
 /** A bug in the library, contained. */
 export class InternalError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "internal";
 }
 
@@ -132,6 +144,7 @@ export class InternalError extends ErrorOfKind {
  * gives it. The error has the requests: the call is made again with the answers.
  */
 export class InputRequiredError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "inputRequired";
   /**
    * The requests, `{"method", "params"}`, by the keys of their answers. None: the call is made
@@ -154,6 +167,7 @@ export class InputRequiredError extends ErrorOfKind {
  * does not suffice, or no credentials were got. The error has its demands.
  */
 export class AuthorizationRequiredError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "authorizationRequired";
   /**
    * The HTTP status of the refusal: 401, or 403 where the access token does not suffice. Absent if

@@ -377,6 +377,7 @@ export interface Annotations {
 
 /** Text. */
 export interface TextContent {
+  /** The type, by which it is told from others. */
   type: "text";
   /** The text. */
   text: string;
@@ -388,6 +389,7 @@ export interface TextContent {
 
 /** A picture. */
 export interface ImageContent {
+  /** The type, by which it is told from others. */
   type: "image";
   /** The bytes, as base64. */
   data: string;
@@ -401,6 +403,7 @@ export interface ImageContent {
 
 /** Sound. */
 export interface AudioContent {
+  /** The type, by which it is told from others. */
   type: "audio";
   /** The bytes, as base64. */
   data: string;
@@ -441,6 +444,7 @@ export type ResourceContents = (TextResourceContents & { blob?: never }) | (Blob
 
 /** A resource with its contents. */
 export interface EmbeddedResource {
+  /** The type, by which it is told from others. */
   type: "resource";
   /** The contents. */
   resource: ResourceContents;
@@ -452,6 +456,7 @@ export interface EmbeddedResource {
 
 /** A resource that can be read. */
 export interface ResourceLink {
+  /** The type, by which it is told from others. */
   type: "resource_link";
   /** The URI of the resource. */
   uri: string;
@@ -644,6 +649,7 @@ export interface GetPromptResult {
 
 /** A prompt, by its name. */
 export interface PromptReference {
+  /** The type, by which it is told from others. */
   type: "ref/prompt";
   /** The name. */
   name: string;
@@ -653,6 +659,7 @@ export interface PromptReference {
 
 /** A resource template, by the template. */
 export interface ResourceTemplateReference {
+  /** The type, by which it is told from others. */
   type: "ref/resource";
   /** The URI or URI template. */
   uri: string;
@@ -784,6 +791,7 @@ export interface ListTasksResult {
 
 /** The model wants a tool to be called. */
 export interface ToolUseContent {
+  /** The type, by which it is told from others. */
   type: "tool_use";
   /** The id of this use of a tool. */
   id: string;
@@ -797,6 +805,7 @@ export interface ToolUseContent {
 
 /** The result of a tool call, for the model. */
 export interface ToolResultContent {
+  /** The type, by which it is told from others. */
   type: "tool_result";
   /** The id of the use that this result belongs to. */
   toolUseId: string;
@@ -1105,8 +1114,11 @@ export type GroupServerState = "connecting" | "connected" | "disconnected";
  * - `broken`: The connection broke off, or a message could not be read.
  * - `sessionLost`: The server does not know the session any more, and did not open another one.
  * - `invalidResponse`: The answer is not a result of the method.
+ * - `addressInUse`: Another program listens at the address of the listener.
+ * - `addressUnavailable`: The address of the listener cannot be had: it is not one of this machine,
+ * or this process may not listen there.
  */
-export type FailureReason = "notStarted" | "refused" | "unreachable" | "tls" | "status" | "exited" | "broken" | "sessionLost" | "invalidResponse";
+export type FailureReason = "notStarted" | "refused" | "unreachable" | "tls" | "status" | "exited" | "broken" | "sessionLost" | "invalidResponse" | "addressInUse" | "addressUnavailable";
 
 /** Parameters of `sample`. */
 export interface SampleParams {

@@ -94,10 +94,15 @@ export const notifications = {
 
 /** The parameters of the notifications that have some. */
 export interface NotificationParams {
+  /** The progress of a request. */
   progress: Progress;
+  /** A log message of the server. */
   log: LogMessage;
+  /** A resource that was subscribed to has changed. */
   resourceUpdated: ResourceUpdated;
+  /** An elicitation by URL is complete (2025-11-25). */
   elicitationComplete: ElicitationComplete;
+  /** A task has changed that the client follows, or of which the server reports by itself. */
   taskStatus: Task;
 }
 
@@ -147,13 +152,21 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     return this.described.pid;
   }
 
-  /** Sends a request of the protocol that has no method of its own; gives its result. */
-  request(method: string, params?: JsonObject, options: CallOptions & CacheOptions = {}): Promise<unknown> {
+  /**
+   * Sends a request of the protocol that has no method of its own; gives its result.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   */
+  request(method: string, params?: object, options: CallOptions & CacheOptions = {}): Promise<unknown> {
     return this.#sender.call(method, params, options);
   }
 
-  /** Sends a notification that has no method of its own. */
-  notify(method: string, params?: JsonObject): void {
+  /**
+   * Sends a notification that has no method of its own.
+   *
+   * @throws {@link ClosedError} if the connection has ended.
+   */
+  notify(method: string, params?: object): void {
     this.#sender.notify({ method, params });
   }
 
@@ -171,6 +184,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * call, the task has no id, and its result at once. `ttl` is the time for which the server is
    * asked to keep it, in milliseconds (2025-11-25). With `manualInput` the caller answers the
    * requests for input that its state shows, with `respond` (2026-07-28).
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   async startTask(name: string, args: object = {}, { ttl, ...options }: StartOptions & { ttl?: number | undefined } = {}): Promise<ClientTask> {
     const params = { name, arguments: args, ttlMs: milliseconds(ttl, "ttl") };
@@ -186,7 +201,11 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     return new ClientTask(await this.#sender.openStream("startTask", { taskId }, options));
   }
 
-  /** The tools that the server offers. All pages, as one list. */
+  /**
+   * The tools that the server offers. All pages, as one list.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   */
   listTools(options: RequestOptions & CacheOptions = {}): Promise<Tool[]> {
     return this.#sender.list(methods.listTools, "tools", options) as Promise<Tool[]>;
   }
@@ -194,6 +213,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * The tools that the server offers. One page: the first, or the one at the `nextCursor` of the
    * page before.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   listToolsPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListToolsResult> {
     return this.#sender.page(methods.listTools, "tools", cursor, options) as Promise<ListToolsResult>;
@@ -207,12 +228,17 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * @throws {@link ToolError} if the tool fails and `raiseOnError` is set or `result` is given.
    * With `result`, a JSON Schema or a Standard Schema, the structured content is checked, and typed
    * by it.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   callTool<S extends Schema | undefined = undefined>(name: string, args: object = {}, options: ToolCallOptions<S> = {}): Promise<ToolResult<S>> {
     return this.#sender.callTool(methods.callTool, { name, arguments: args }, options) as Promise<ToolResult<S>>;
   }
 
-  /** The resources that the server offers. All pages, as one list. */
+  /**
+   * The resources that the server offers. All pages, as one list.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   */
   listResources(options: RequestOptions & CacheOptions = {}): Promise<Resource[]> {
     return this.#sender.list(methods.listResources, "resources", options) as Promise<Resource[]>;
   }
@@ -220,6 +246,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * The resources that the server offers. One page: the first, or the one at the `nextCursor` of
    * the page before.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   listResourcesPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListResourcesResult> {
     return this.#sender.page(methods.listResources, "resources", cursor, options) as Promise<ListResourcesResult>;
@@ -228,6 +256,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * The resource templates that the server offers: families of resources whose URIs match a
    * template. All pages, as one list.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   listResourceTemplates(options: RequestOptions & CacheOptions = {}): Promise<ResourceTemplate[]> {
     return this.#sender.list(methods.listResourceTemplates, "resourceTemplates", options) as Promise<ResourceTemplate[]>;
@@ -236,6 +266,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * The resource templates that the server offers: families of resources whose URIs match a
    * template. One page: the first, or the one at the `nextCursor` of the page before.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   listResourceTemplatesPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListResourceTemplatesResult> {
     return this.#sender.page(methods.listResourceTemplates, "resourceTemplates", cursor, options) as Promise<ListResourceTemplatesResult>;
@@ -245,12 +277,17 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * Reads a resource.
    *
    * @param uri The URI of the resource.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   readResource(uri: string, options: CallOptions & CacheOptions = {}): Promise<ReadResourceResult> {
     return this.#sender.call(methods.readResource, { uri }, options) as Promise<ReadResourceResult>;
   }
 
-  /** The prompts that the server offers. All pages, as one list. */
+  /**
+   * The prompts that the server offers. All pages, as one list.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   */
   listPrompts(options: RequestOptions & CacheOptions = {}): Promise<Prompt[]> {
     return this.#sender.list(methods.listPrompts, "prompts", options) as Promise<Prompt[]>;
   }
@@ -258,6 +295,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * The prompts that the server offers. One page: the first, or the one at the `nextCursor` of the
    * page before.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   listPromptsPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListPromptsResult> {
     return this.#sender.page(methods.listPrompts, "prompts", cursor, options) as Promise<ListPromptsResult>;
@@ -268,8 +307,9 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    *
    * @param name The name of the prompt.
    * @param args Its arguments by name; their values are strings.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
-  getPrompt(name: string, args: Record<string, string> = {}, options: CallOptions = {}): Promise<GetPromptResult> {
+  getPrompt<A extends { readonly [K in keyof A]: string | undefined } = Record<string, string>>(name: string, args: A = {} as A, options: CallOptions = {}): Promise<GetPromptResult> {
     return this.#sender.call(methods.getPrompt, { name, arguments: args }, options) as Promise<GetPromptResult>;
   }
 
@@ -280,6 +320,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * @param argument The argument with what was typed so far.
    * @param context Values that are known already, such as those of other arguments (2025-06-18 and
    * later).
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   complete(ref: CompletionReference, argument: CompleteArgument, context?: CompleteContext, options: RequestOptions = {}): Promise<CompleteResult> {
     return this.#sender.call(methods.complete, { ref, argument, context }, options) as Promise<CompleteResult>;
@@ -288,6 +329,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * The agent skills that the server offers (the skills extension of 2026-07-28). An empty list
    * does not mean that there are none. All pages, as one list.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   listSkills(options: RequestOptions & CacheOptions = {}): Promise<SkillEntry[]> {
     return this.#sender.list(methods.listSkills, "skills", options) as Promise<SkillEntry[]>;
@@ -297,6 +340,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * The agent skills that the server offers (the skills extension of 2026-07-28). An empty list
    * does not mean that there are none. One page: the first, or the one at the `nextCursor` of the
    * page before.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   listSkillsPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListSkillsResult> {
     return this.#sender.page(methods.listSkills, "skills", cursor, options) as Promise<ListSkillsResult>;
@@ -306,12 +351,17 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * Gets the entry of an agent skill (the skills extension of 2026-07-28).
    *
    * @param uri The URI of its `SKILL.md`.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   getSkill(uri: string, options: RequestOptions & CacheOptions = {}): Promise<GetSkillResult> {
     return this.#sender.call(methods.getSkill, { uri }, options) as Promise<GetSkillResult>;
   }
 
-  /** The tasks of this client that the server keeps (2025-11-25). All pages, as one list. */
+  /**
+   * The tasks of this client that the server keeps (2025-11-25). All pages, as one list.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   */
   listTasks(options: RequestOptions = {}): Promise<Task[]> {
     return this.#sender.list(methods.listTasks, "tasks", options) as Promise<Task[]>;
   }
@@ -319,6 +369,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * The tasks of this client that the server keeps (2025-11-25). One page: the first, or the one at
    * the `nextCursor` of the page before.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   listTasksPage(cursor?: string, options: RequestOptions = {}): Promise<ListTasksResult> {
     return this.#sender.page(methods.listTasks, "tasks", cursor, options) as Promise<ListTasksResult>;
@@ -328,6 +380,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * Gets a task as it is now (2025-11-25 and later).
    *
    * @param taskId The id of the task.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   getTask(taskId: string, options: RequestOptions = {}): Promise<Task> {
     return this.#sender.call(methods.getTask, { taskId }, options) as Promise<Task>;
@@ -337,12 +390,17 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
    *
    * @param taskId The id of the task.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   async cancelTask(taskId: string, options: RequestOptions = {}): Promise<void> {
     await this.#sender.call(methods.cancelTask, { taskId }, options);
   }
 
-  /** Asks whether the server is alive. */
+  /**
+   * Asks whether the server is alive.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   */
   async ping(options: RequestOptions = {}): Promise<void> {
     await this.#sender.call(methods.ping, undefined, options);
   }
@@ -352,6 +410,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * A skill is instructions of a stranger: let the user approve it before the model gets its text.
    *
    * @param skill The entry of the skill, as the server listed it.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   loadSkill(skill: SkillEntry, options: RequestOptions = {}): Promise<ResourceContents> {
     return this.#sender.call(methods.loadSkill, { skill }, options) as Promise<ResourceContents>;
@@ -362,6 +421,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    *
    * @param skill The entry of the skill, as the server listed it.
    * @param file Its URI, or its path relative to the `SKILL.md`.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   readSkillFile(skill: SkillEntry, file: string, options: RequestOptions = {}): Promise<ResourceContents> {
     return this.#sender.call(methods.readSkillFile, { skill, file }, options) as Promise<ResourceContents>;
@@ -370,7 +430,9 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
 
 /** A request to the client, for an {@link InputRequired}. */
 export interface InputRequest {
+  /** The method. */
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
+  /** Its parameters. */
   readonly params?: JsonObject;
 }
 

@@ -37,7 +37,11 @@ export interface ServerOptions {
    * was opened. Default: 1,800,000 (30 min).
    */
   sessionIdle?: number | undefined;
-  /** Longest time that calls may go on after a listener closes. Default: 5000 (5 s). */
+  /**
+   * Longest time from a signal, or from a close without a deadline of its own, to the end of the
+   * server. Calls in flight may complete until its last fifth, which is a second at most: then they
+   * fail, and their failures are sent. Default: 5000 (5 s).
+   */
   drainDeadline?: number | undefined;
   /** Time after which a quiet event stream gets a comment; 0: never. Default: 15,000 (15 s). */
   keepAlive?: number | undefined;
@@ -93,6 +97,13 @@ export interface ServerOptions {
    */
   maxTaskBytesPerClient?: number | undefined;
   /**
+   * Size of the names that clients have given of what they want to be notified of, with 128 bytes
+   * more for each: resources, tasks and elicitations, of all sessions and streams. One principal,
+   * or one address behind trusted proxies, may have a quarter of it. Beyond it, further ones are
+   * refused as busy. Default: 67,108,864 (64 MiB).
+   */
+  maxSubscriptionBytes?: number | undefined;
+  /**
    * Place of the tasks and of the sessions of the legacy era over HTTP, so that they outlive their
    * process and other workers answer for them: a URL, `sqlite:PATH` for the processes of one
    * machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests. Workers that share a
@@ -116,8 +127,10 @@ export interface ServerOptions {
   maxNesting?: number | undefined;
   /**
    * JSON values in a message, which cost far more in memory than on the wire; one with more is
-   * invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice as many,
-   * and those of one principal as many: a further one is refused as busy. Default: 500,000.
+   * invalid. An HTTP endpoint counts those of messages with more than 2,048, until their calls and
+   * tasks have ended: bodies above 64 KiB may have twice as many at once, and those of one
+   * principal as many; smaller bodies as many, and those of one principal a quarter. A further one
+   * is refused as busy. Default: 500,000.
    */
   maxValues?: number | undefined;
   /** Calls that run at once in one session. Default: 128. */
@@ -222,8 +235,8 @@ export interface HttpOptions {
   retry?: number | undefined;
   /**
    * Connections at once, and never more than the process has descriptors for, less 64. Beyond it
-   * one without a request gives way: one that never had any, or else the oldest. Where each has a
-   * request, further ones wait in the system's backlog. Default: 16,384.
+   * one without a request gives way: one that had none in its first 100 ms, or else the oldest.
+   * Where each has a request, further ones wait in the system's backlog. Default: 16,384.
    */
   maxConnections?: number | undefined;
   /**
@@ -237,8 +250,8 @@ export interface HttpOptions {
    * `unix` for those on the Unix socket. A request that one of them brings has its client at the
    * last address in `X-Forwarded-For` outside of these. With proxies, clients without an access
    * token have shares by their addresses (of IPv6 by its first 64 bits), as principals have: of
-   * requests, bodies, sessions, tasks and `rateLimit`. Without, all of them are one behind a proxy,
-   * and nobody has a share.
+   * requests, bodies, sessions, tasks and requests a minute. Without, all of them are one behind a
+   * proxy, and nobody has a share.
    */
   trustedProxies?: readonly string[] | undefined;
   /**
@@ -260,11 +273,11 @@ export interface HttpOptions {
    */
   maxRequests?: number | undefined;
   /**
-   * Size of all bodies that are being read or served, never less than one message may have. A
-   * request for which there is no room is refused as busy. One client may use a quarter of it, the
-   * last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a second. Inside
-   * a web framework, bodies that wait for their access token to be verified have a quarter of it
-   * besides. Default: 268,435,456 (256 MiB).
+   * Size of all bodies that are being read or served, until their calls and tasks have ended; never
+   * less than one message may have. A request for which there is no room is refused as busy. One
+   * client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and larger ones
+   * must arrive at 4 KiB a second. Inside a web framework, bodies that wait for their access token
+   * to be verified have a quarter of it besides. Default: 268,435,456 (256 MiB).
    */
   maxBodyBytes?: number | undefined;
   /**
@@ -273,7 +286,7 @@ export interface HttpOptions {
    * ones are refused with 429 and `Retry-After`. 0: no bound. Default: 0.
    */
   rateLimit?: number | undefined;
-  /** Requests that one of them may send at once before `rateLimit` holds. Default: 20. */
+  /** Requests that one of them may send at once before that limit holds. Default: 20. */
   rateBurst?: number | undefined;
 }
 
@@ -357,7 +370,10 @@ export interface ClientOptions {
    * they are, and those of tasks. Default: true.
    */
   validateResults?: boolean | undefined;
-  /** The least severe log messages that servers are asked for; without it, their default. */
+  /**
+   * The least severe log messages that servers are asked for; without it, their default: on
+   * 2026-07-28 they send nothing.
+   */
   logLevel?: LoggingLevel | undefined;
   /** Longest time of opening the conversation, all attempts together. Default: 30,000 (30 s). */
   connectTimeout?: number | undefined;
@@ -462,8 +478,9 @@ export interface AuthOptions {
   dpopNonce?: boolean | string | undefined;
   /**
    * Proofs that are remembered, so that none is good twice; a fifth of them for one key. Beyond it
-   * requests are refused with 503. Each process remembers its own, each proof for as long as its
-   * date is accepted, in some 20 bytes. Default: 500,000.
+   * requests are refused with 503. Each process remembers those that it has seen, each for as long
+   * as its date is accepted, in some 20 bytes; processes that share the `store` of the server
+   * refuse those of one another, too. Default: 500,000.
    */
   dpopProofs?: number | undefined;
   /**

@@ -6,69 +6,69 @@ import type { AssertionRequest, AuthorizeRequest, CreateMessageResult, Credentia
 /** Handlers for authorization, and for requests of a server, whose capabilities are declared. */
 export interface RequestHandlers {
   /** A server asks the user to fill in a form. */
-  onElicit?: (request: ElicitRequest, context: ServerRequestContext) => ElicitResult | Promise<ElicitResult>;
+  onElicit?: ((request: ElicitRequest, context: ServerRequestContext) => ElicitResult | Promise<ElicitResult>) | undefined;
   /** A server asks the user to open a page; nobody may open it without the user's consent. */
-  onElicitUrl?: (request: ElicitUrlRequest, context: ServerRequestContext) => ElicitUrlResult | Promise<ElicitUrlResult>;
+  onElicitUrl?: ((request: ElicitUrlRequest, context: ServerRequestContext) => ElicitUrlResult | Promise<ElicitUrlResult>) | undefined;
   /** A server asks the model to continue a conversation. */
-  onSample?: (request: SampleRequest, context: ServerRequestContext) => CreateMessageResult | Promise<CreateMessageResult>;
+  onSample?: ((request: SampleRequest, context: ServerRequestContext) => CreateMessageResult | Promise<CreateMessageResult>) | undefined;
   /** A server asks the model to continue a conversation in which it may use tools. */
-  onSampleWithTools?: (request: SampleRequest, context: ServerRequestContext) => CreateMessageResult | Promise<CreateMessageResult>;
+  onSampleWithTools?: ((request: SampleRequest, context: ServerRequestContext) => CreateMessageResult | Promise<CreateMessageResult>) | undefined;
   /**
    * Lets the user visit a page, on which the client is authorized, and gives the redirect that
-   * follows. Needs the option `redirectUri`. Without this function the browser is opened.
+   * follows. Needs a redirect URI among the options. Without this function the browser is opened.
    */
-  onAuthorize?: (request: AuthorizeRequest, context: ServerRequestContext) => Redirect | Promise<Redirect>;
+  onAuthorize?: ((request: AuthorizeRequest, context: ServerRequestContext) => Redirect | Promise<Redirect>) | undefined;
   /** Gives the access token of a request, in the place of the option `token`. */
-  onAccessToken?: (request: TokenRequest, context: ServerRequestContext) => Token | Promise<Token>;
+  onAccessToken?: ((request: TokenRequest, context: ServerRequestContext) => Token | Promise<Token>) | undefined;
   /**
    * Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`),
-   * in the place of the option `identityToken`.
+   * in the place of the option with one.
    */
-  onIdentityToken?: (request: IdentityTokenRequest, context: ServerRequestContext) => Token | Promise<Token>;
+  onIdentityToken?: ((request: IdentityTokenRequest, context: ServerRequestContext) => Token | Promise<Token>) | undefined;
   /**
    * Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in
    * the place of the option `assertion`.
    */
-  onAssertion?: (request: AssertionRequest, context: ServerRequestContext) => Token | Promise<Token>;
+  onAssertion?: ((request: AssertionRequest, context: ServerRequestContext) => Token | Promise<Token>) | undefined;
   /**
    * Gives headers of a request, beside those of the credentials. Headers of the protocol are
    * refused.
    */
-  onRequestHeaders?: (request: HeadersRequest, context: ServerRequestContext) => GivenHeaders | Promise<GivenHeaders>;
+  onRequestHeaders?: ((request: HeadersRequest, context: ServerRequestContext) => GivenHeaders | Promise<GivenHeaders>) | undefined;
   /**
    * Loads credentials from a store of the program's own, in the place of the option `store`. Needs
    * the functions that save and remove them, too.
    */
-  onLoadCredentials?: (request: CredentialsKey, context: ServerRequestContext) => LoadedCredentials | Promise<LoadedCredentials>;
+  onLoadCredentials?: ((request: CredentialsKey, context: ServerRequestContext) => LoadedCredentials | Promise<LoadedCredentials>) | undefined;
   /** Saves credentials in a store of the program's own. They are secrets. */
-  onSaveCredentials?: (request: Credentials, context: ServerRequestContext) => void | Promise<void>;
+  onSaveCredentials?: ((request: Credentials, context: ServerRequestContext) => void | Promise<void>) | undefined;
   /** Removes credentials from a store of the program's own, if they are there. */
-  onRemoveCredentials?: (request: CredentialsKey, context: ServerRequestContext) => void | Promise<void>;
+  onRemoveCredentials?: ((request: CredentialsKey, context: ServerRequestContext) => void | Promise<void>) | undefined;
 }
 
 /** Handlers for the notifications of a server. */
 export interface NotificationHandlers {
   /** A log message of the server. */
-  onLog?: (params: LogMessage) => void;
+  onLog?: ((params: LogMessage) => void) | undefined;
   /**
    * The tools of the server have changed. On revision 2026-07-28 and later this subscribes to
    * changes, which over HTTP keeps a stream open.
    */
-  onToolsChanged?: () => void;
+  onToolsChanged?: (() => void) | undefined;
   /**
    * The resources or resource templates of the server have changed. On revision 2026-07-28 and
    * later this subscribes to changes, which over HTTP keeps a stream open.
    */
-  onResourcesChanged?: () => void;
+  onResourcesChanged?: (() => void) | undefined;
   /**
    * The prompts of the server have changed. On revision 2026-07-28 and later this subscribes to
    * changes, which over HTTP keeps a stream open.
    */
-  onPromptsChanged?: () => void;
+  onPromptsChanged?: (() => void) | undefined;
   /** An elicitation by URL is complete (2025-11-25). */
-  onElicitationComplete?: (params: ElicitationComplete) => void;
+  onElicitationComplete?: ((params: ElicitationComplete) => void) | undefined;
   /** A task has changed that the client follows, or of which the server reports by itself. */
-  onTaskStatus?: (params: Task) => void;
+  onTaskStatus?: ((params: Task) => void) | undefined;
 }
 
 /** The operation of each handler, as the core names it. */

@@ -26,6 +26,7 @@ export class Subscription extends Stream<Change> {
     this.honoured = open.result as SubscriptionFilter;
   }
 
+  /** Closes the subscription, as the end of a loop over it does. */
   return(): Promise<IteratorResult<Change, undefined>> {
     this.close();
     return Promise.resolve({ done: true, value: undefined });
@@ -56,7 +57,11 @@ export class ClientTask extends Stream<Task> {
     return this.#state;
   }
 
-  /** Waits for the next state; done when the task is over. */
+  /**
+   * Waits for the next state; done when the task is over.
+   *
+   * @throws {@link TrunklineError} of the kind that says why the server was not asked.
+   */
   override async next(): Promise<IteratorResult<Task, undefined>> {
     const step = await super.next();
     if (!step.done) this.#state = step.value;
@@ -93,6 +98,8 @@ export class ClientTask extends Stream<Task> {
   /**
    * Cancels the task; of one that is over, nothing changes. The server may let it come to another
    * end.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   async cancel(options: RequestOptions = {}): Promise<void> {
     await this.request("cancel", options);

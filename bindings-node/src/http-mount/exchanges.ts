@@ -1,5 +1,5 @@
 // HTTP exchanges: requests from a web framework, and the responses of the core.
-import { attempt, errorOf, stringify } from "../errors.js";
+import { attempt, errorOf } from "../errors.js";
 import type { TrunklineError } from "../generated/errors.js";
 import { EventKind } from "../generated/waist.js";
 import type { NativePort } from "../native/native.js";
@@ -52,7 +52,7 @@ export class Exchanges {
    * its path. The receiver gets the response from the next turn of the event loop on.
    */
   start(listener: number, head: RequestHead & { optional?: boolean }, receiver: Receiver): Exchange | undefined {
-    const json = stringify(head, "the head of the request");
+    const json = JSON.stringify(head);
     const ticket = attempt(() => this.#port.httpRequest(listener, json, false));
     if (ticket === 0) return undefined;
     this.#receivers.set(ticket, receiver);
@@ -69,7 +69,6 @@ export class Exchanges {
     else if (kind === EventKind.HttpChunk) receiver.chunk(body as Uint8Array);
     else {
       this.#receivers.delete(ticket);
-      this.#scopes.delete(ticket);
       this.#keepAlive.unref();
       receiver.end(ok ? undefined : errorOf(body as string));
     }

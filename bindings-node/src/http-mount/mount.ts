@@ -4,7 +4,7 @@ import { ClosedError, InternalError } from "../generated/errors.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { log } from "../log.js";
 import type { OpenHandle } from "../open-handle.js";
-import { port } from "../port.js";
+import { outside, port } from "../port.js";
 
 export class Mount {
   readonly path: string | undefined;
@@ -24,7 +24,8 @@ export class Mount {
   async request(head: RequestHead, receiver: Receiver): Promise<Exchange>;
   async request(head: RequestHead & { optional: boolean }, receiver: Receiver): Promise<Exchange | undefined>;
   async request(head: RequestHead & { optional?: boolean }, receiver: Receiver): Promise<Exchange | undefined> {
-    this.#listener ??= this.#opened();
+    // It serves many requests, and must not keep the context of the first one.
+    this.#listener ??= outside(() => this.#opened());
     const { handle } = await this.#listener;
     return port().exchanges.start(handle, head, receiver);
   }

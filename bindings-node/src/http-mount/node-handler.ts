@@ -1,8 +1,9 @@
 // A server as a handler for node:http and frameworks on top of it, such as Express.
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { invalid, stringify, thrownBy } from "../errors.js";
+import { invalid, thrownBy } from "../errors.js";
 import { CancelledError, ClosedError, TrunklineError } from "../generated/errors.js";
+import { stringify } from "../json.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
 

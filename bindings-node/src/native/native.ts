@@ -47,6 +47,8 @@ export interface NativePort {
 interface Native {
   Port: new (bell: () => void) => NativePort;
   VERSION: string;
+  /** Writes to standard error, without waiting for a reader that there may not be. */
+  writeStderr(text: string): void;
 }
 
 /** The platforms for which there is a library. */

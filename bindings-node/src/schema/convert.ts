@@ -42,6 +42,26 @@ export function convert(schema: unknown, side: "input" | "output", where: string
   return { json: schema };
 }
 
+/** Keywords beside `properties` that say which further members an object may have. */
+const aboutMembers = ["additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if"];
+
+/**
+ * Converts the schema of arguments. An object schema of a library that says nothing of further
+ * members is closed: the library would drop them without a word, as a misspelt one. A JSON Schema
+ * is its author's.
+ */
+export function convertArguments(schema: unknown, where: string): Converted {
+  const { json, validate } = convert(schema, "input", where);
+  if (!validate) return { json };
+  const isClosed = json["type"] === "object" && "properties" in json && !aboutMembers.some((keyword) => keyword in json) && !mayBeLoose(schema as StandardSchemaV1);
+  return { json: isClosed ? { ...json, additionalProperties: false } : json, validate };
+}
+
+/** True for a `looseObject` of valibot, whose JSON Schema is that of an `object`. */
+function mayBeLoose(schema: StandardSchemaV1): boolean {
+  return schema["~standard"].vendor === "valibot" && (schema as { type?: unknown }).type !== "object";
+}
+
 /** True for an output schema of values other than objects, which has to be wrapped. */
 export function needsWrap(json: JsonObject): boolean {
   return json["type"] !== "object" && !("properties" in json);

@@ -4,6 +4,7 @@
 
 /** A schema of any library that implements Standard Schema. */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
+  /** The interface of Standard Schema. */
   readonly "~standard": StandardSchemaV1.Props<Input, Output>;
 }
 

@@ -37,5 +37,5 @@ pub(super) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Autho
         }
         None => Authorization::jwt(authorization, jwt),
     };
-    made.map_err(|error: AuthOptionError| BridgeError::invalid(format!("open: transport.{error}")))
+    made.map_err(|error: AuthOptionError| BridgeError::invalid(format!("open: transport.{}", error.in_json())))
 }

@@ -39,8 +39,8 @@ impl Handler for HostHandler {
         let call = HostCall { call, info: info.clone(), _target: Arc::clone(&self.target) };
         let Some(ticket) = state.tables.lock().calls.insert(call) else { return };
         let lane = self.target.lane;
-        let (name, body, cause) = (self.name.to_owned(), body.into(), info.cause());
-        state.queue.push(lane, Event { kind: EventKind::Call, ticket, handle, name, body, cause });
+        let event = Event { kind: EventKind::Call, ticket, handle, name: self.name.to_owned(), ..Event::default() };
+        state.queue.push(lane, Event { body: body.into(), ..event.coming_of(info.cause(), state.number) });
         let state = Weak::clone(&self.state);
         info.on_cancel(move |reason| {
             let Some(state) = state.upgrade() else { return };

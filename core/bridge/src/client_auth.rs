@@ -34,8 +34,8 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     HostFunctionRow {
         name: AUTHORIZE,
         doc: &[
-            " Lets the user visit a page, on which the client is authorized, and gives the redirect that follows. Needs the",
-            " option `redirectUri`. Without this function the browser is opened.",
+            " Lets the user visit a page, on which the client is authorized, and gives the redirect that follows. Needs a",
+            " redirect URI among the options. Without this function the browser is opened.",
         ],
         params: Some(AuthorizeRequest::TYPE),
         result: Some(Redirect::TYPE),
@@ -50,7 +50,7 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
         name: IDENTITY_TOKEN,
         doc: &[
             " Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`), in the place of",
-            " the option `identityToken`.",
+            " the option with one.",
         ],
         params: Some(IdentityTokenRequest::TYPE),
         result: Some(Token::TYPE),
@@ -222,7 +222,7 @@ fn with_visit(options: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthO
 }
 
 fn wrong(error: AuthOptionError) -> BridgeError {
-    BridgeError::invalid(format!("open: {error}"))
+    BridgeError::invalid(format!("open: {}", error.in_json()))
 }
 
 fn both(option: &str, function: &str) -> BridgeError {

@@ -4,41 +4,48 @@ use super::error::BridgeError;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
-use trunkline::server::Category;
+use trunkline::{
+    protocol::{
+        describe::Described,
+        fault::{Fault, placed},
+    },
+    server::Category,
+};
 
 /// Reads JSON of the host; the error says what `what` lacks or has too much.
-pub(super) fn read<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
-    // The path costs time, so it is only looked for when something is wrong.
-    serde_json::from_slice(json).map_err(|error| {
-        let located = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(json));
-        let place = located.err().map(|error| error.path().to_string()).filter(|path| path != ".");
-        let error = error.to_string();
-        // A line and a column say nothing to a caller who did not write the text.
-        let error = error.rfind(" at line ").map_or(&*error, |end| &error[..end]);
-        BridgeError::invalid(match place {
-            Some(path) => format!("{what}: {path}: {error}"),
-            None => format!("{what}: {error}"),
-        })
+pub(super) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
+    serde_json::from_slice(json).or_else(|error| {
+        // The value costs time, so it is only made when something is wrong.
+        let value: Value = serde_json::from_slice(json).map_err(|_| {
+            let error = error.to_string();
+            // A line and a column say nothing to a caller who did not write the text.
+            let error = error.rfind(" at line ").map_or(&*error, |end| &error[..end]);
+            BridgeError::invalid(format!("{what}: {error}"))
+        })?;
+        read_value(what, value)
     })
 }
 
 /// The same from a value.
-pub(super) fn read_value<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, BridgeError> {
-    serde_path_to_error::deserialize::<_, T>(value).map_err(|error| {
-        let path = error.path().to_string();
-        let error = error.into_inner();
-        BridgeError::invalid(if path == "." { format!("{what}: {error}") } else { format!("{what}: {path}: {error}") })
+pub(super) fn read_value<T: Described + DeserializeOwned>(what: &str, value: Value) -> Result<T, BridgeError> {
+    judged(value).map_err(|fault| {
+        let words = fault.to_string();
+        BridgeError::invalid(format!("{what}: {}", words.strip_prefix('.').unwrap_or(&words)))
     })
 }
 
 /// A member of a message, which the error names with the member in it that is wrong.
-pub(super) fn read_member<T: DeserializeOwned>(what: &str, member: &str, value: Value) -> Result<T, BridgeError> {
-    serde_path_to_error::deserialize::<_, T>(value).map_err(|error| {
-        let path = error.path().to_string();
-        let error = error.into_inner();
-        let place = if path == "." { member.to_owned() } else { format!("{member}.{path}") };
-        BridgeError::invalid(format!("{what}: {place}: {error}"))
-    })
+pub(super) fn read_member<T: Described + DeserializeOwned>(
+    what: &str,
+    member: &str,
+    value: Value,
+) -> Result<T, BridgeError> {
+    judged(value).map_err(|fault| BridgeError::invalid(format!("{what}: {}", placed(member, &fault.to_string()))))
+}
+
+fn judged<T: Described + DeserializeOwned>(value: Value) -> Result<T, Fault> {
+    serde_path_to_error::deserialize::<_, T>(&value)
+        .map_err(|error| Fault::of(T::TYPE, &value, &error.path().to_string(), &error.into_inner().to_string()))
 }
 
 /// The lists of a server by their names.

@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::io;
 use trunkline::{
     client::{self, ClientError},
     protocol::{
         RpcError,
         describe::{Described, FieldDescription, Type},
-        model::{AuthorizationDemand, ConnectionFailure, RequiredInput},
+        model::{AuthorizationDemand, ConnectionFailure, FailureReason, RequiredInput},
     },
     server::ClientRequestError,
 };
@@ -151,6 +152,21 @@ impl BridgeError {
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidArgument, message)
+    }
+
+    /// A listener that could not be opened.
+    pub(super) fn not_listening(error: &io::Error) -> Self {
+        let reason = match error.kind() {
+            io::ErrorKind::AddrInUse => Some(FailureReason::AddressInUse),
+            io::ErrorKind::AddrNotAvailable
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::NotFound
+            | io::ErrorKind::AlreadyExists
+            | io::ErrorKind::InvalidInput => Some(FailureReason::AddressUnavailable),
+            _ => None,
+        };
+        let facts = ConnectionFailure { reason, ..ConnectionFailure::default() };
+        Self { data: serde_json::to_value(facts).ok(), ..Self::new(ErrorKind::Transport, error.to_string()) }
     }
 
     pub(super) fn closed() -> Self {

@@ -2,6 +2,8 @@
 
 use super::body::Body;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use trunkline::bridge_support::Cause;
 use trunkline::protocol::describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Values};
 
 /// One thing that the host has to know. A flat record, the same in every language.
@@ -18,11 +20,20 @@ pub struct Event {
     pub name: String,
     /// The body, as `docs/bridge.md` says for each kind.
     pub body: Body,
-    /// The exchange or the request of the host within which a `Call` came; 0 if none.
+    /// The exchange or the request of the host of which a `Call` came; 0 if none.
     pub cause: u64,
+    /// The number of the port that knows the cause; 0 if it is the one of the event.
+    pub cause_port: u64,
 }
 
 impl Event {
+    /// The same for a call with that cause. `own`: the number of the port that gets it.
+    pub(super) fn coming_of(self, cause: Option<&Arc<dyn Cause>>, own: u64) -> Self {
+        let Some(cause) = cause else { return self };
+        let port = Some(cause.port()).filter(|port| *port != own);
+        Self { cause: cause.number(), cause_port: port.unwrap_or(0), ..self }
+    }
+
     /// Returns `false` only for a `Reply`, `Closed` or `HttpEnd` whose body is an error object.
     pub fn ok(&self) -> bool {
         !matches!(self.body, Body::Error(_))
@@ -61,7 +72,8 @@ macro_rules! event_kinds {
     (@doc ticket) => { &[" The call to answer, the request that is answered, or the exchange; 0 if none."] };
     (@doc handle) => { &[" The registered feature, the listener or the connection."] };
     (@doc ok) => { &[" `false`: the body is an error object."] };
-    (@doc cause) => { &[" The exchange or the request of the host within which the call came; 0 if none."] };
+    (@doc cause) => { &[" The exchange or the request of the host of which the call came; 0 if none."] };
+    (@doc cause_port) => { &[" The number of the port that knows the cause; 0 if it is the one of the event."] };
     (@doc name) => { &[" The method, or the operation."] };
     (@doc body) => { &[" The body, as the event says."] };
 }
@@ -71,8 +83,10 @@ event_kinds! {
     /// valid against the schema. Of a connection, a request of its server: `name` is the operation,
     /// the body its params. `cause` is the number of something of the host that the call came of:
     /// the exchange that brought it, the request of a connection in memory, or the request `next`
-    /// of the middleware around it; 0 if there is none. Answer with `complete` or `fail`, once.
-    Call = 0 { ticket: Integer, handle: Integer, name: String, body: Json, cause: Integer }
+    /// of the middleware around it; 0 if there is none. `cause_port` is the number of the port that
+    /// knows it, if that is another one: a server that is mounted in another one may have a port of
+    /// its own. Answer with `complete` or `fail`, once.
+    Call = 0 { ticket: Integer, handle: Integer, name: String, body: Json, cause: Integer, cause_port: Integer }
     /// The call is no longer wanted; it is already done for the core. The body is the reason as
     /// text, and may be empty.
     Cancel = 1 { ticket: Integer, body: String }
@@ -99,10 +113,11 @@ event_kinds! {
     /// A pipe is handed over to the host, which may read it on its own loop. Only after an `open`
     /// with `hostDrivenReads`.
     Handoff = 10 { handle: Integer }
-    /// The feature that was registered as `handle` is not called any more: it was taken away, by
-    /// itself or with its server, and its last call is over. The host can forget its function.
-    /// Calls that were let in before may come until then; a host that does not know the handle
-    /// ignores the event.
+    /// Nothing comes of `handle` any more. A feature: it was taken away, by itself or with its
+    /// server, and its last call is over; calls that were let in before may come until then. An
+    /// exchange, a request in memory or `next`: it is not the `cause` of a call any more, and the
+    /// calls of which it was are over, also those that became tasks. The host can forget what it
+    /// keeps for it; one that does not know the handle ignores the event.
     Freed = 11 { handle: Integer }
     /// Requests that were served, openings and notifications that were sent, and sessions that have
     /// ended: an array of `TelemetryRecord`. Only of servers and connections with the option

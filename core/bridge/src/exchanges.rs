@@ -3,6 +3,7 @@
 
 use super::{
     body::{Body, ResponseHead},
+    causes,
     entries::HttpExchange,
     error::{BridgeError, ErrorKind},
     event::{Event, EventKind, Lane},
@@ -15,7 +16,7 @@ use http_body_util::BodyExt;
 use std::sync::{Arc, Weak};
 use trunkline::{
     bridge_support::{Exchange, FedBody},
-    server::{Cause, RemoteAddress},
+    server::RemoteAddress,
 };
 
 pub(super) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
@@ -37,8 +38,9 @@ pub(super) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, en
     }
     let exchange = HttpExchange::new(feed);
     let ticket = state.tables.lock().exchanges.insert(Arc::clone(&exchange)).ok_or_else(full)?;
+    let cause = causes::of(state, ticket);
     if let Ok(request) = &mut request {
-        request.extensions_mut().insert(Cause(ticket));
+        request.extensions_mut().insert(cause);
     }
     let response = ResponseEvents {
         state: Arc::downgrade(state),

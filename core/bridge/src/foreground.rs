@@ -1,6 +1,6 @@
 //! The end of a program that serves in the foreground, though a handler blocks its host.
 
-use super::state::PortState;
+use super::{state::PortState, stderr::write_stderr};
 use std::{
     process,
     sync::{Arc, Weak},
@@ -31,7 +31,7 @@ pub(super) fn is_blocked(state: &Weak<PortState>, handle: u64) -> bool {
 
 pub(super) fn exit_blocked() -> ! {
     // Not to the log of the host, which takes nothing any more.
-    eprintln!("trunkline: the process exits though a handler still blocks it: its server has ended");
+    write_stderr("trunkline: the process exits though a handler still blocks it: its server has ended\n");
     exit(1)
 }
 

@@ -7,7 +7,11 @@ use crate::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use trunkline::{client::ClientOptions, protocol::options::Options, transport::HttpOptions};
+use trunkline::{
+    client::ClientOptions,
+    protocol::{describe::Described, options::Options},
+    transport::HttpOptions,
+};
 
 /// A message as a host gives it: JSON text, or its members where the host is written in Rust.
 pub trait Given {
@@ -15,22 +19,43 @@ pub trait Given {
     ///
     /// # Errors
     /// A message that is not of this type.
-    fn read<T: DeserializeOwned>(self, message: &str) -> Result<T, BridgeError>;
+    fn read<T: Described + DeserializeOwned>(self, message: &str) -> Result<T, BridgeError>;
 }
 
 impl<Text: AsRef<[u8]> + ?Sized> Given for &Text {
-    fn read<T: DeserializeOwned>(self, message: &str) -> Result<T, BridgeError> {
+    fn read<T: Described + DeserializeOwned>(self, message: &str) -> Result<T, BridgeError> {
         config::read(message, self.as_ref())
     }
 }
 
 impl Given for Map<String, Value> {
-    fn read<T: DeserializeOwned>(self, message: &str) -> Result<T, BridgeError> {
+    fn read<T: Described + DeserializeOwned>(self, message: &str) -> Result<T, BridgeError> {
         config::read_value(message, Value::Object(self))
     }
 }
 
 const OPEN: &str = "open";
+
+/// The kinds of `register`, which are the beginnings of errors about them.
+pub(crate) const KINDS: [&str; 16] = [
+    "server",
+    "tool",
+    "resource",
+    "resourceTemplate",
+    "prompt",
+    "completion",
+    "completer",
+    "skill",
+    "directory",
+    "provider",
+    "mount",
+    "proxy",
+    "middleware",
+    "requestHandler",
+    "visibility",
+    "verifier",
+];
+
 const TRANSPORT: &str = "transport";
 
 /// Reads what `register` is given.
@@ -54,7 +79,8 @@ pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration
         "verifier" => Registration::Verifier(given.read(kind)?),
         other => {
             return Err(BridgeError::invalid(format!(
-                "register: {other:?} is not a kind; there are server, tool, resource, resourceTemplate, prompt, completion, completer, skill, directory, provider, mount, proxy, middleware, requestHandler, visibility and verifier"
+                "register: {other:?} is not a kind; there are {}",
+                KINDS.join(", ")
             )));
         }
     })
@@ -159,7 +185,9 @@ fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> 
             config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Http)
         }
         "channel" => match given.keys().next() {
-            Some(name) => Err(BridgeError::invalid(format!("open: transport.{name}: unknown field; channel has none"))),
+            Some(name) => {
+                Err(BridgeError::invalid(format!("open: transport.{name}: unknown option; channel has none")))
+            }
             None => Ok(Connecting::Channel),
         },
         "stdio" => Err(BridgeError::invalid(
@@ -182,7 +210,7 @@ fn type_of(given: &mut Map<String, Value>) -> Result<String, BridgeError> {
 
 fn nothing_else(given: &Map<String, Value>) -> Result<(), BridgeError> {
     match given.keys().next() {
-        Some(name) => Err(BridgeError::invalid(format!("open: transport.{name}: unknown field; stdio has no options"))),
+        Some(name) => Err(BridgeError::invalid(format!("open: transport.{name}: unknown option; stdio has none"))),
         None => Ok(()),
     }
 }

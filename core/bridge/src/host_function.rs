@@ -97,7 +97,7 @@ impl RequestForHost {
         let pending = PendingServerRequest { answer, operation: self.observed, is_private: self.is_private };
         let ticket = there.tables.lock().server_requests.insert(pending)?;
         let (kind, name, body) = (EventKind::Call, self.operation.to_owned(), self.params.into_bytes().into());
-        there.queue.push(self.lane, Event { kind, ticket, handle: self.connection, name, body, cause: 0 });
+        there.queue.push(self.lane, Event { kind, ticket, handle: self.connection, name, body, ..Event::default() });
         Some(WaitingCall { state, ticket, connection: self.connection, lane: self.lane })
     }
 }

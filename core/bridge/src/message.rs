@@ -133,11 +133,12 @@ message! {
         wrap_output: bool = "wrapOutput",
         /// Client capabilities without which a call is refused.
         requires: Option<Value> = "requires",
-        /// On 2026-07-28 a call begins as a call, and `startTask` makes a task of it.
+        /// On 2026-07-28 a call begins as a call, and its handler may make a task of it.
         defer_task: bool = "deferTask",
         /// A task that was running when its process ended is run again from its start, with the
         /// same arguments, by the next worker that shares the store of the server: within half a
-        /// minute, up to three runs in all. Two runs at once must do no harm. Not with `deferTask`.
+        /// minute, up to three runs in all. Two runs at once must do no harm. Not with tasks that
+        /// begin as calls.
         restart_task: bool = "restartTask",
         /// Scopes that the access token of a call must grant beside those of the endpoint. Lists
         /// leave out what the caller lacks scopes for.
@@ -285,10 +286,6 @@ message! {
         /// The MIME type.
         mime_type: Option<String> = "mimeType",
     }
-}
-
-impl Described for SkillFile {
-    const TYPE: Type = Type::Model(Self::OBJECT);
 }
 
 message! {
@@ -722,6 +719,9 @@ trunkline::bridge_support::options! {
         result_schema: Option<Value> => "resultSchema" = None,
         /// The reply is fetched with `wait`.
         wait: bool => "wait" = false,
+        /// Calls of this process may come of it, such as those of a server in memory, and the host
+        /// keeps something for them by the ticket: `Freed` says when none comes any more.
+        causes: bool => "causes" = false,
         /// The trace context of the span that the host has begun for the request: `traceparent`,
         /// `tracestate`, `baggage`. `telemetry` has the end of such a request.
         trace: Option<Value> => "trace" = None,
@@ -782,17 +782,25 @@ message! {
     }
 }
 
+macro_rules! described_messages {
+    ($($message:ident)*) => {
+        $(impl Described for $message {
+            const TYPE: Type = Type::Model(Self::OBJECT);
+        })*
+    };
+}
+
+described_messages! {
+    RegisterServer RegisterTool RegisterResource RegisterResourceTemplate RegisterPrompt RegisterSkill SkillFile
+    RegisterDirectory RegisterCompletion RegisterCompleter RegisterProvider RegisterMiddleware RegisterRequestHandler
+    RegisterVisibility RegisterVerifier RegisterMount RegisterProxy OpenMessage Memory Configured Group
+    SharedConnection StartTask NotifyCall LogMessage Once NotifyServer NotifyListener NotifyFeature NotifyConnection
+    NotifyPort Fail InputRequired InputRequest HttpHead
+}
+
 impl Described for HostSpan {
     // Programs have no use for it, so no package has a type of it.
     const TYPE: Type = Type::Object;
-}
-
-impl Described for LogMessage {
-    const TYPE: Type = Type::Model(Self::OBJECT);
-}
-
-impl Described for Once {
-    const TYPE: Type = Type::Model(Self::OBJECT);
 }
 
 message! {
@@ -988,10 +996,6 @@ message! {
         /// The parameters.
         params: Value = "params",
     }
-}
-
-impl Described for InputRequest {
-    const TYPE: Type = Type::Model(Self::OBJECT);
 }
 
 message! {

@@ -88,6 +88,7 @@ fn open_listener(state: &Arc<PortState>, given: OpenListener) -> Result<u64, Bri
 }
 
 fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64, BridgeError> {
+    given.client.check().map_err(|problem| BridgeError::invalid(format!("open: client.{problem}")))?;
     let process = state.process()?;
     let slot = given.wait.then(Arc::<ReplySlot>::default);
     let is_group = matches!(given.transport, Connecting::Group(_));
@@ -332,7 +333,8 @@ async fn listener(
         #[cfg(unix)]
         How::Pipe(reader, writer) => Ok((Listener::pipe(server, runtime, reader, writer).map_err(failed)?, json!({}))),
         How::Http(options) => {
-            let listener = Listener::http(server, runtime, *options).await.map_err(failed)?;
+            let listener = Listener::http(server, runtime, *options).await;
+            let listener = listener.map_err(|error| BridgeError::not_listening(&error))?;
             let described = json!(listener.address());
             Ok((listener, described))
         }

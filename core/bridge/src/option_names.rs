@@ -1,74 +1,49 @@
 //! Names of options in errors, as the host's language has them.
 
 use super::error::{BridgeError, ErrorKind};
-
-/// The form of the names of options in errors.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OptionNames {
-    /// The names and the places of the messages of the waist, such as `options.sessionIdleMs`.
-    #[default]
-    Json,
-    /// `session_idle`.
-    Snake,
-    /// `sessionIdle`.
-    Camel,
-}
-
-/// The members of messages that hold options; hosts give these as arguments.
-const CONTAINERS: [&str; 4] = ["options", "transport", "client", "info"];
+pub use trunkline::protocol::option_names::OptionNames;
 
 /// The functions of the waist at the start of errors; hosts have others.
-const FUNCTIONS: [&str; 5] = ["register: ", "complete: ", "fail: ", "request: ", "notify: "];
+const FUNCTIONS: [&str; 4] = ["complete: ", "fail: ", "notify: ", "register: "];
 
-impl OptionNames {
-    /// The error in the names of the host.
-    pub(super) fn translate(self, error: BridgeError) -> BridgeError {
-        if self == Self::Json || error.kind != ErrorKind::InvalidArgument {
-            return error;
-        }
-        // Of messages whose members are not options of the host.
-        if let Some(message) = FUNCTIONS.iter().find_map(|start| error.message.strip_prefix(start)) {
-            return BridgeError { message: message.to_owned(), ..error };
-        }
-        let message = ["open: ", "server: "].iter().find_map(|start| error.message.strip_prefix(start));
-        let Some(message) = message else { return error };
-        let words: Vec<_> = message.split(' ').filter_map(|word| self.word(word)).collect();
-        BridgeError { message: words.join(" "), ..error }
+/// The messages that hold options at the start of errors.
+const MESSAGES: [&str; 3] = ["open: ", "request: ", "server: "];
+
+/// The error in the names of the host.
+pub(super) fn translated(names: OptionNames, error: BridgeError) -> BridgeError {
+    if names == OptionNames::Json || error.kind != ErrorKind::InvalidArgument {
+        return error;
     }
+    let message = &error.message;
+    // Of messages whose members are not options of the host.
+    let message = if let Some(message) = FUNCTIONS.iter().find_map(|start| message.strip_prefix(start)) {
+        message.to_owned()
+    } else if let Some(message) = MESSAGES.iter().find_map(|start| message.strip_prefix(start)) {
+        names.text(message)
+    } else {
+        of_feature(names, message)
+    };
+    BridgeError { message, ..error }
+}
 
-    /// A word of a message; `None`: it says nothing to the host.
-    fn word(self, word: &str) -> Option<String> {
-        let name = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        let (before, after) = word.split_once(name).filter(|_| !name.is_empty()).unwrap_or((word, ""));
-        if before.is_empty() && after == ":" && CONTAINERS.contains(&name) {
-            return None;
-        }
-        let mut parts = name.split('.').collect::<Vec<_>>();
-        let is_place = parts.len() > 1 && CONTAINERS.contains(&parts[0]);
-        while parts.len() > 1 && CONTAINERS.contains(&parts[0]) {
-            parts.remove(0);
-        }
-        let is_quoted = before.ends_with('`') && after.starts_with('`');
-        if !(is_place || is_quoted) {
-            return Some(word.to_owned());
-        }
-        let parts: Vec<_> = parts.into_iter().map(|part| self.name(part)).collect();
-        Some(format!("{before}{}{after}", parts.join(".")))
+/// An error about a feature: `tool: deferTask: …` of a message, `Tool a: inputSchema: …` of the
+/// registry. The member of the descriptor that holds the place is not there for hosts.
+fn of_feature(names: OptionNames, message: &str) -> String {
+    let Some((subject, rest)) = message.split_once(": ") else { return message.to_owned() };
+    let (place, problem) = rest.split_once(": ").unwrap_or((rest, ""));
+    let is_place = place.chars().all(|c| c.is_ascii_alphanumeric() || "._-[]/".contains(c));
+    if !is_place || problem.is_empty() {
+        return message.to_owned();
     }
-
-    fn name(self, json: &str) -> String {
-        let name = json.strip_suffix("Ms").unwrap_or(json);
-        if self == Self::Camel {
-            return name.to_owned();
+    let is_message = crate::given::KINDS.contains(&subject);
+    match (is_message, names) {
+        (true, _) => {
+            let within = place.strip_prefix(subject).and_then(|place| place.strip_prefix('.'));
+            format!("{}: {problem}", names.place(within.unwrap_or(place)))
         }
-        let mut snake = String::with_capacity(name.len() + 4);
-        for c in name.chars() {
-            if c.is_ascii_uppercase() {
-                snake.push('_');
-            }
-            snake.push(c.to_ascii_lowercase());
-        }
-        snake
+        // Programs in C write descriptors as JSON.
+        (false, OptionNames::C) => message.to_owned(),
+        (false, _) => format!("{subject}: {}: {problem}", names.place(place)),
     }
 }
 
@@ -77,31 +52,80 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_and_names_are_those_of_the_host() {
-        for (json, snake, camel) in [
+    fn errors_have_the_names_of_the_host() {
+        for (json, snake, camel, c) in [
             (
                 "server: options.pageSize: must be 1 or more",
                 "page_size: must be 1 or more",
                 "pageSize: must be 1 or more",
+                "page_size: must be 1 or more",
             ),
-            ("open: transport.idleTimeoutMs: must be x", "idle_timeout: must be x", "idleTimeout: must be x"),
             (
-                "open: transport: unknown option `allowedHost`: is it `allowedHosts`?",
-                "unknown option `allowed_host`: is it `allowed_hosts`?",
-                "unknown option `allowedHost`: is it `allowedHosts`?",
+                "open: transport.idleTimeoutMs: must be x",
+                "idle_timeout: must be x",
+                "idleTimeout: must be x",
+                "idle_timeout: must be x",
             ),
-            ("open: client.options.maxTimeoutMs: no", "max_timeout: no", "maxTimeout: no"),
-            ("server: info.name must be a string", "name must be a string", "name must be a string"),
-            ("complete: not JSON: x", "not JSON: x", "not JSON: x"),
-            ("Tool a: inputSchema: no", "Tool a: inputSchema: no", "Tool a: inputSchema: no"),
+            (
+                "open: auth.clientSecret needs `clientId`",
+                "auth.client_secret needs `client_id`",
+                "auth.clientSecret needs `clientId`",
+                "auth.clientSecret needs `clientId`",
+            ),
+            (
+                "server: info.name must be a string",
+                "name must be a string",
+                "name must be a string",
+                "name must be a string",
+            ),
+            (
+                "tool: timeoutMs: must be a time from 0 on, not -1",
+                "timeout: must be a time from 0 on, not -1",
+                "timeout: must be a time from 0 on, not -1",
+                "timeout: must be a time from 0 on, not -1",
+            ),
+            (
+                "tool: deferTask: must be true or false, not 2",
+                "defer_task: must be true or false, not 2",
+                "deferTask: must be true or false, not 2",
+                "defer_task: must be true or false, not 2",
+            ),
+            (
+                "Tool a: inputSchema: no",
+                "Tool a: input_schema: no",
+                "Tool a: inputSchema: no",
+                "Tool a: inputSchema: no",
+            ),
+            (
+                "Resource template a:{aMs}: mimeType: must be a string, not 3",
+                "Resource template a:{aMs}: mime_type: must be a string, not 3",
+                "Resource template a:{aMs}: mimeType: must be a string, not 3",
+                "Resource template a:{aMs}: mimeType: must be a string, not 3",
+            ),
+            (
+                "tool: tool.inputSchema.default: no",
+                "input_schema.default: no",
+                "inputSchema.default: no",
+                "input_schema.default: no",
+            ),
+            ("complete: not JSON: x", "not JSON: x", "not JSON: x", "not JSON: x"),
+            (
+                "request: `inputResponses` and `all` are for a server",
+                "`input_responses` and `all` are for a server",
+                "`inputResponses` and `all` are for a server",
+                "`input_responses` and `all` are for a server",
+            ),
         ] {
-            for (names, expected) in
-                [(OptionNames::Json, json), (OptionNames::Snake, snake), (OptionNames::Camel, camel)]
-            {
-                assert_eq!(names.translate(BridgeError::invalid(json)).message, expected);
+            for (names, expected) in [
+                (OptionNames::Json, json),
+                (OptionNames::Snake, snake),
+                (OptionNames::Camel, camel),
+                (OptionNames::C, c),
+            ] {
+                assert_eq!(translated(names, BridgeError::invalid(json)).message, expected);
             }
         }
         let closed = BridgeError::closed();
-        assert_eq!(OptionNames::Snake.translate(closed.clone()), closed);
+        assert_eq!(translated(OptionNames::Snake, closed.clone()), closed);
     }
 }

@@ -14,7 +14,7 @@ use super::{
     message::{Fail, HttpHead, Notification, Request},
     notifications::{self, GivenNotification},
     observed, opening,
-    option_names::OptionNames,
+    option_names::{OptionNames, translated},
     ports, register, requests, signals,
     slot::{Fetched, ReplySlot},
     state::PortState,
@@ -79,6 +79,12 @@ impl Port {
         Self { names, ..self }
     }
 
+    /// The error for options that the host cannot write as JSON; `message` is their message, such
+    /// as `open`, and the place is that in it.
+    pub fn unwritable(&self, message: &str, place: &str, problem: &str) -> BridgeError {
+        translated(self.names, BridgeError::invalid(format!("{message}: {place}: {problem}")))
+    }
+
     /// The state of a port of this process.
     fn state(&self) -> Result<&Arc<PortState>, BridgeError> {
         let state = &self.owner.0;
@@ -105,7 +111,7 @@ impl Port {
         let _scope = self.log_scope();
         let state = self.open_state()?;
         let registered = given::registration(kind, given).and_then(|given| register::register(state, given));
-        registered.map_err(|error| self.names.translate(error))
+        registered.map_err(|error| translated(self.names, error))
     }
 
     /// Takes a registered feature away.
@@ -123,7 +129,7 @@ impl Port {
     pub fn open(&self, given: impl Given) -> Result<u64, BridgeError> {
         let state = self.open_state()?;
         let opened = given::open(given).and_then(|given| opening::open(state, given));
-        opened.map_err(|error| self.names.translate(error))
+        opened.map_err(|error| translated(self.names, error))
     }
 
     /// Judges what `open` would be given, without effect.
@@ -133,7 +139,7 @@ impl Port {
     pub fn check(&self, given: impl Given) -> Result<(), BridgeError> {
         let state = self.open_state()?;
         let judged = given::open(given).and_then(|given| opening::check(state, given));
-        judged.map_err(|error| self.names.translate(error))
+        judged.map_err(|error| translated(self.names, error))
     }
 
     /// Opens a listener of a server on descriptors of the host's. With `wait` its reply is fetched
@@ -178,7 +184,7 @@ impl Port {
         // Also while the port is being closed: calls in flight go on until the deadline, and may
         // need it.
         let asked = config::read("request", json).and_then(|given| requests::request(self.state()?, handle, given));
-        asked.map_err(|error| self.names.translate(error))
+        asked.map_err(|error| translated(self.names, error))
     }
 
     /// [`Port::request`] with a typed message.
@@ -188,7 +194,7 @@ impl Port {
     pub fn request_message(&self, handle: u64, given: Request) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
         let asked = requests::request(self.state()?, handle, given);
-        asked.map_err(|error| self.names.translate(error))
+        asked.map_err(|error| translated(self.names, error))
     }
 
     /// Notifies: what a handler says while it runs, what a server tells its clients, or a client
@@ -217,7 +223,7 @@ impl Port {
                 .and_then(|given| if given.foreground { signals::end_by_signals(state, target) } else { Ok(()) }),
             _ => notifications::notify(state, target, given),
         };
-        notified.map_err(|error| self.names.translate(error))
+        notified.map_err(|error| translated(self.names, error))
     }
 
     /// Cancels a request, or the answering of one that a web framework brought. One that is done
@@ -249,7 +255,7 @@ impl Port {
             Some(HandleKind::ServerRequest) => host_function::complete(state, ticket, shape, body),
             _ => calls::complete(state, ticket, shape, body),
         };
-        completed.map_err(|error| self.names.translate(error))
+        completed.map_err(|error| translated(self.names, error))
     }
 
     /// Answers a call with a failure. `false`: it was done already.
@@ -258,7 +264,7 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a failure; the call can still be
     /// answered.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
-        let given = config::read("fail", json).map_err(|error| self.names.translate(error))?;
+        let given = config::read("fail", json).map_err(|error| translated(self.names, error))?;
         self.fail_message(ticket, given)
     }
 
@@ -274,7 +280,7 @@ impl Port {
             Some(HandleKind::ServerRequest) => host_function::fail(state, ticket, given),
             _ => calls::fail(state, ticket, given),
         };
-        failed.map_err(|error| self.names.translate(error))
+        failed.map_err(|error| translated(self.names, error))
     }
 
     /// Gives a request of a web framework to a mounted listener; the response comes as `HttpHead`,
@@ -431,9 +437,9 @@ impl Port {
         observed::measurements(self.state()?)
     }
 
-    /// The deadline of [`Port::close`] that the options name: for listeners of a server
-    /// `drainDeadlineMs`, for a connection `closeTimeoutMs`. A connection that is not open needs no
-    /// time.
+    /// The deadline of [`Port::close`] that the options name: for listeners of a server what
+    /// `drainDeadlineMs` leaves to calls in flight, for a connection `closeTimeoutMs`. A connection
+    /// that is not open needs no time.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the number names neither a server nor a connection,
@@ -446,7 +452,7 @@ impl Port {
                 let connection = tables.connections.get(handle).and_then(OpenState::get);
                 Ok(connection.map_or(Duration::ZERO, |connection| connection.client.options().close_timeout))
             }
-            _ => Ok(state.server(handle)?.options().drain_deadline),
+            _ => Ok(state.server(handle)?.options().drain_time()),
         }
     }
 

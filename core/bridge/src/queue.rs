@@ -306,6 +306,7 @@ impl EventQueue {
                 name: method.into(),
                 body: latest.lock().take().unwrap_or_default().into(),
                 cause: 0,
+                cause_port: 0,
             },
             QueuedEvent::Log => {
                 let (mut records, dropped) = {

@@ -1,6 +1,7 @@
 //! Requests of the host: to a server on a connection, or to the client of a call.
 
 use super::{
+    causes,
     connection::Connection,
     entries::{HostRequest, MAX_WAITING, OpenState, RunningRequest, WaitingMessage, too_many_wait},
     error::{BridgeError, ErrorKind},
@@ -30,7 +31,7 @@ enum Peer {
     Client(CallInfo),
 }
 
-pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Result<u64, BridgeError> {
+pub(super) fn request(state: &Arc<PortState>, handle: u64, mut given: Request) -> Result<u64, BridgeError> {
     let closed = || BridgeError::new(ErrorKind::Closed, "The connection is closed, or the call is done");
     if given.method.is_empty() {
         return Err(BridgeError::invalid("request: method: it must be given"));
@@ -50,6 +51,7 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
                     return Err(too_many_wait());
                 }
                 let ticket = tables.requests.insert(running).ok_or_else(full)?;
+                cause(state, ticket, &mut given);
                 waiting.push(WaitingMessage::Request(ticket, given));
                 return Ok(ticket);
             }
@@ -72,6 +74,7 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
     };
     let ticket = tables.requests.insert(running).ok_or_else(full)?;
     drop(guard);
+    cause(state, ticket, &mut given);
     let sent = match peer {
         Peer::Server(connection) => ask_server(state, &connection, handle, ticket, &given, slot),
         Peer::Client(info) => ask_client(state, &info, ticket, &given),
@@ -80,6 +83,13 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, given: Request) -> Re
         let request = state.tables.lock().requests.remove(ticket);
         drop(request);
     })
+}
+
+/// Makes a request the cause of the calls that come of it, if the host wants that.
+fn cause(state: &PortState, ticket: u64, given: &mut Request) {
+    if given.causes {
+        given.options.cause = Some(causes::of(state, ticket));
+    }
 }
 
 fn ask_server(
@@ -104,7 +114,7 @@ fn ask_server(
     let start = given.trace.as_ref().and_then(|_| client.operation(&given.method, given.params.as_ref()));
     let trace = state.telemetry.sending(ticket, start, given)?;
     let is_traced = trace.is_some();
-    let options = given.options.clone().with_cause(ticket).with_trace(trace);
+    let options = given.options.clone().with_trace(trace);
     let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
     let expected = expected.map(|expected| (given.method.clone(), expected));
     let reply = HostReply::new(state, ticket, handle, slot, expected, is_traced);
@@ -124,12 +134,12 @@ fn ask_server(
 fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     if given.result_schema.is_some() {
         return Err(BridgeError::invalid(
-            "request: resultSchema is for the tools of a server, not for the client of a call",
+            "request: `resultSchema` is for the tools of a server, not for the client of a call",
         ));
     }
     if given.options.is_manual() {
         return Err(BridgeError::invalid(
-            "request: manualInput, inputResponses and requestState are for a server, not for the client of a call",
+            "request: `manualInput`, `inputResponses` and `requestState` are for a server, not for the client of a call",
         ));
     }
     if given.options.fresh {
@@ -152,7 +162,7 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
     if given.method == NEXT {
         let params = given.params.clone();
         let done = move |outcome: Result<RawJson, RpcError>| answered(outcome.map_err(BridgeError::from));
-        return info.proceed_as(ticket, params, done).map_err(BridgeError::from);
+        return info.proceed_as(given.options.cause.clone(), params, done).map_err(BridgeError::from);
     }
     let start = given.trace.as_ref().and_then(|_| info.client_request(method, given.params.as_ref()));
     let trace = state.telemetry.sending(ticket, start, given)?;

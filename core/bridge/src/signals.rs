@@ -33,7 +33,7 @@ pub(super) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), 
             _ = signals.next() => {}
             () = listener.ended() => return,
         }
-        let deadline = listener.drain_deadline();
+        let deadline = listener.drain_time();
         if let Some(state) = state.upgrade() {
             close_one(&state, handle, deadline);
         }

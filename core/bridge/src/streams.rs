@@ -27,11 +27,11 @@ use trunkline::{
 pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     let (process, timeout) = (state.process()?, given.options.timeout);
     if given.options.input_responses != InputResponses::default() {
-        let text = "inputResponses and requestState are for calls; a task takes answers by respond";
-        return Err(BridgeError::invalid(format!("{}: {text}", given.method)));
+        let text = "`inputResponses` and `requestState` are for calls; a task takes answers by respond";
+        return Err(BridgeError::invalid(format!("request: {}: {text}", given.method)));
     }
     if given.options.is_manual() && given.method != START_TASK {
-        return Err(BridgeError::invalid(format!("{}: manualInput is for calls and tasks", given.method)));
+        return Err(BridgeError::invalid(format!("request: {}: `manualInput` is for calls and tasks", given.method)));
     }
     let (port, client) = (Arc::clone(state), client.clone());
     let task = if given.method == START_TASK {
@@ -42,7 +42,6 @@ pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: 
             .options
             .clone()
             .with_task_ttl(start.ttl.map(|time| time.0))
-            .with_cause(ticket)
             .with_on_progress(Some(Arc::new(move |params| reported.report(params))));
         state.spawn(&process, async move {
             match started(&client, start, &options).await {
@@ -258,7 +257,7 @@ pub(super) fn forget(state: &PortState, connection: u64) {
 }
 
 fn parsed<T: for<'de> serde::Deserialize<'de> + Default>(name: &str, given: &Request) -> Result<T, BridgeError> {
-    let read = given.params.as_ref().map_or_else(|| Ok(T::default()), RawJson::parse);
+    let read = given.params.as_ref().map_or_else(|| Ok(T::default()), RawJson::read);
     read.map_err(|error| BridgeError::invalid(format!("{name}: {error}")))
 }
 

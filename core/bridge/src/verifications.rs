@@ -156,10 +156,12 @@ impl TokenVerifier for HostVerifier {
         if !registered {
             return;
         }
+        let cause = verification.cause().cloned();
         let Some(ticket) = state.tables.lock().verifications.insert(verification) else { return };
         let lane = self.target.lane;
         let body = Bytes::from(body).into();
-        state.queue.push(lane, Event { kind: EventKind::Call, ticket, handle, body, ..Event::default() });
+        let event = Event { kind: EventKind::Call, ticket, handle, body, ..Event::default() };
+        state.queue.push(lane, event.coming_of(cause.as_ref(), state.number));
         let state = Weak::clone(&self.state);
         abandonment.then(move || {
             let Some(state) = state.upgrade() else { return };

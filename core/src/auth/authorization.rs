@@ -76,6 +76,11 @@ impl Authorization {
         Self { terms: Arc::new(terms) }
     }
 
+    /// The resource that access tokens are for, as it was given.
+    pub(crate) fn resource(&self) -> &str {
+        &self.terms.name
+    }
+
     pub(crate) fn verifier(&self) -> &dyn TokenVerifier {
         &*self.terms.verifier
     }
@@ -184,7 +189,7 @@ impl Authorization {
                 ProofUse::First => {}
                 ProofUse::Again => return Err(refused(Refusal::InvalidProof("The DPoP proof was used before".into()))),
                 ProofUse::NoRoom => {
-                    let text = "there is no room to remember another DPoP proof (auth.dpopProofs)";
+                    let text = "there is no room to remember another DPoP proof of the endpoint: it may remember more (its number of DPoP proofs)";
                     return Err(refused(Refusal::Unavailable(text.into())));
                 }
             },

@@ -12,6 +12,7 @@ use crate::{
     http::scope::is_scope,
     protocol::{
         describe::{Described, Type, Values},
+        option_names::OptionNames,
         options::{JsonForm, Required},
     },
     sync::Mutex,
@@ -59,8 +60,9 @@ trunkline_proto::options! {
         /// Base64 that all processes of one endpoint share.
         @into dpop_nonce: DpopNonce => "dpopNonce" as NonceSecret = DpopNonce::Off,
         /// Proofs that are remembered, so that none is good twice; a fifth of them for one
-        /// key. Beyond it requests are refused with 503. Each process remembers its own, each proof
-        /// for as long as its date is accepted, in some 20 bytes.
+        /// key. Beyond it requests are refused with 503. Each process remembers those that it has
+        /// seen, each for as long as its date is accepted, in some 20 bytes; processes that share
+        /// the `store` of the server refuse those of one another, too.
         dpop_proofs: usize => "dpopProofs" = dpop::DEFAULT_MAX,
         /// The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs
         /// name it. By default the origin of the resource with the path of the request.
@@ -180,8 +182,9 @@ impl JsonForm<DpopNonce> for NonceSecret {
 
 /// An option that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("auth.{option} {problem}")]
+#[error("{}", OptionNames::Snake.text(&self.in_json()))]
 pub struct AuthOptionError {
+    /// Its name in JSON.
     option: &'static str,
     problem: String,
 }
@@ -189,6 +192,12 @@ pub struct AuthOptionError {
 impl AuthOptionError {
     pub(crate) fn new(option: &'static str, problem: impl Into<String>) -> Self {
         Self { option, problem: problem.into() }
+    }
+
+    /// The text with the names of JSON, which stand in backticks within the problem.
+    #[doc(hidden)]
+    pub fn in_json(&self) -> String {
+        format!("auth.{} {}", self.option, self.problem)
     }
 }
 
@@ -361,7 +370,7 @@ mod tests {
             (good().with_dpop(DpopPolicy::Optional).with_dpop_algorithms(Vec::new()), "auth.dpopAlgorithms"),
             (good().with_dpop_proofs(0), "auth.dpopProofs"),
         ] {
-            let error = built(options).unwrap_err().to_string();
+            let error = built(options).unwrap_err().in_json();
             assert!(error.starts_with(option), "{error}");
         }
     }
@@ -369,7 +378,7 @@ mod tests {
     #[test]
     fn aus_13_offline_access_is_no_scope_of_a_resource() {
         for options in [good().with_scopes(["offline_access"]), good().with_required_scopes(["offline_access"])] {
-            assert!(built(options).unwrap_err().to_string().contains("offline_access"));
+            assert!(built(options).unwrap_err().in_json().contains("offline_access"));
         }
     }
 

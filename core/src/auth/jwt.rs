@@ -30,8 +30,9 @@ use url::Url;
 
 /// Longest time to find an issuer's keys.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Tokens that may wait for keys.
-const MAX_WAITING: usize = 1024;
+/// Tokens that may wait for the keys of an issuer: no fewer than an HTTP endpoint asks a verifier
+/// about at once, which gives each address a share of them.
+const MAX_WAITING: usize = 4096;
 /// Keys that are tried for a token that names none.
 const MAX_TRIED: usize = 16;
 /// Values of `typ` of access tokens (RFC 9068 section 2.1).
@@ -120,7 +121,7 @@ impl KeySource {
             (None, None) => Ok(Self::Discovered),
             (Some(set), None) => Ok(Self::Given(set)),
             (None, Some(url)) => Ok(Self::At(url)),
-            (Some(_), Some(_)) => Err(AuthOptionError::new("jwksUri", "and jwks exclude each other")),
+            (Some(_), Some(_)) => Err(AuthOptionError::new("jwksUri", "and `jwks` exclude each other")),
         }
     }
 }
@@ -178,7 +179,7 @@ impl JwtVerifier {
             return Err(AuthOptionError::new("algorithms", "must name at least one"));
         }
         if issuers.len() > 1 && !matches!(keys, KeySource::Discovered) {
-            return Err(AuthOptionError::new("issuer", "must be one only where jwks or jwksUri is given"));
+            return Err(AuthOptionError::new("issuer", "must be one only where `jwks` or `jwksUri` is given"));
         }
         let issuers: Result<Vec<_>, _> = issuers.into_iter().map(|name| Issuer::new(name, &keys)).collect();
         Ok(Self { inner: Arc::new(Policy { issuers: issuers?, audiences, algorithms, strict_type, fetch }) })

@@ -1,7 +1,7 @@
 //! A token on its way through whoever judges it.
 
 use super::{Identity, Refusal, Scheme};
-use crate::{runtime::Runtime, sync::Mutex};
+use crate::{cause::Cause, runtime::Runtime, sync::Mutex};
 use http::{HeaderMap, Uri, request::Parts};
 use std::{
     future::Future,
@@ -117,6 +117,12 @@ impl Verification {
     /// The time of the request, in seconds since 1970.
     pub fn now(&self) -> u64 {
         self.request.now
+    }
+
+    /// The exchange that presents it, in the host of a binding.
+    #[doc(hidden)]
+    pub fn cause(&self) -> Option<&Arc<dyn Cause>> {
+        self.request.head.parts.extensions.get()
     }
 
     /// For tasks of the verifier.

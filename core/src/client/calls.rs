@@ -24,7 +24,7 @@ use crate::{
     telemetry::OpenOperation,
     wire_log::Direction,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{sync::Arc, time::Duration};
 
 impl Client {
@@ -39,6 +39,39 @@ impl Client {
         options: &RequestOptions,
     ) -> Result<RawJson, ClientError> {
         self.request_on_behalf(None, method, params, options).await
+    }
+
+    /// The same with values: the params are a JSON object (a struct, a map, `json!({…})`), or `()`
+    /// for none, and the result is read as a type.
+    ///
+    /// ```
+    /// # async fn run(client: trunkline::Client) -> Result<(), trunkline::ClientError> {
+    /// use trunkline::RequestOptions;
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Sum {
+    ///     sum: i64,
+    /// }
+    ///
+    /// let params = serde_json::json!({"terms": [1, 2, 39]});
+    /// let result: Sum = client.request_as("com.acme/sum", params, &RequestOptions::default()).await?;
+    /// assert_eq!(result.sum, 42);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Client::request`]. A result of another shape is a [`ClientError::InvalidResponse`],
+    /// and params that cannot be JSON are a [`ClientError::Invalid`].
+    pub async fn request_as<R: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: impl Serialize,
+        options: &RequestOptions,
+    ) -> Result<R, ClientError> {
+        let params = RawJson::from_value(&params).map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let given = (params.as_bytes() != b"null").then_some(&params);
+        self.request(method, given, options).await?.read().map_err(ClientError::InvalidResponse)
     }
 
     /// Sends a request, which a server of the modern era sees as one of another client.
@@ -267,7 +300,7 @@ impl Client {
             self.inner.conversation.lock().fail(&id);
             return Err(error);
         }
-        self.inner.send_request(sent, method, revision, params, parameters, options.cause);
+        self.inner.send_request(sent, method, revision, params, parameters, options.cause.as_ref());
         Ok(id)
     }
 

@@ -19,7 +19,7 @@ use crate::{
         Negotiated, Negotiation, NegotiationError, NegotiationStep, Probe, ProbeOutcome, RequestTimeout,
         RevisionChoice, later,
     },
-    protocol::{Era, method},
+    protocol::{Era, method, option_names::OptionNames},
     race::until,
     runtime::Runtime,
     wire_log::Direction,
@@ -42,7 +42,7 @@ impl Client {
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
         let opening = options.opening.take();
-        options.limits().check().map_err(|problem| ClientError::Invalid(format!("options.maxNesting: {problem}")))?;
+        options.check().map_err(|problem| ClientError::Invalid(OptionNames::Snake.text(&problem)))?;
         check_roots(options.roots.as_deref().unwrap_or_default())?;
         let inner = ClientInner::new(runtime, Arc::clone(&connector), declaring_auth(options), events);
         inner.begin_opening(opening);

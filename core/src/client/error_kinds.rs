@@ -41,7 +41,7 @@ macro_rules! client_error_kinds {
             /// the caller gives it. The error has the requests: the call is made again with the
             /// answers.
             InputRequired = "inputRequired", "InputRequiredError", 13,
-                "Make the call again with `input_responses` and `request_state`.";
+                "Make the call again with the input responses and the request state.";
             /// The server demands authorization: a request was refused with 401, or with 403 for a
             /// token that does not suffice, or no credentials were got. The error has its demands.
             AuthorizationRequired = "authorizationRequired", "AuthorizationRequiredError", 14,

@@ -20,6 +20,7 @@ use super::{
     timer::Timer,
 };
 use crate::{
+    cause::Cause,
     engine::{ClientConversation, ClientIdentity, RequestTimeout, SentRequest},
     protocol::{
         Era, RawJson, RequestId, Revision,
@@ -179,7 +180,7 @@ impl ClientInner {
         revision: Option<Revision>,
         params: Option<&RawJson>,
         parameters: Vec<(String, String)>,
-        cause: u64,
+        cause: Option<&Arc<dyn Cause>>,
     ) {
         self.log(Direction::Sent, revision, method, &sent.message);
         let name =
@@ -191,9 +192,9 @@ impl ClientInner {
     }
 
     /// The caller, where the server is in this process.
-    fn local_caller(&self, cause: u64) -> Option<LocalCaller> {
+    fn local_caller(&self, cause: Option<&Arc<dyn Cause>>) -> Option<LocalCaller> {
         let span = if self.transport == Transport::Memory { Span::current() } else { return None };
-        (cause != 0 || !span.is_none()).then_some(LocalCaller { span, cause })
+        (cause.is_some() || !span.is_none()).then(|| LocalCaller { span, cause: cause.cloned() })
     }
 
     pub(super) fn send(&self, message: Bytes) {

@@ -2,6 +2,7 @@
 
 use super::failure::LinkFailure;
 use crate::{
+    cause::Cause,
     protocol::{Era, RequestId, Revision, SentTrace},
     runtime::BoxedTask,
     wire_log::Transport,
@@ -130,8 +131,8 @@ pub struct LinkMessage {
 pub struct LocalCaller {
     /// The span within which the request was sent.
     pub span: Span,
-    /// The number by which the host of a binding knows the request; 0: there is none.
-    pub cause: u64,
+    /// The request in the host of a binding.
+    pub cause: Option<Arc<dyn Cause>>,
 }
 
 /// The parts of a request that HTTP mirrors in headers.

@@ -8,9 +8,13 @@ use crate::{
     },
     sync::Mutex,
 };
+use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 use std::{borrow::Cow, collections::HashMap};
 
 /// The mirrored parameters of tools, from the most recent lists (H26-39).
@@ -29,27 +33,49 @@ impl MirroredTools {
         if memmem::find(result.as_bytes(), ANNOTATION).is_none() && self.by_name.lock().is_empty() {
             return result;
         }
-        let Ok(mut list) = result.parse::<Value>() else { return result };
-        let Some(tools) = list.get_mut("tools").and_then(Value::as_array_mut) else { return result };
+        self.without_broken(&result).unwrap_or(result)
+    }
+
+    /// The list without the tools that are left out, as it was written. `None`: all of them stay.
+    fn without_broken(&self, result: &RawJson) -> Option<RawJson> {
+        let mut members: IndexMap<String, &RawValue> = result.parse().ok()?;
+        let list = members.get_mut("tools")?;
+        let mut tools: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
         let before = tools.len();
-        let mut by_name = self.by_name.lock();
-        tools.retain(|tool| {
-            let name = tool["name"].as_str().unwrap_or_default();
-            match header_parameters(&tool["inputSchema"]) {
-                Ok(parameters) if parameters.is_empty() => drop(by_name.remove(name)),
-                Ok(parameters) => drop(by_name.insert(name.to_owned(), parameters)),
-                Err(problem) => {
-                    tracing::warn!(target: "trunkline::client::tools", tool = name, error = %problem, "a tool is left out for its x-mcp-header");
-                    by_name.remove(name);
-                    return false;
-                }
-            }
-            true
-        });
+        tools.retain(|tool| self.read_tool(tool));
         if tools.len() == before {
-            return result;
+            return None;
         }
-        RawJson::from_value(&list).unwrap_or(result)
+        let kept = to_raw_value(&tools).ok()?;
+        *list = &kept;
+        RawJson::from_value(&members).ok()
+    }
+
+    /// Reads the annotations of a tool. `false`: they break the rules.
+    fn read_tool(&self, tool: &RawValue) -> bool {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct ListedTool<'a> {
+            #[serde(borrow)]
+            name: Cow<'a, str>,
+            #[serde(borrow)]
+            input_schema: Option<&'a RawValue>,
+        }
+        // One that is malformed is refused by the reader of the list.
+        let Ok(ListedTool { name, input_schema }) = serde_json::from_str(tool.get()) else { return true };
+        let annotated = input_schema.filter(|schema| memmem::find(schema.get().as_bytes(), ANNOTATION).is_some());
+        let schema: Value = annotated.and_then(|schema| serde_json::from_str(schema.get()).ok()).unwrap_or_default();
+        let mut by_name = self.by_name.lock();
+        match header_parameters(&schema) {
+            Ok(parameters) if parameters.is_empty() => drop(by_name.remove(&*name)),
+            Ok(parameters) => drop(by_name.insert(name.into_owned(), parameters)),
+            Err(problem) => {
+                tracing::warn!(target: "trunkline::client::tools", tool = &*name, error = %problem, "a tool is left out for its x-mcp-header");
+                by_name.remove(&*name);
+                return false;
+            }
+        }
+        true
     }
 
     /// The headers that repeat parameters of a call: name and value, not encoded yet.
@@ -96,5 +122,23 @@ mod tests {
         assert_eq!(read.parse::<Value>().unwrap()["tools"].as_array().unwrap().len(), 1);
         let texts = log.take();
         assert!(texts.len() == 1 && texts[0].contains("tool=bad") && texts[0].contains("A B"), "{texts:?}");
+    }
+
+    /// Numbers beyond those of the machine too.
+    #[test]
+    fn h26_30_what_stays_of_a_list_stays_as_it_was_written() {
+        let good = r#"{"name": "good", "inputSchema": {"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}, "_meta": {"n": 1e999}}"#;
+        let plain = r#"{"name": "plain", "inputSchema": {"properties": {"a": {"maximum": 1.50}}}}"#;
+        let bad = r#"{"name": "bad", "inputSchema": {"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}}"#;
+        let mirrored = MirroredTools::default();
+        let list = |tools: &[&str]| {
+            RawJson::from_text(format!(r#"{{"ttlMs":1e2,"tools":[{}],"_meta":{{"n":1e999}}}}"#, tools.join(",")).into())
+                .unwrap()
+        };
+        assert_eq!(mirrored.read_list(list(&[plain, bad, good])), list(&[plain, good]));
+        let whole = list(&[plain, good]);
+        assert_eq!(mirrored.read_list(whole.clone()), whole);
+        let call = RawJson::from_value(&json!({"name": "good", "arguments": {"a": "x"}})).unwrap();
+        assert_eq!(mirrored.of_call(Some(&call)).unwrap(), [("A".to_owned(), "x".to_owned())]);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{handlers::ClientHandlers, input_required::InputResponses};
 use crate::{
+    cause::Cause,
     client_auth::ClientAuth,
     engine::{Limits, RevisionChoice},
     protocol::{
@@ -85,7 +86,8 @@ trunkline_proto::options! {
         /// list; results that do not match are errors. A program that has not listed the
         /// tools gets results as they are, and those of tasks.
         validate_results: bool => "validateResults" = true,
-        /// The least severe log messages that servers are asked for; without it, their default.
+        /// The least severe log messages that servers are asked for; without it, their default: on
+        /// 2026-07-28 they send nothing.
         @into log_level: Option<LoggingLevel> => "logLevel" = None,
         /// Longest time of opening the conversation, all attempts together.
         connect_timeout: Duration => "connectTimeoutMs" as Millis = Duration::from_secs(30),
@@ -129,6 +131,15 @@ impl ClientOptions {
             .with_max_message_bytes(self.max_message_bytes)
             .with_max_nesting(self.max_nesting)
             .with_max_values(self.max_values)
+    }
+
+    /// Judges the options together.
+    ///
+    /// # Errors
+    /// The reason, which names the option as JSON has it.
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<(), String> {
+        self.limits().check().map_err(|problem| format!("options.maxNesting: {problem}"))
     }
 }
 
@@ -188,8 +199,8 @@ trunkline_proto::options! {
         @into task_ttl: Option<Duration> = None,
         /// Ask the server even if the result is kept and fresh.
         fresh: bool => "fresh" = false,
-        /// Internal: the number by which the host of a binding knows the request.
-        cause: u64 = 0,
+        /// Internal: the request in the host of a binding.
+        cause: Option<Arc<dyn Cause>> = None,
         /// Internal: the trace context that its messages carry.
         trace: Option<Arc<SentTrace>> = None,
         ;

@@ -154,7 +154,7 @@ impl LeaseTable {
         let idle = self.entries.iter().enumerate().filter(|(_, entry)| entry.users == 0);
         let Some((position, _)) = idle.min_by_key(|(_, entry)| entry.idle_since) else {
             return Err(RpcError::busy(&format!(
-                "{max} callers have connections of their own to the server behind this one (maxConnections of the proxy)"
+                "{max} callers have connections of their own to the server behind this one, and the proxy may open no more: raise its number of connections"
             )));
         };
         Ok(self.entries.remove(position).connection)

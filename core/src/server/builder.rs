@@ -10,7 +10,10 @@ use super::{
     server_hooks::{HooksDraft, ServerHooks},
     typed,
 };
-use crate::{protocol::model::Implementation, telemetry};
+use crate::{
+    protocol::{model::Implementation, option_names::OptionNames},
+    telemetry,
+};
 use std::{future::Future, sync::Arc};
 
 /// Builds a [`Server`]. `S` is the state that handlers get as [`super::State`].
@@ -365,7 +368,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// If a name is taken or malformed, a schema does not compile, or an extension is declared that
     /// cannot be.
     pub fn try_build(self) -> Result<Server, RegisterError> {
-        self.options.check()?;
+        self.options.check().map_err(|error| RegisterError(OptionNames::Snake.text(&error.0)))?;
         let info = serde_json::to_value(&self.info).unwrap_or_default();
         let receiver = telemetry::or_of_program(self.options.telemetry, self.options.telemetry_receiver.clone());
         let options = self.options.with_telemetry_receiver(receiver);

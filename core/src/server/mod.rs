@@ -43,17 +43,14 @@ pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
 pub use session::{ErrorInfo, HandlerFailure, Outbound, OutgoingMessage};
 pub use typed::{
-    AsyncHandler, Context, FromContext, FromRef, IntoCompletionResult, IntoDecision, IntoDefinition, IntoPromptResult,
-    IntoRequestResult, IntoResourceResult, IntoResultOf, IntoToolResult, Json, Lifespan, ListItem, Next, OutputSchema,
-    Page, Params, Prompt, PromptRequest, Provided, Provider, Resource, ResourceRequest, ResourceTemplate, State, Tool,
-    ToolRequest,
+    AsyncHandler, Context, Elicited, FromContext, FromRef, IntoCompletionResult, IntoDecision, IntoDefinition,
+    IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoResultOf, IntoToolResult, Json, Lifespan, ListItem,
+    Next, OutputSchema, Page, Params, Prompt, PromptRequest, Provided, Provider, Resource, ResourceRequest,
+    ResourceTemplate, State, Tool, ToolRequest,
 };
 
 pub(crate) use facade::WeakServer;
 pub(crate) use handlers::Arrival;
-#[cfg(feature = "http-server")]
-#[doc(hidden)]
-pub use handlers::Cause;
 pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};
 pub(crate) use session::{

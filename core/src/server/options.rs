@@ -52,7 +52,9 @@ trunkline_proto::options! {
         /// Longest time that an HTTP session may be idle; a minute for one that nothing has used
         /// since it was opened.
         session_idle: Duration => "sessionIdleMs" as Millis = Duration::from_secs(30 * 60),
-        /// Longest time that calls may go on after a listener closes.
+        /// Longest time from a signal, or from a close without a deadline of its own, to the end of
+        /// the server. Calls in flight may complete until its last fifth, which is a second at
+        /// most: then they fail, and their failures are sent.
         drain_deadline: Duration => "drainDeadlineMs" as Millis = Duration::from_secs(5),
         /// Time after which a quiet event stream gets a comment; 0: never.
         keep_alive: Duration => "keepAliveMs" as Millis = Duration::from_secs(15),
@@ -87,6 +89,11 @@ trunkline_proto::options! {
         /// Size of the results of the tasks of one principal, or of one session or pipe where no
         /// tokens are verified.
         max_task_bytes_per_client: usize => "maxTaskBytesPerClient" as Bytes = 64 << 20,
+        /// Size of the names that clients have given of what they want to be notified of, with 128
+        /// bytes more for each: resources, tasks and elicitations, of all sessions and streams.
+        /// One principal, or one address behind trusted proxies, may have a quarter of it. Beyond
+        /// it, further ones are refused as busy.
+        max_subscription_bytes: usize => "maxSubscriptionBytes" as Bytes = 64 << 20,
         /// Place of the tasks and of the sessions of the legacy era over HTTP, so that they outlive
         /// their process and other workers answer for them: a URL, `sqlite:PATH` for the processes
         /// of one machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests. Workers
@@ -138,7 +145,7 @@ impl ServerOptions {
     /// Returns whether what is declared can be.
     ///
     /// # Errors
-    /// Checks the options; the error has the reason.
+    /// Checks the options; the error has the reason, and names the option as JSON has it.
     #[doc(hidden)]
     pub fn check(&self) -> Result<(), RegisterError> {
         if self.page_size == 0 {
@@ -162,6 +169,13 @@ impl ServerOptions {
         Ok(())
     }
 
+    /// Longest time that calls in flight may go on when the server ends within its drain deadline.
+    #[doc(hidden)]
+    pub fn drain_time(&self) -> Duration {
+        const LAST_WORDS: Duration = Duration::from_secs(1);
+        self.drain_deadline - (self.drain_deadline / 5).min(LAST_WORDS)
+    }
+
     /// With durations that can be added to any time.
     pub(super) fn bounded(mut self) -> Self {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -182,5 +196,18 @@ impl ServerOptions {
             *duration = (*duration).min(YEAR);
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_have_all_of_the_drain_deadline_but_its_last_fifth_or_second() {
+        for (deadline, calls) in [(0, 0), (1_000, 800), (5_000, 4_000), (60_000, 59_000)] {
+            let options = ServerOptions::default().with_drain_deadline(Duration::from_millis(deadline));
+            assert_eq!(options.drain_time(), Duration::from_millis(calls), "{deadline} ms");
+        }
     }
 }

@@ -144,6 +144,14 @@ impl Peer {
             .await
     }
 
+    /// The result of an answer as it was written.
+    pub(in crate::server) async fn result_text(&self, id: u64) -> String {
+        self.answer(id).await;
+        let texts = self.out.texts.lock();
+        let answer = texts.iter().find(|text| text.contains(&format!("\"id\":{id},"))).expect("an answer");
+        answer.split_once("\"result\":").and_then(|(_, result)| result.strip_suffix('}')).expect("a result").to_owned()
+    }
+
     /// The first message of a method that nobody has taken yet.
     pub(in crate::server) async fn told(&self, method: &str) -> Value {
         self.first(method, |message| message["method"] == method).await

@@ -148,7 +148,7 @@ impl Link for ChildLink {
     fn settled(&self, _: Revision) {}
 
     fn peer(&self) -> String {
-        format!("The server process \"{}\"", self.process.program())
+        format!("The server process \"{}\"", self.process.command())
     }
 
     fn process_id(&self) -> Option<u32> {

@@ -39,7 +39,7 @@ impl Server {
     pub async fn serve_stdio(&self) -> io::Result<()> {
         let opened = self.opened().await?;
         // Before the first call, which would end in silence by a signal of the default kind.
-        let signals = SignalWatch::start(self.options().drain_deadline)?;
+        let signals = SignalWatch::start(self.options().drain_time())?;
         let listener = self.listen_stdio()?;
         drop(opened);
         listener.run_until(signals).await

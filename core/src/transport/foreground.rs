@@ -5,8 +5,8 @@ use std::io;
 
 impl Listener {
     /// Serves until the listener has ended, or until the process gets SIGINT (Ctrl-C) or SIGTERM:
-    /// then calls in flight may go on for [`drain_deadline`](crate::ServerOptions::drain_deadline)
-    /// while new ones are refused. A second signal ends the process at once.
+    /// then it ends within [`drain_deadline`](crate::ServerOptions::drain_deadline), in which calls
+    /// in flight may complete while new ones are refused. A second signal ends the process at once.
     ///
     /// For the foreground of a program, which should end after it. A handler that blocks its thread
     /// would keep the runtime from shutting down, and so the program from ending: if one still does
@@ -25,7 +25,7 @@ impl Listener {
     /// # Errors
     /// If the system does not let the process handle signals.
     pub async fn run(&self) -> io::Result<()> {
-        self.run_until(SignalWatch::start(self.drain_deadline())?).await
+        self.run_until(SignalWatch::start(self.drain_time())?).await
     }
 
     /// [`Listener::run`] with signals that are taken already.
@@ -33,7 +33,7 @@ impl Listener {
         self.move_to_foreground();
         tokio::select! {
             () = self.ended() => {}
-            () = signals.came() => self.close(self.drain_deadline()).await,
+            () = signals.came() => self.close(self.drain_time()).await,
         }
         drop(signals);
         exit_if_blocked();

@@ -30,7 +30,7 @@ use tokio::runtime::Handle;
 pub struct Listener {
     kind: Arc<ListenerKind>,
     closing: Closing,
-    drain_deadline: Duration,
+    drain_time: Duration,
 }
 
 enum ListenerKind {
@@ -112,8 +112,8 @@ impl Listener {
     }
 
     fn of(server: &Server, kind: ListenerKind) -> Self {
-        let drain_deadline = server.options().drain_deadline;
-        Self { kind: Arc::new(kind), closing: Closing::default(), drain_deadline }
+        let drain_time = server.options().drain_time();
+        Self { kind: Arc::new(kind), closing: Closing::default(), drain_time }
     }
 
     /// The program ends with this listener.
@@ -128,8 +128,8 @@ impl Listener {
 
     /// Longest time that the server's calls may go on after a signal.
     #[doc(hidden)]
-    pub fn drain_deadline(&self) -> Duration {
-        self.drain_deadline
+    pub fn drain_time(&self) -> Duration {
+        self.drain_time
     }
 
     /// The URL of the endpoint, if it listens on HTTP.
@@ -172,6 +172,10 @@ impl Listener {
     ///
     /// It can be asked for more than once: everyone waits for the same end, and the earliest
     /// deadline counts. Dropping the future does not stop the end.
+    ///
+    /// A handler that blocks its thread keeps the runtime from ending: end the program with
+    /// [`Runtime::shutdown_timeout`](tokio::runtime::Runtime::shutdown_timeout), or serve with
+    /// [`Self::run`], which exits.
     pub async fn close(&self, deadline: Duration) {
         let kind = Arc::clone(&self.kind);
         self.closing.begin(&Handle::current(), deadline, |deadline| async move { kind.close(deadline).await });

@@ -72,11 +72,11 @@ pub(super) struct SignalWatch {
 
 impl SignalWatch {
     /// Takes the signals from now on. The process exits if handlers that block their threads at the
-    /// first one still do when the calls in flight have had their time, `drain_deadline`.
-    pub(super) fn start(drain_deadline: Duration) -> io::Result<Self> {
+    /// first one still do when the calls in flight have had their time, `drain_time`.
+    pub(super) fn start(drain_time: Duration) -> io::Result<Self> {
         let (coming, has_come) = watch::channel(false);
         let (over, is_over) = oneshot::channel();
-        EndingSignals::take(|signals| end(signals, coming, is_over, drain_deadline))?;
+        EndingSignals::take(|signals| end(signals, coming, is_over, drain_time))?;
         Ok(Self { has_come, _over: over })
     }
 
@@ -92,7 +92,7 @@ async fn end(
     mut signals: EndingSignals,
     coming: watch::Sender<bool>,
     mut is_over: oneshot::Receiver<Infallible>,
-    drain_deadline: Duration,
+    drain_time: Duration,
 ) {
     tokio::select! {
         _ = signals.next() => {}
@@ -101,7 +101,7 @@ async fn end(
     coming.send_replace(true);
     let serving = async {
         tokio::select! {
-            () = exit_if_held_after(drain_deadline) => {}
+            () = exit_if_held_after(drain_time) => {}
             _ = is_over => {}
         }
         std::future::pending::<Infallible>().await

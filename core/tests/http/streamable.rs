@@ -624,7 +624,7 @@ async fn http_03_http_04_sec_22_foreign_hosts_and_origins_are_refused() {
     for ask in [fixture.modern("tools/list", json!({})), fixture.ask("POST").json(&initialize("2025-11-25"))] {
         let answer = ask.header("Host", "evil.example").header("Origin", "http://evil.example").send().await;
         assert_eq!(answer.status, 403);
-        assert!(answer.json().get("id").is_none() && answer.body.contains("allowedHosts"));
+        assert!(answer.json().get("id").is_none() && answer.body.contains("allowed hosts"));
     }
     let answer = fixture.modern("tools/list", json!({})).header("Origin", "http://evil.example").send().await;
     assert!(answer.status == 403 && answer.header("access-control-allow-origin").is_none());
@@ -738,7 +738,7 @@ async fn a_connection_that_misbehaves_costs_only_itself() {
 }
 
 #[tokio::test]
-async fn close_lets_calls_finish_until_the_deadline_and_then_cuts() {
+async fn close_lets_calls_finish_until_the_deadline_and_then_fails_them() {
     let fixture = Fixture::new().await;
     let id = fixture.session("2025-11-25").await;
     let idle = TcpStream::connect(fixture.address).await.unwrap();
@@ -754,13 +754,20 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_cuts() {
     drop(idle);
 
     let fixture = Fixture::new().await;
-    let stream = fixture.modern("tools/call", call("wait", json!({"milliseconds": 60_000}))).start().await;
+    let id = fixture.session("2025-11-25").await;
+    let streams = [
+        fixture.modern("tools/call", call("wait", json!({"milliseconds": 60_000}))).start().await,
+        fixture.ask("POST").json(&wait(60_000)).header("Mcp-Session-Id", &id).start().await,
+    ];
     sleep(Duration::from_millis(100)).await;
     let start = Instant::now();
     fixture.listener.close(Duration::from_millis(200)).await;
     assert!(start.elapsed() < Duration::from_secs(3));
-    eventually("the call was not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 1).await;
-    drop(stream);
+    eventually("the calls were not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 2).await;
+    for stream in streams {
+        let error = &stream.finish().await.json()["error"];
+        assert_eq!((&error["code"], &error["data"]["reason"]), (&json!(-32603), &json!("interrupted")));
+    }
 }
 
 #[tokio::test]

@@ -38,9 +38,10 @@ pub struct Wait {
     pub milliseconds: u64,
 }
 
-/// Ends of the calls of `wait`.
+/// Calls of `wait` that have begun, and their ends.
 #[derive(Clone, Default)]
 pub struct Ends {
+    pub begun: Arc<AtomicUsize>,
     pub finished: Arc<AtomicUsize>,
     pub dropped: Arc<AtomicUsize>,
 }
@@ -74,6 +75,7 @@ pub fn server(options: ServerOptions) -> (Server, Ends) {
             "counted".to_owned()
         })
         .tool("wait", "Takes its time.", move |Params(it): Params<Wait>| {
+            seen.begun.fetch_add(1, Ordering::SeqCst);
             let mut running = Running(seen.clone(), false);
             async move {
                 sleep(Duration::from_millis(it.milliseconds)).await;
@@ -107,6 +109,12 @@ impl Fixture {
 
     pub fn ask(&self, method: &str) -> Ask {
         Ask::new(self.address, method)
+    }
+
+    /// Waits until so many calls of `wait` have begun. A test that finds bounds reached by trying
+    /// would take the places that it wants them to have.
+    pub async fn until_begun(&self, calls: usize) {
+        eventually("they have begun", || self.ends.begun.load(Ordering::SeqCst) == calls).await;
     }
 
     /// A POST of a legacy message.

@@ -104,7 +104,7 @@ async fn http_03_sec_22_the_authority_of_http2_is_the_host() {
     *evil.uri_mut() = "http://evil.example/mcp".parse().unwrap();
     let response = client.send_request(evil).await.unwrap();
     assert_eq!(response.status(), 403);
-    assert!(body(response).await.contains("allowedHosts"));
+    assert!(body(response).await.contains("allowed hosts"));
 }
 
 #[tokio::test]
@@ -154,6 +154,21 @@ async fn beyond_the_bound_of_connections_silent_ones_give_way_and_others_wait_fo
     assert!(timeout(Duration::from_millis(300), waiting.socket.read(&mut piece)).await.is_err());
     drop(busy);
     assert_eq!(waiting.finish().await.status, 200);
+}
+
+/// F16 of the review under faults: none of them is cut, however late its first bytes are read.
+#[tokio::test]
+async fn beyond_the_bound_of_connections_every_call_that_waits_is_answered() {
+    let options = HttpOptions::default().with_max_connections(2);
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    let wait = || fixture.modern("tools/call", call("wait", json!({"milliseconds": 20})));
+    let mut calls = Vec::new();
+    for _ in 0..12 {
+        calls.push(wait().header("Connection", "close").start().await);
+    }
+    for call in calls {
+        assert_eq!(call.finish().await.status, 200);
+    }
 }
 
 #[tokio::test]

@@ -26,7 +26,8 @@ use trunkline::{
     auth::{
         Authorization, AuthorizationOptions, DpopPolicy, Identity, JwtOptions, Refusal, TokenVerifier, Verification,
     },
-    server::{Context, Tool},
+    protocol::model::{ElicitParams, Field, FormSchema},
+    server::{Context, StateKey, Tool},
     store::{ProcessStore, Store, StoreChoice},
     transport::TokioRuntime,
 };
@@ -769,8 +770,11 @@ async fn streams_end_with_the_token_that_opened_them() {
     let listening = fixture.send(Method::POST, "/mcp", &with(&modern, "Bearer ends"), Some(&listen)).await;
     let of_session = [("mcp-session-id", session.as_str()), ("authorization", "Bearer ends")];
     let getting = fixture.send(Method::GET, "/mcp", &of_session, None).await;
-    let mut lasting = fixture.send(Method::POST, "/mcp", &with(&modern, "Bearer lasts"), Some(&listen)).await;
-    for mut stream in [listening, getting] {
+    // A session of HTTP+SSE is its stream.
+    let sse = fixture.send(Method::GET, "/sse", &[("authorization", "Bearer ends")], None).await;
+    let lasting = fixture.send(Method::POST, "/mcp", &with(&modern, "Bearer lasts"), Some(&listen)).await;
+    let lasting_sse = fixture.send(Method::GET, "/sse", &[("authorization", "Bearer lasts")], None).await;
+    for mut stream in [listening, getting, sse] {
         assert_eq!(stream.status(), 200);
         while tokio::time::timeout(Duration::from_secs(30), stream.chunk())
             .await
@@ -779,11 +783,57 @@ async fn streams_end_with_the_token_that_opened_them() {
             .is_some()
         {}
     }
-    let more = async { while lasting.chunk().await.unwrap().is_some() {} };
-    assert!(
-        tokio::time::timeout(Duration::from_millis(200), more).await.is_err(),
-        "a stream without an end of its token goes on"
-    );
+    for mut lasting in [lasting, lasting_sse] {
+        let more = async { while lasting.chunk().await.unwrap().is_some() {} };
+        assert!(
+            tokio::time::timeout(Duration::from_millis(200), more).await.is_err(),
+            "a stream without an end of its token goes on"
+        );
+    }
+}
+
+/// M4 of the review of security: staging and production are one program with one set of keys.
+#[tokio::test]
+async fn mrtr_06_a_state_of_one_resource_is_refused_at_another() {
+    let endpoint = async |resource: &str| {
+        let asks = |ctx: Context| async move {
+            let form = FormSchema::new().required("name", Field::text());
+            ctx.elicit_with_key("name", ElicitParams::form("Who approves?", form)).await?;
+            trunkline::Ok("approved")
+        };
+        let options = ServerOptions::default().with_state_keys(vec![StateKey::new([7; 32])]);
+        let server = Server::builder("fixture", "1.0.0").options(options).tool("approve", "Asks first.", asks).build();
+        let verifier = |verification: Verification| {
+            verification.complete(Ok(Identity::default().with_subject("alice")));
+        };
+        let terms = AuthorizationOptions::new(resource).with_authorization_servers(["https://auth.example"]);
+        let authorization = Authorization::new(terms, Arc::new(verifier)).unwrap();
+        Fixture::of(server, HttpOptions::default().with_auth(authorization)).await
+    };
+    let approve = async |fixture: &Fixture, round: &Value| -> Value {
+        let mut params = json!({"name": "approve", "arguments": {}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}});
+        params.as_object_mut().unwrap().extend(round.as_object().unwrap().clone());
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let headers = [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "approve"),
+            ("authorization", "Bearer any"),
+        ];
+        let answer = fixture.send(Method::POST, "/mcp", &headers, Some(&body)).await;
+        serde_json::from_str(&answer.text().await.unwrap()).unwrap()
+    };
+    let (staging, production) = (endpoint(RESOURCE).await, endpoint("https://production.example/mcp").await);
+    let asked = approve(&staging, &json!({})).await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let answers = json!({"name": {"action": "accept", "content": {"name": "Ada"}}});
+    let round = json!({"requestState": asked["result"]["requestState"], "inputResponses": answers});
+    let refused = approve(&production, &round).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let answer = approve(&staging, &round).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "approved", "{answer}");
 }
 
 #[tokio::test]

@@ -891,6 +891,9 @@ async fn failures_to_connect_name_the_url_and_the_cause() {
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.to_string().contains(&url) && error.to_string().to_lowercase().contains("refused"), "{error}");
     assert_eq!(error.connection().unwrap().reason, Some(FailureReason::Refused));
+    // No name ends so (RFC 2606).
+    let error = Client::connect("http://nobody.invalid/mcp").await.err().unwrap();
+    assert_eq!(error.connection().unwrap().reason, Some(FailureReason::Unreachable), "{error}");
     let error = Client::connect("nonsense").await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert_eq!(error.connection(), None);

@@ -49,7 +49,7 @@ pub(crate) fn serve(role: &str, file: PathBuf) {
     drop(runtime);
 }
 
-fn signal(process: u32, name: &str) {
+pub(crate) fn signal(process: u32, name: &str) {
     assert!(Command::new("kill").args([name, &process.to_string()]).status().unwrap().success());
 }
 
@@ -68,6 +68,30 @@ fn a_signal_lets_calls_complete_over_stdio() {
         assert_eq!(text_of(&wire.answer(1)), "done", "{name}");
         assert!(wire.ended().success(), "{name}: the program goes on to its end");
     }
+}
+
+#[test]
+fn a_call_that_does_not_end_in_time_fails_before_the_connection_ends() {
+    let interrupted = |answer: &Value| answer["error"]["data"]["reason"] == "interrupted";
+    let mut wire = Wire::start(ROLES[0], &File::new());
+    wire.open("2025-11-25");
+    wire.send(call(1, "slow", 600_000));
+    wire.rest();
+    signal(wire.id(), "-TERM");
+    let answer = wire.answer(1);
+    assert!(interrupted(&answer), "{answer}");
+    assert!(wire.ended().success());
+
+    let file = File::new();
+    let (mut process, address) = HttpProcess::start(&file);
+    let (send, responses) = mpsc::channel();
+    std::thread::spawn(move || send.send(post(&address, &call(1, "slow", 600_000))));
+    std::thread::sleep(Duration::from_millis(300));
+    signal(process.0.id(), "-TERM");
+    let response = responses.recv_timeout(DEADLINE).unwrap().unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200") && body.contains("\"reason\":\"interrupted\""), "{response}");
+    assert!(process.ended().success());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The lifespan of a server on each transport, and the hook that watches its errors.
 
+#[cfg(unix)]
+use crate::foreground::signal;
 use crate::{
     process::{DEADLINE, File},
     wire::{Wire, text_of},
@@ -163,16 +165,33 @@ async fn what_cannot_be_opened_fails_where_it_is_served_and_is_tried_again() {
     assert_eq!(query(&client, "other").await, "true");
 }
 
-#[test]
-fn a_server_on_a_pipe_closes_it_before_its_process_ends() {
-    let file = File::new();
-    let mut wire = Wire::start(ROLE, &file);
+/// A server in a process, one of whose calls has used its lifespan.
+fn used(file: &File) -> Wire {
+    let mut wire = Wire::start(ROLE, file);
     wire.open("2025-11-25");
     wire.send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "query"}}));
     assert_eq!(text_of(&wire.answer(1)), "orders");
-    let (_, status, _) = wire.close();
+    wire
+}
+
+#[test]
+fn a_server_on_a_pipe_closes_it_before_its_process_ends() {
+    let file = File::new();
+    let (_, status, _) = used(&file).close();
     assert!(status.success());
     assert_eq!(file.text(), "opened called closed");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_closes_it_before_the_process_ends() {
+    for name in ["-TERM", "-INT"] {
+        let file = File::new();
+        let mut wire = used(&file);
+        signal(wire.id(), name);
+        assert!(wire.ended().success(), "{name}");
+        assert_eq!(file.text(), "opened called closed", "{name}");
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,13 +1,23 @@
 //! The log of a server.
 
-use crate::{offer, process::File, wire::Wire};
-use serde_json::json;
+use crate::{
+    offer,
+    process::{DEADLINE, File},
+    wire::Wire,
+};
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     fmt::{Debug, Write},
     path::PathBuf,
     sync::{Arc, Mutex},
+    time::Duration,
 };
+use tokio::sync::Semaphore;
+use tower_service::Service;
 use tracing::{
     Event, Instrument, Metadata, Subscriber,
     field::{Field, Visit},
@@ -15,8 +25,10 @@ use tracing::{
 };
 use tracing_core::span::Current;
 use trunkline::{
-    CallError, Client, Context, Server,
+    CallError, Client, ClientOptions, Context, HttpOptions, Limits, Revision, RevisionChoice, Server, ServerOptions,
+    auth::{Authorization, AuthorizationOptions, Identity, Verification},
     server::{MiddlewareDefinition, Next},
+    transport::HttpEndpoint,
 };
 
 /// A server that writes its log to standard error, as a role of this binary.
@@ -209,6 +221,118 @@ async fn a_call_has_a_span_within_those_of_its_caller_and_of_middleware() {
         assert!(request.contains(r#"name="who://am/i""#), "{request}");
     }
     assert_eq!(around.len(), 4);
+}
+
+/// Two users at once, each with a token and a session of their own.
+#[tokio::test]
+async fn the_span_of_a_call_over_http_has_its_session_and_principal() {
+    let spans = Spans::default();
+    let _other = another_subscriber();
+    let _here = tracing::subscriber::set_default(spans.clone());
+    let verifier = |verification: Verification| {
+        let user = verification.token().to_owned();
+        verification.complete(Ok(Identity::default().with_subject(user)));
+    };
+    let authorization = AuthorizationOptions::new("https://spans.example/mcp");
+    let authorization = authorization.with_authorization_servers(["https://login.example"]);
+    let authorization = Authorization::new(authorization, Arc::new(verifier)).unwrap();
+    let server = Server::builder("spans", "1")
+        .tool("who", "Tells who calls.", async |ctx: Context| {
+            tokio::task::yield_now().await;
+            tracing::info!("inside");
+            let principal = ctx.auth().map(|identity| identity.principal).unwrap_or_default();
+            format!("{} {principal}", ctx.session_id().unwrap_or_default())
+        })
+        .build();
+    let options = HttpOptions::default().with_auth(Some(authorization));
+    let listener = server.listen_with(options.with_port(0)).await.unwrap();
+    let url = listener.url().unwrap();
+    let ask = |user: &'static str| {
+        let target = HttpEndpoint::new(&url).with_header("Authorization", format!("Bearer {user}"));
+        async move {
+            let revision = RevisionChoice::Pinned(Revision::V2025_11_25);
+            let options = ClientOptions::default().with_revision(revision);
+            let client = Client::connect_with(target, options, ()).await.unwrap();
+            client.call_tool("who", json!({})).await.unwrap().joined_text()
+        }
+    };
+    let (ada, bob) = tokio::join!(ask("ada"), ask("bob"));
+    let around = std::mem::take(&mut spans.0.lock().unwrap().around);
+    assert_eq!(around.len(), 2, "{around:#?}");
+    for (user, answer) in [("ada", ada), ("bob", bob)] {
+        let (session, principal) = answer.split_once(' ').unwrap();
+        assert!(!session.is_empty() && principal.contains(user), "{answer}");
+        let fields = [format!("session={session:?}"), format!("principal={principal:?}")];
+        let of_user = |text: &&String| fields.iter().all(|field| text.contains(&**field));
+        assert_eq!(around.iter().flatten().filter(of_user).count(), 1, "{fields:?} in {around:#?}");
+    }
+}
+
+/// Two requests at once in a session that runs one call at a time: the second one begins at the end
+/// of the first, outside of the span that the middleware of a web framework has begun for it.
+#[tokio::test]
+async fn the_span_of_a_call_over_http_is_within_that_of_its_web_framework() {
+    let spans = Spans::default();
+    let _other = another_subscriber();
+    let _here = tracing::subscriber::set_default(spans.clone());
+    let gate = Arc::new(Semaphore::new(0));
+    let closed = Arc::clone(&gate);
+    let server = Server::builder("spans", "1")
+        .options(ServerOptions::default().with_limits(Limits::default().with_max_running(1)))
+        .tool("who", "Logs.", move || {
+            let gate = Arc::clone(&closed);
+            async move {
+                gate.acquire().await.unwrap().forget();
+                tracing::info!("inside");
+                "done"
+            }
+        })
+        .build();
+    let load = server.load();
+    let service = server.into_service();
+    let post = |session: Option<&str>, body: Value| {
+        let mut service = service.clone();
+        let request = Request::post("/")
+            .header("Host", "localhost")
+            .header("Content-Type", "application/json")
+            .header("Accept", "application/json, text/event-stream");
+        let request = session.into_iter().fold(request, |request, id| request.header("Mcp-Session-Id", id));
+        let request = request.body(Full::<Bytes>::from(body.to_string())).unwrap();
+        async move {
+            let (head, body) = service.call(request).await.unwrap().into_parts();
+            (head, String::from_utf8(body.collect().await.unwrap().to_bytes().into()).unwrap())
+        }
+    };
+    let params =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let (head, _) = post(None, json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})).await;
+    let session = head.headers["mcp-session-id"].to_str().unwrap();
+    let ask = |id: u32, user: &'static str| {
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "who"}});
+        let answer = post(Some(session), call);
+        async move {
+            let (_, text) = answer.await;
+            assert!(text.contains("done"), "{text}");
+        }
+        .instrument(info_span!("http", user))
+    };
+    let open = async {
+        while load.waiting_calls() != 1 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        gate.add_permits(2);
+    };
+    let answered = tokio::time::timeout(DEADLINE, async { tokio::join!(ask(1, "ada"), ask(2, "bob"), open) }).await;
+    answered.expect("both are answered");
+    let around = std::mem::take(&mut spans.0.lock().unwrap().around);
+    for user in ["ada", "bob"] {
+        let http = format!("http user={user:?}");
+        let found = around.iter().find(|around| around.last() == Some(&http));
+        let found = found.unwrap_or_else(|| panic!("no call of {user}: {around:#?}"));
+        let [call, _] = &found[..] else { panic!("{around:#?}") };
+        assert!(call.starts_with("mcp.call") && call.contains(r#"name="who""#), "{call}");
+    }
+    assert_eq!(around.len(), 2);
 }
 
 /// Keeps each record of `trunkline` as its target and its fields.

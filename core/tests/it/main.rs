@@ -9,6 +9,8 @@ mod composition;
 mod features;
 #[cfg(unix)]
 mod foreground;
+#[cfg(target_os = "linux")]
+mod held;
 mod hooks;
 mod hostile;
 #[cfg(target_os = "linux")]
@@ -41,6 +43,8 @@ fn plays_a_role() {
         None if foreground::ROLES.contains(&role) => foreground::serve(role, file),
         #[cfg(target_os = "linux")]
         None if role == killed::ROLE => killed::serve(file),
+        #[cfg(target_os = "linux")]
+        None if held::ROLES.contains(&role) => held::serve(role),
         None if rounds::ROLES.contains(&role) => rounds::serve(role),
         None if skills::ROLES.contains(&role) => skills::serve(role),
         None if role == apps::ROLE => apps::serve(),

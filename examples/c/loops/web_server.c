@@ -221,7 +221,8 @@ static void serve(int listening) {
   }
   close(listening);
   /* Streams end at once. Calls get their time, and what they answer is sent meanwhile. */
-  trunkline_listener_close(mounted, 5000, NULL);
+  /* Over in 5 seconds, failures of calls included. */
+  trunkline_listener_close(mounted, 4000, NULL);
   while (connection_count > 0) end_connection(0);
 }
 

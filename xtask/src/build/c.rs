@@ -42,6 +42,15 @@ pub(crate) fn build_program(workspace: &Workspace, name: &str, source: &Path) ->
     workshop.compile(workspace, name, source)
 }
 
+/// Compiles a program with the static library in it.
+pub(crate) fn link_statically(workspace: &Workspace, source: &Path, output: &Path) -> Result<()> {
+    let mut command = workspace.command(system::c_compiler()?.path());
+    command.args(["-std=c99", "-g", "-I"]).arg(workspace.path("bindings-c/include")).arg(source);
+    command.arg("-o").arg(output).arg(workspace.target.join("debug/libtrunkline.a"));
+    command.args(["-lutil", "-lrt", "-lpthread", "-lm", "-ldl"]);
+    must(command, DEADLINE).map(drop)
+}
+
 impl Workshop {
     fn for_tests(workspace: &Workspace) -> Self {
         Self { programs: workspace.target.join("c"), library: workspace.target.join("debug"), optimise: false }

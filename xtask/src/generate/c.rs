@@ -500,7 +500,7 @@ const OBJECTS: [Object; 5] = [
             Source {
                 record: "Request",
                 place: "message",
-                except: &["method", "params", "all", "progress", "wait", "trace", "notification"],
+                except: &["method", "params", "all", "progress", "wait", "causes", "trace", "notification"],
                 limits: false,
                 note: "",
             },
@@ -588,7 +588,7 @@ const WHOLE_LISTS: [&str; 1] = ["scopes"];
 
 /// The numbers of limits, from 1 in this order, which are never reused. A new limit is added at the
 /// end: `numbered` refuses one that is not here.
-const LIMITS: [&str; 22] = [
+const LIMITS: [&str; 23] = [
     "pageSize",
     "maxRunning",
     "maxWaiting",
@@ -611,6 +611,7 @@ const LIMITS: [&str; 22] = [
     "maxTaskBytes",
     "maxTaskBytesPerClient",
     "storeDeadlineMs",
+    "maxSubscriptionBytes",
 ];
 
 fn options(surface: &Surface) -> Result<String> {
@@ -782,8 +783,13 @@ fn setter(object: &str, source: &Source, field: &Field) -> String {
     let Source { place, note, .. } = source;
     let Field { json, doc, .. } = field;
     let typed = place.starts_with(TYPED);
-    // `stderr` is a macro of stdio.h.
-    let member = if json == "stderr" { "destination".to_owned() } else { snake(json) };
+    let member = match json.as_str() {
+        // A macro of stdio.h.
+        "stderr" => "destination".to_owned(),
+        // A keyword since C++20.
+        "requires" => "capabilities".to_owned(),
+        _ => snake(json),
+    };
     let function = setter_name(field);
     let singular = singular_of(&member);
     let (doc, arguments, change) = match &field.ty {

@@ -111,17 +111,21 @@ const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
 ];
 
 /// Options of features that have another default, meaning or type than in the core.
-const FEATURE_DOCS: [(&str, &str); 13] = [
+const FEATURE_DOCS: [(&str, &str); 14] = [
+    ("cache_scope", "The callers that may share cached contents. Default: that of the server."),
     (
         "complete",
         "Functions that suggest values while a user types, by the arguments or variables. Each takes the text so far and, if it has a second parameter, the other arguments; it returns texts, or a `Completion`.",
     ),
     ("name", "The name for programs. Default: that of the function."),
     ("description", "The purpose. Default: the docstring."),
-    ("input_schema", "Replaces the schema made from the parameters; arguments are then passed as JSON has them."),
-    ("output_schema", "Replaces the schema made from the return annotation."),
+    (
+        "input_schema",
+        "Replaces the schema made from the parameters, which is the default; arguments are then passed as JSON has them.",
+    ),
+    ("output_schema", "Replaces the schema made from the return annotation, which is the default."),
     ("size", "The size in bytes. Not for templates."),
-    ("ttl", "The time for which clients may keep the contents."),
+    ("ttl", "The time for which clients may keep the contents. Default: that of the server."),
     ("defer_task", "On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`."),
     (
         "restart_task",
@@ -131,9 +135,16 @@ const FEATURE_DOCS: [(&str, &str); 13] = [
     ("task", "Calls may or must run as tasks, where client and revision have those. Default: `\"forbidden\"`."),
     (
         "visible",
-        "Decides who sees and calls it, for each request: a function of the context and dependencies that returns a `bool`. For others it is not there; an exception, which is logged, counts as False.",
+        "Decides who sees and calls it, for each request: a function of the context and dependencies that returns a `bool`. For others it is not there; an exception, which is logged, counts as False. Default: everybody.",
     ),
     ("ui", "The `ui://` URI of a resource that shows the result (MCP Apps): `ui.resourceUri` in `meta`."),
+];
+
+/// Defaults of a mounted endpoint, whose path a framework has chosen already.
+const MOUNT_DEFAULTS: [(&str, &str); 3] = [
+    ("path", "every path that the framework gives to the server"),
+    ("sse", "every path that ends with `/sse`"),
+    ("messages", "every path that ends with `/messages`"),
 ];
 
 /// Options whose Python type says more, or allows more, than that of the core.
@@ -284,7 +295,7 @@ fn api(surface: &Surface) -> [(&'static str, String); 2] {
         .collect();
     let mut requests: Vec<&str> = surface.host.iter().map(|row| row.params.as_str()).collect();
     [
-        ("_generated", names_of(&mut models, "models", &["OAuth"], "from .options import OAuth\n")),
+        ("_generated", names_of(&mut models, "models", &[], "")),
         (
             "client_group/_generated",
             "from ...client._generated.group_servers import GroupServer, ServerTarget\n".to_owned()
@@ -491,14 +502,13 @@ fn options(surface: &Surface) -> (String, String, String) {
     for (name, record, without) in OPTIONS.into_iter().chain([SERVER_OPTIONS]) {
         let Some(record) = surface.options.iter().find(|found| found.name == record) else { continue };
         let fields: Vec<_> = record.fields.iter().filter(|field| !without.contains(&field.name.as_str())).collect();
-        // Where a framework has chosen the path already, other defaults hold.
-        option_dict((&mut text, &mut tables), name, &record.doc, &fields, name != "MountOptions");
+        option_dict((&mut text, &mut tables), name, &record.doc, &fields);
     }
     for operation in surface.operations.iter().filter(|operation| operation.name == "sample") {
         let is_option = |field: &&Field| field.presence == Presence::Optional && field.name != "meta";
         let fields: Vec<_> = operation.params.iter().filter(is_option).collect();
         let doc = format!("Options of `{}`: {}", operation.name, operation.doc);
-        option_dict((&mut sample, &mut tables), &format!("{}Options", pascal(&operation.name)), &doc, &fields, true);
+        option_dict((&mut sample, &mut tables), &format!("{}Options", pascal(&operation.name)), &doc, &fields);
     }
     for (name, descriptor, registration, without) in FEATURE_OPTIONS {
         let found = surface.models.iter().find_map(|model| match model {
@@ -544,18 +554,12 @@ fn options(surface: &Surface) -> (String, String, String) {
             }
         }
         let doc = format!("Options of `add_{}`. {}", snake(&descriptor.name), descriptor.doc);
-        option_dict((&mut text, &mut tables), name, &doc, &fields.iter().collect::<Vec<_>>(), true);
+        option_dict((&mut text, &mut tables), name, &doc, &fields.iter().collect::<Vec<_>>());
     }
     (text, tables, sample)
 }
 
-fn option_dict(
-    (text, table): (&mut String, &mut String),
-    name: &str,
-    doc: &str,
-    fields: &[&Field],
-    with_defaults: bool,
-) {
+fn option_dict((text, table): (&mut String, &mut String), name: &str, doc: &str, fields: &[&Field]) {
     let _ = write!(*text, "\n\nclass {name}(TypedDict, total=False):\n{}", docstring("    ", doc));
     let _ = write!(*table, "\n{}: Final = {{\n", snake(name).to_uppercase());
     for field in fields {
@@ -568,12 +572,26 @@ fn option_dict(
         let ty = if (name, &*option) == ("ServerOptions", "store") { format!("{ty} | Store") } else { ty };
         let none = if ty == "Any" { "" } else { " | None" };
         let _ = write!(*text, "\n    {option}: {ty}{none}\n");
-        let default = field.default.as_ref().filter(|_| with_defaults).and_then(|value| default(field, value));
+        let mounted = MOUNT_DEFAULTS.iter().find(|(given, _)| (name, *given) == ("MountOptions", &*option));
+        let default = match mounted {
+            Some((_, default)) => format!(" Default: {default}."),
+            None => field.default.as_ref().and_then(|value| default(field, value)).unwrap_or_else(|| absent(field)),
+        };
         let seconds = if field.unit == Some(Unit::Ms) { " In seconds." } else { "" };
-        *text += &docstring("    ", &format!("{}{seconds}{}", field.doc, default.unwrap_or_default()));
+        *text += &docstring("    ", &format!("{}{seconds}{default}", field.doc));
         let _ = writeln!(*table, "    \"{option}\": \"{}\",", field.json);
     }
     *table += "}\n";
+}
+
+/// The default of an option without a value, unless its description says what holds then.
+fn absent(field: &Field) -> String {
+    let is_told = ["efault", "Without", "therwise"].iter().any(|word| field.doc.contains(word));
+    match field.ty {
+        _ if is_told => String::new(),
+        Type::Boolean => " Default: False.".into(),
+        _ => " Default: none.".into(),
+    }
 }
 
 /// A default for people, if there is something to say.

@@ -100,6 +100,7 @@ interface ErrorOptions {
 }
 
 abstract class ErrorOfKind extends Error {
+  /** The kind of the error, the same word in every language. */
   abstract readonly kind: ErrorKind;
 
   constructor(message: string, options: ErrorOptions = {}) {
@@ -112,7 +113,11 @@ abstract class ErrorOfKind extends Error {
     for kind in &kinds {
         text.push('\n');
         text.push_str(&comment("", &kind.doc.replace("Raised", "Thrown")));
-        _ = writeln!(text, "export class {} extends ErrorOfKind {{\n  readonly kind = \"{}\";", kind.class, kind.kind);
+        _ = writeln!(
+            text,
+            "export class {} extends ErrorOfKind {{\n  /** The kind of this error, by which the type of a caught error narrows. */\n  readonly kind = \"{}\";",
+            kind.class, kind.kind
+        );
         if kind.kind == "protocol" {
             _ = writeln!(
                 text,
@@ -258,7 +263,7 @@ fn interface(object: &ObjectModel) -> String {
     let mut text = comment("", &object.doc);
     _ = writeln!(text, "export interface {} {{", &object.name);
     if let Some(tag) = &object.tag {
-        _ = writeln!(text, "  type: \"{tag}\";");
+        _ = writeln!(text, "  /** The type, by which it is told from others. */\n  type: \"{tag}\";");
     }
     for field in &object.fields {
         text.push_str(&member(&object.name, field));
@@ -356,6 +361,7 @@ fn operations(Surface { operations: rows, notifications, facts, .. }: &Surface) 
     body.push_str("} as const;\n\n/** The parameters of the notifications that have some. */\nexport interface NotificationParams {\n");
     for row in notifications {
         if let Some(params) = &row.params {
+            body += &comment("  ", row.doc.trim());
             _ = writeln!(body, "  {}: {};", camel(&row.name), params);
         }
     }
@@ -382,13 +388,21 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
     body.push_str(&connection.map(facts::getters).unwrap_or_default());
     body.push_str(
         "
-  /** Sends a request of the protocol that has no method of its own; gives its result. */
-  request(method: string, params?: JsonObject, options: CallOptions & CacheOptions = {}): Promise<unknown> {
+  /**
+   * Sends a request of the protocol that has no method of its own; gives its result.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   */
+  request(method: string, params?: object, options: CallOptions & CacheOptions = {}): Promise<unknown> {
     return this.#sender.call(method, params, options);
   }
 
-  /** Sends a notification that has no method of its own. */
-  notify(method: string, params?: JsonObject): void {
+  /**
+   * Sends a notification that has no method of its own.
+   *
+   * @throws {@link ClosedError} if the connection has ended.
+   */
+  notify(method: string, params?: object): void {
     this.#sender.notify({ method, params });
   }
 ",
@@ -425,12 +439,15 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
 /// Models that operations may name without a parameter or result of that type.
 const MODEL_NAMES_OF_OPERATIONS: [&str; 2] = ["JsonObject", "SubscriptionFilter"];
 
+/// The tag of a method that sends a request.
+const FAILURE: &str = "@throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.";
+
 fn client_method(row: &Operation) -> String {
     let name = camel(&row.name);
     let options = if row.progress { "CallOptions" } else { "RequestOptions" };
     let options = if row.kept { format!("{options} & CacheOptions") } else { options.to_owned() };
     if let (Some(list), Some(item), Some(result)) = (&row.list, &row.item, &row.result) {
-        return comment("  ", &format!("{} All pages, as one list.", row.doc))
+        return tagged("  ", &[format!("{} All pages, as one list.", row.doc), FAILURE.to_owned()])
             + &format!(
                 "  {name}(options: {options} = {{}}): Promise<{item}[]> {{
     return this.#sender.list(methods.{name}, \"{list}\", options) as Promise<{item}[]>;
@@ -438,9 +455,12 @@ fn client_method(row: &Operation) -> String {
 
 "
             )
-            + &comment(
+            + &tagged(
                 "  ",
-                &format!("{} One page: the first, or the one at the `nextCursor` of the page before.", row.doc),
+                &[
+                    format!("{} One page: the first, or the one at the `nextCursor` of the page before.", row.doc),
+                    FAILURE.to_owned(),
+                ],
             )
             + &format!(
                 "  {name}Page(cursor?: string, options: {options} = {{}}): Promise<{result}> {{
@@ -450,14 +470,19 @@ fn client_method(row: &Operation) -> String {
             );
     }
     let mut docs = vec![row.doc.clone()];
-    let (mut signature, mut members) = (String::new(), Vec::new());
+    let (mut generic, mut signature, mut members) = (String::new(), String::new(), Vec::new());
     for field in &row.params {
         let argument = argument(field);
         docs.push(format!("@param {argument} {}", field.doc));
         let ty = typed(&row.name, field);
         _ = match (field.presence, &field.ty) {
             (Presence::Required, _) => write!(signature, "{argument}: {ty}, "),
-            (_, Type::Object | Type::Map(_)) => write!(signature, "{argument}: {ty} = {{}}, "),
+            // An interface has no index signature, but members that can be judged.
+            (_, Type::Map(inner)) => {
+                generic = format!("<A extends {{ readonly [K in keyof A]: {} | undefined }} = {ty}>", type_of(inner));
+                write!(signature, "{argument}: A = {{}} as A, ")
+            }
+            (_, Type::Object) => write!(signature, "{argument}: {ty} = {{}}, "),
             _ => write!(signature, "{argument}?: {ty}, "),
         };
         members.push(if argument == field.json { argument.to_owned() } else { format!("{}: {argument}", field.json) });
@@ -470,6 +495,7 @@ fn client_method(row: &Operation) -> String {
              JSON Schema or a Standard Schema, the structured content is checked, and typed by it."
                 .to_owned(),
         );
+        docs.push(FAILURE.to_owned());
         let typed = call.replace("sender.call", "sender.callTool");
         return tagged("  ", &docs)
             + &format!(
@@ -477,13 +503,14 @@ fn client_method(row: &Operation) -> String {
                  Promise<ToolResult<S>> {{\n    return {typed} as Promise<ToolResult<S>>;\n  }}\n"
             );
     }
+    docs.push(FAILURE.to_owned());
     tagged("  ", &docs)
         + &match &row.result {
             Some(result) => format!(
-                "  {name}({signature}options: {options} = {{}}): Promise<{result}> {{\n    return {call} as Promise<{result}>;\n  }}\n"
+                "  {name}{generic}({signature}options: {options} = {{}}): Promise<{result}> {{\n    return {call} as Promise<{result}>;\n  }}\n"
             ),
             None => format!(
-                "  async {name}({signature}options: {options} = {{}}): Promise<void> {{\n    await {call};\n  }}\n"
+                "  async {name}{generic}({signature}options: {options} = {{}}): Promise<void> {{\n    await {call};\n  }}\n"
             ),
         }
 }

@@ -40,16 +40,23 @@ pub(crate) fn of_one(output: &Output) -> Count {
     judged(output, (usize::from(output.success()), 0))
 }
 
-/// The lines of an output that name a failed test of cargo, of pytest or of Node.js, the latter
-/// with their errors: first in what is shown, for the end of an output may be about other tests.
+/// The lines of an output that name a failed test of cargo, of pytest or of Node.js, those of cargo
+/// and of Node.js with their errors: first in what is shown, for the end of an output may be about
+/// other tests.
 pub(crate) fn failed_tests(text: &str) -> Vec<&str> {
     let mut in_failed = false;
+    let mut after_panic = false;
     text.lines()
         .map(str::trim)
         .filter(|line| {
             let tap = line.starts_with("not ok ");
             in_failed = tap || (in_failed && !line.starts_with("ok ") && *line != "...");
-            tap || (in_failed && line.starts_with("error: "))
+            let message = std::mem::take(&mut after_panic);
+            // cargo prints what a test said once it has failed.
+            after_panic = line.starts_with("thread '") && line.contains(" panicked at ");
+            let panic = after_panic || message;
+            tap || panic
+                || (in_failed && line.starts_with("error: "))
                 || line.starts_with("FAILED ")
                 || line.starts_with("ERROR ")
                 || (line.starts_with("test ") && line.ends_with(" ... FAILED"))
@@ -127,10 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn failed_tests_are_named_with_what_node_says_of_them() {
+    fn failed_tests_are_named_with_their_errors() {
         let tap = "ok 1 - a\n  ---\n  error: 'no'\n  ...\n    not ok 2 - b\n      ---\n      error: 'late'\n      ...\n# error: x\n";
         assert_eq!(failed_tests(tap), ["not ok 2 - b", "error: 'late'"]);
         assert_eq!(failed_tests("test a ... ok\ntest b ... FAILED\n"), ["test b ... FAILED"]);
+        let panic = ["thread 'b' (7) panicked at core/b.rs:5:9:", "too late"];
+        let cargo = format!("---- b stdout ----\n\n{}\nstack backtrace:\n   0: begin\n", panic.join("\n"));
+        assert_eq!(failed_tests(&cargo), panic);
         let pytest = "E   assert 1 == 2\nFAILED tests/test_a.py::test_b - assert 1 == 2\nERROR tests/test_c.py\n";
         assert_eq!(failed_tests(pytest).len(), 2);
     }

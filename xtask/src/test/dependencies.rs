@@ -1,5 +1,6 @@
 //! Each crate that is depended on is there with a reason, which `docs/dependencies.md` gives, and
 //! so is the second version of one: what cargo finds twice is what `deny.toml` lists under `skip`.
+//! Published crates have the licences.
 //! (cargo-deny checks the rest in CI: licences, advisories, sources.)
 
 use std::collections::BTreeMap;
@@ -13,6 +14,8 @@ use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(120);
 const REASONS: &str = "docs/dependencies.md";
+/// Crates that are published for themselves: their packages have no other licence files.
+const PUBLISHED: [&str; 2] = ["core", "core/proto"];
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut cargo = workspace.cargo();
@@ -24,6 +27,13 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
         |file: &str| std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"));
     let mut faults = faults(&tree, &deny);
     faults.extend(unexplained(&read("Cargo.toml")?, &read(REASONS)?));
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        for folder in PUBLISHED {
+            if read(&format!("{folder}/{licence}")).ok() != Some(read(licence)?) {
+                faults.push(format!("{folder}/{licence} is not {licence} of the repository: copy it"));
+            }
+        }
+    }
     Ok(Count {
         passed: usize::from(faults.is_empty()),
         failed: faults.len(),

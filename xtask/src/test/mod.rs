@@ -8,6 +8,7 @@ mod dependencies;
 mod deployment;
 mod examples;
 mod features;
+mod fixed_bounds;
 mod lint;
 mod methods;
 mod programs;
@@ -19,6 +20,7 @@ mod snippets;
 mod suites;
 mod type_names;
 pub(crate) mod wire;
+mod workflows;
 
 use std::time::Instant;
 
@@ -78,7 +80,7 @@ pub(crate) struct Selection {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 32] = {
+const STEPS: [Step; 34] = {
     use Language::{C, Node, Python, Rust};
     use Turn::{Beside, Cargo, Last};
     [
@@ -94,6 +96,7 @@ const STEPS: [Step; 32] = {
             work: |workspace, _| requirements::check(workspace),
         },
         Step { name: "prose", turn: Beside, languages: &[], work: prose::check },
+        Step { name: "fixed bounds", turn: Beside, languages: &[], work: fixed_bounds::check },
         Step { name: "rooms of the bindings", turn: Beside, languages: &[], work: rooms::check },
         Step { name: "dependencies", turn: Cargo, languages: &[Rust], work: dependencies::check },
         Step {
@@ -107,6 +110,7 @@ const STEPS: [Step; 32] = {
         Step { name: "python types", turn: Beside, languages: &[Python], work: lint::python_types },
         Step { name: "node lint and types", turn: Beside, languages: &[Node], work: lint::node },
         Step { name: "workflow lint", turn: Beside, languages: &[], work: lint::workflows },
+        Step { name: "pinned workflows", turn: Beside, languages: &[], work: workflows::check },
         Step { name: "rust and c tests", turn: Cargo, languages: &[Rust, C], work: suites::rust_and_c },
         Step { name: "python tests", turn: Beside, languages: &[Python], work: suites::python },
         Step { name: "node tests", turn: Beside, languages: &[Node], work: suites::node },

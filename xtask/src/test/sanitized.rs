@@ -27,12 +27,11 @@ pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
     copy_if_changed(&library, &packages.join("trunkline").join(EXTENSION))?;
     // Beside its folder, the interpreter finds that it is one of a virtual environment.
     copy_if_changed(&workspace.venv(VENV).join("pyvenv.cfg"), &home(workspace).join("pyvenv.cfg"))?;
+    let path = std::env::join_paths([packages, site_packages(workspace, VENV)?])?;
     // Python's own allocator takes large pieces, in which the sanitizer sees no borders.
-    let variables = [("PYTHONMALLOC", "malloc".to_owned())];
+    let variables = [("PYTHONMALLOC", "malloc".to_owned()), ("PYTHONPATH", path.to_string_lossy().into_owned())];
     let starter = starter(workspace, "python", &workspace.venv_program(VENV, "python"), &variables)?;
-    let mut suite = suites::pytest(workspace, &starter)?;
-    suite.env("PYTHONPATH", std::env::join_paths([packages, site_packages(workspace, VENV)?])?);
-    watched(workspace, "python", suite, counts::of_pytest)
+    watched(workspace, "python", suites::pytest(workspace, &starter)?, counts::of_pytest)
 }
 
 pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
@@ -79,8 +78,12 @@ fn starter(workspace: &Workspace, name: &str, interpreter: &Path, variables: &[(
         ("ASAN_OPTIONS", format!("{OPTIONS}:log_path={}", reports.join("report").display())),
     ];
     let mut text = "#!/bin/bash\n".to_owned();
-    for (name, value) in runtime.iter().chain(variables) {
+    for (name, value) in &runtime {
         text.push_str(&format!("export {name}='{value}'\n"));
+    }
+    for (name, value) in variables {
+        // Tests that set one to something else, or to nothing, mean it.
+        text.push_str(&format!("export {name}=\"${{{name}-{value}}}\"\n"));
     }
     text.push_str(&format!("exec -a \"$0\" '{}' \"$@\"\n", interpreter.display()));
     let starter = home(workspace).join("bin").join(name);

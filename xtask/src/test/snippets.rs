@@ -12,7 +12,7 @@ use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
 /// Languages that a reader can run, so that a snippet has to name its file.
-const CODE: [&str; 9] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c"];
+const CODE: [&str; 10] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c", "cpp"];
 
 /// Pages whose programs are of one language each; all others show all four.
 const OF_ONE_LANGUAGE: [&str; 3] = ["docs/frameworks", "docs/tutorial-", "docs/migrate-"];

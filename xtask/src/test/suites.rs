@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::build::python::VENV;
 use crate::build::rust::{self, PACKAGES};
-use crate::build::system;
+use crate::build::{c, system};
 use crate::language::Language;
 use crate::process::{Output, run};
 use crate::stamp::files_under;
@@ -21,6 +21,10 @@ const DEADLINE: Duration = Duration::from_secs(1200);
 const LANGUAGES_AT_ONCE: usize = 2;
 /// Tests in Rust mostly wait, so more than two processors could run.
 const RUST_TESTS_AT_ONCE: &str = "4";
+/// Options of valgrind.
+const CHECKS: [&str; 2] = ["--leak-check=full", "--error-exitcode=9"];
+/// In the folder of the C package.
+const SUPPRESSIONS: &str = "packaging/valgrind.supp";
 
 /// Everything in the members, where one test of bindings-c builds and runs the C programs; and then
 /// xtask itself (see build/rust.rs why it is apart).
@@ -116,25 +120,34 @@ pub(crate) fn models_of_the_waist(workspace: &Workspace, _: &Selection) -> Resul
     Ok(counts::of_cargo(&run(cargo, DEADLINE)?))
 }
 
-/// A program in C under valgrind, with the suppressions that are installed for its users: nothing
-/// is lost, and nothing else is reported.
+/// The suite in C under valgrind, and a program with the shared and with the static library, with
+/// the suppressions that are installed for users: nothing is lost, and nothing else is reported.
 pub(crate) fn c_under_valgrind(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    let program = examples::start(workspace, Language::C, &examples::source(workspace, Language::C, "hello_client"))?;
-    let mut valgrind = workspace.command(system::valgrind()?);
-    valgrind.args(["--leak-check=full", "--error-exitcode=9"]);
-    let suppressions = workspace.path("bindings-c/packaging/valgrind.supp");
-    valgrind.arg(format!("--suppressions={}", suppressions.display())).arg(program.get_program());
-    if let Some(folder) = program.get_current_dir() {
-        valgrind.current_dir(folder);
+    let source = examples::source(workspace, Language::C, "hello_client");
+    let shared = examples::start(workspace, Language::C, &source)?;
+    // The server that the program starts is beside it.
+    let folder = shared.get_current_dir().context("a program in C runs in its folder")?;
+    let fixed = folder.join("hello_client_static");
+    c::link_statically(workspace, &source, &fixed)?;
+    let valgrind = system::valgrind()?;
+    let folder_of_suite = workspace.path("bindings-c");
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    for program in [shared.get_program(), fixed.as_os_str()] {
+        let mut checked = workspace.command(valgrind);
+        checked.args(CHECKS).arg(format!("--suppressions={}", folder_of_suite.join(SUPPRESSIONS).display()));
+        checked.arg(program).current_dir(folder);
+        let output = run(checked, DEADLINE)?;
+        count.passed += usize::from(output.success());
+        count.failed += usize::from(!output.success());
+        count.said.push_str(&format!("{}\n[{}]\n", output.text, output.ending()));
     }
-    let output = run(valgrind, DEADLINE)?;
-    let failed = usize::from(!output.success());
-    Ok(Count {
-        passed: 1 - failed,
-        failed,
-        said: format!("{}\n[{}]\n", output.text, output.ending()),
-        note: String::new(),
-    })
+    let mut suite = rust::cargo(workspace);
+    suite.args(["test", "--no-fail-fast"]).args(PACKAGES).args(["--test", "c", "c99::"]);
+    suite.env("TRUNKLINE_PREBUILT", "1").env("RUST_TEST_THREADS", RUST_TESTS_AT_ONCE);
+    // The tests run in the folder of their package.
+    let runner = format!("{valgrind} {} --suppressions={SUPPRESSIONS}", CHECKS.join(" "));
+    suite.env("TRUNKLINE_C_RUNNER", runner);
+    Ok(count.and(counts::of_cargo(&run(suite, DEADLINE)?)))
 }
 
 fn authorize(workspace: &Workspace, selection: &Selection, browser: Option<PathBuf>) -> Result<Count> {

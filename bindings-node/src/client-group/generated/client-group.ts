@@ -54,12 +54,21 @@ export interface GroupServer {
  * `serverName` of a request says which one asks.
  */
 export class ClientGroup extends ConnectedClient {
-  /** Connects to all servers. The options are those of each connection. */
+  /**
+   * Connects to all servers. The options are those of each connection.
+   *
+   * @throws {@link InvalidArgumentError} for a configuration or an option that is invalid. A server
+   *   that cannot be connected to is in {@link ClientGroup.servers}.
+   */
   static connect(servers: GroupTarget, options: ConnectOptions = {}): Promise<ClientGroup> {
     return ClientGroup.open((connection, handlers) => new ClientGroup(connection, handlers, options), new ServersOf(servers), options);
   }
 
-  /** The servers of the group, in the order in which they were added, each with its state. */
+  /**
+   * The servers of the group, in the order in which they were added, each with its state.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   */
   async servers(options: RequestOptions = {}): Promise<GroupServer[]> {
     const { servers } = (await this.request("servers", undefined, options)) as { servers: GivenServer[] };
     return servers.map(serverOf);
@@ -72,6 +81,7 @@ export class ClientGroup extends ConnectedClient {
    * @param name The name of the server, with which the names of its tools begin.
    * @param target The place of the server: an entry of `mcpServers`, a URL, a command as a list, or
    * a client, which the group shares and does not close.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   async addServer(name: string, target: ServerTarget, options: RequestOptions = {}): Promise<void> {
     await this.request("add_server", { name, target }, options);
@@ -82,6 +92,7 @@ export class ClientGroup extends ConnectedClient {
    * as closed.
    *
    * @param name The name by which the server was added.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   async removeServer(name: string, options: RequestOptions = {}): Promise<void> {
     await this.request("remove_server", { name }, options);
@@ -91,6 +102,7 @@ export class ClientGroup extends ConnectedClient {
    * Connects to a server of the group again that is disconnected. One that is connected stays so.
    *
    * @param name The name by which the server was added.
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   async reconnectServer(name: string, options: RequestOptions = {}): Promise<void> {
     await this.request("reconnect_server", { name }, options);

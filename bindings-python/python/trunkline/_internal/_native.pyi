@@ -4,8 +4,8 @@ from typing import Any, Final, TypeAlias, final
 
 VERSION: Final[str]
 
-# kind, ticket, handle, ok, name, body, cause
-_Event: TypeAlias = tuple[int, int, int, bool, str, Any, int]
+# kind, ticket, handle, ok, name, body, cause, cause_port
+_Event: TypeAlias = tuple[int, int, int, bool, str, Any, int, int]
 
 class NativeError(Exception):
     # kind, message, code, data
@@ -17,6 +17,9 @@ def from_json(json: bytes) -> Any: ...
 # Microseconds, and ISO 8601.
 def read_duration(text: str) -> int: ...
 def write_duration(micros: int) -> str: ...
+
+# To standard error, without waiting for a reader that there may not be.
+def write_stderr(text: str) -> None: ...
 
 # The description, and the parameters with theirs.
 def read_docstring(text: str) -> tuple[str, list[tuple[str, str]]]: ...

@@ -44,6 +44,10 @@ class PresentedToken(AccessToken, VerificationDescription):
 
 
 Verify: TypeAlias = Callable[[PresentedToken], Awaitable[Identity | None] | Identity | None]
+"""A verifier of access tokens: it returns the identity of the caller, or None for a token that is
+not valid. `async def` runs on the event loop, `def` on a thread of the pool. It may raise
+`InvalidToken` or `InsufficientScope`, with the reason for the caller.
+"""
 
 
 class Auth:

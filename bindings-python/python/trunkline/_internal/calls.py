@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -131,8 +130,10 @@ class AsyncCall(Call):
             return await port.answer(ticket)
 
     async def _value_of(self, function: Callable[[], Any]) -> Any:
+        from inspect import isawaitable
+
         value = function()
-        return await value if inspect.isawaitable(value) else value
+        return await value if isawaitable(value) else value
 
 
 class SyncCall(Call):

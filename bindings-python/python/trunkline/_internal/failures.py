@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from . import _native
 from .errors import ProtocolError, Suspended, ToolError, TrunklineError
+from .port.log import logger
 from .schema.jsonable import jsonable
 
 if TYPE_CHECKING:
@@ -61,9 +62,7 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
     """Logs an error that the caller is not told of, and hands it to the hooks of the server. The
     call is named by its method and name, or `otherwise`.
     """
-    import logging
-
-    logger = logging.getLogger(f"{_PACKAGE}.{subject}")
+    log = logger(f"{_PACKAGE}.{subject}")
     # The frames of a value that cannot be sent are all of this package.
     frames = None if isinstance(error, InvalidReturn) else _outside(error.__traceback__)
     where = (type(error), error, frames)
@@ -71,12 +70,12 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
         named = {"mcp_method": context.method, "mcp_name": context.name}
     except TrunklineError:  # the call is over, or is one of a client
         named = {}
-    logger.error("%s failed", " ".join(named.values()) or otherwise, exc_info=where, extra=named)
+    log.error("%s failed", " ".join(named.values()) or otherwise, exc_info=where, extra=named)
     for hook in context._error_hooks():
         try:
             hook(error, context)
         except Exception:
-            logger.exception("a function of on_error failed")
+            log.exception("a function of on_error failed")
 
 
 def is_suspension(error: BaseException) -> bool:
@@ -108,6 +107,4 @@ def _outside(frames: TracebackType | None) -> TracebackType | None:
 
 
 def send_failure(native: _native.Port, ticket: int, failure: dict[str, Any]) -> None:
-    # Text from anywhere may hold lone surrogates, which have no UTF-8 form.
-    failure["message"] = failure["message"].encode("utf-8", "replace").decode("utf-8")
     native.fail(ticket, failure)

@@ -61,6 +61,11 @@ def in_ms(**times: float | None) -> dict[str, Any]:
     return {f"{name}_ms": ms_of(name, time) for name, time in times.items() if time is not None}
 
 
+def snake_case(json: str) -> str:
+    """The name of an option in Python."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in json.removesuffix("Ms"))
+
+
 def _camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)

@@ -10,8 +10,11 @@ from .options import camel_case, in_ms
 
 T = TypeVar("T")
 
-# progress, total, message
 OnProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None] | None]
+"""Called with the progress of a call, the total and a message, the latter two as far as the server
+gives them. In the order of arrival, before the call returns; of an `async def` function, each call
+is a task of its own. An exception is logged, and costs nothing else.
+"""
 
 
 def request_json(

@@ -14,7 +14,7 @@ from .model.base import Block
 from .model.resource_contents import ResourceContents
 from .schema.builder import MAPPINGS, MISSING, Builder, is_typed_dict
 from .schema.foreign import is_msgspec, is_pydantic
-from .schema.jsonable import jsonable
+from .schema.jsonable import jsonable, model_json
 from .schema.node import Schema
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Returns:
         builder = Builder("output")
         node = builder.node(annotation)
         resolved = builder.resolve(node.schema)
-        if is_object(annotation) and resolved.get("type") == "object":
+        if resolved.get("type") == "object":
             return cls(builder.finish(resolved), OBJECT, plain=node.plain)
         wrapped: Schema = {"type": "object", "properties": {"result": node.schema}, "required": ["result"]}
         return cls(builder.finish(wrapped), VALUE, wrap=True, plain=node.plain)
@@ -67,7 +67,7 @@ class Returns:
         if isinstance(value, InputRequired):
             return INPUT, value.to_json()
         if isinstance(value, CallToolResult):
-            return RESULT, jsonable(value.to_json())
+            return RESULT, jsonable(model_json(value))
         if self._shape is not None and self._plain:
             return self._shape, value
         shape = self._shape_of(value) if self._shape is None else self._shape
@@ -75,7 +75,7 @@ class Returns:
             return CONTENT, _blocks(value) if _is_list(value) else jsonable(value)
         if shape == VALUE and self.schema is None and isinstance(value, (bytes, bytearray, memoryview)):
             raise TypeError("bytes say nothing about their type: ImageContent, AudioContent and EmbeddedResource do")
-        json = jsonable(value)
+        json = jsonable(value, is_typed=self._shape is not None)
         return (TEXT if type(json) is str and shape == VALUE else shape), json
 
     def _shape_of(self, value: Any) -> int:
@@ -86,7 +86,7 @@ class Returns:
         if isinstance(value, dict) and self.schema is not None:
             return OBJECT
         cls: Any = type(cast("object", value))
-        return OBJECT if is_object(cls) and not isinstance(value, dict) else VALUE
+        return OBJECT if _is_object(cls) and not isinstance(value, dict) else VALUE
 
 
 _UNDECLARED: list[Any] = [MISSING, Any, object, None, type(None), str]
@@ -135,11 +135,8 @@ def _is_content(annotation: Any) -> bool:
     return False
 
 
-def is_object(annotation: Any) -> bool:
+def _is_object(cls: type[Any]) -> bool:
     """True if its values are objects in JSON, which structured content is; others are wrapped."""
-    while get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
-    cls = get_origin(annotation) or annotation
     return (
         cls in MAPPINGS
         or hasattr(cls, "__dataclass_fields__")
@@ -155,15 +152,15 @@ def render_messages(value: Any) -> Answer:
     if isinstance(value, str):
         return TEXT, str(value)
     if isinstance(value, (Message, Block)):
-        return CONTENT, jsonable(value.to_json())
+        return CONTENT, jsonable(model_json(value))
     if isinstance(value, GetPromptResult):
-        return RESULT, jsonable(value.to_json())
+        return RESULT, jsonable(model_json(value))
     if isinstance(value, InputRequired):
         return INPUT, value.to_json()
     if isinstance(value, (list, tuple)):
         items = cast("list[Any]", value)
         if items and all(isinstance(item, (str, Message, Block)) for item in items):
-            return CONTENT, [item if isinstance(item, str) else jsonable(item.to_json()) for item in items]
+            return CONTENT, [item if isinstance(item, str) else jsonable(model_json(item)) for item in items]
         if any(isinstance(item, (Message, Block)) for item in items):
             raise TypeError("a list of messages holds something that is neither a message, nor content, nor text")
     return VALUE, jsonable(value)
@@ -178,7 +175,7 @@ def render_contents(value: Any) -> Answer:
     if isinstance(value, ResourceContents):
         return CONTENT, jsonable(value.to_json())
     if isinstance(value, ReadResourceResult):
-        return RESULT, jsonable(value.to_json())
+        return RESULT, jsonable(model_json(value))
     if isinstance(value, InputRequired):
         return INPUT, value.to_json()
     if isinstance(value, (list, tuple)):

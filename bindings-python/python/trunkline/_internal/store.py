@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
-from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._generated.store import FUNCTIONS
@@ -38,7 +36,9 @@ class StoreHandler(Handler):
     kind = "store"
 
     def __init__(self, name: str, method: Callable[..., Any], params: tuple[str, ...], result: str | None) -> None:
-        super().__init__(name, {}, in_thread=not inspect.iscoroutinefunction(method))
+        from inspect import iscoroutinefunction
+
+        super().__init__(name, {}, in_thread=not iscoroutinefunction(method))
         self._method = method
         self._params = params
         self._result = result
@@ -51,10 +51,9 @@ class StoreHandler(Handler):
         port: Port,  # noqa: ARG002
         ticket: int,  # noqa: ARG002
         body: Any,
-        context: ContextVars,
         scope: CallScope | None,  # noqa: ARG002
     ) -> Answer:
-        return self._answer(context.run(self._method, *self._arguments(body)))
+        return self._answer(self._method(*self._arguments(body)))
 
     def failure(self, error: BaseException) -> dict[str, Any]:
         told = isinstance(error, StoreError)

@@ -7,6 +7,7 @@ OpenTelemetry is imported unless the application did, or asks for it.
 from __future__ import annotations
 
 import threading
+import weakref
 from contextvars import Context as ContextVars
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-# The ports whose servers are measured, and the instruments: those of the process, one for all.
-_measured: Final[list[_native.Port]] = []
+# The ports whose servers are measured, and the instruments: those of the process, one for all. The
+# ports are not kept alive: where nobody collects, nobody takes closed ones away.
+_measured: Final[weakref.WeakSet[_native.Port]] = weakref.WeakSet()
 _instruments: Final[list[object]] = []
 _lock: Final = threading.Lock()
 
@@ -49,7 +51,7 @@ class Telemetry:
         if measured is None:
             return
         with _lock:
-            _measured.append(native)
+            _measured.add(native)
             if _instruments:
                 return
             for one in measured["measurements"]:
@@ -202,8 +204,7 @@ def _load(name: str, _: CallbackOptions) -> Iterator[Observation]:
             total += next(one["value"] for one in measured["measurements"] if one["name"] == name)
             continue
         with _lock:
-            if native in _measured:
-                _measured.remove(native)
+            _measured.discard(native)
     yield Observation(total)
 
 

@@ -437,7 +437,7 @@ impl<T: Clone> ClientConversation<T> {
                 return ClientReceived::TaskCreated { item: sent.item, method: sent.method, result };
             }
             Ok(Checked::InputRequired(_)) => {
-                Err(NoResult::InvalidResponse(format!("{} cannot ask for input (MRTR-01)", sent.method)))
+                Err(NoResult::InvalidResponse(format!("{} cannot ask for input", sent.method)))
             }
             Err(error) => Err(error),
         };
@@ -492,7 +492,7 @@ impl<T: Clone> ClientConversation<T> {
             return Err(RpcError::busy(&format!("{MAX_INCOMING} requests of the server wait for answers")));
         }
         if !self.incoming.insert(request.id.clone()) {
-            return Err(RpcError::invalid_request("A request with this id waits for its answer (RPC-05)"));
+            return Err(RpcError::invalid_request("A request with this id waits for its answer"));
         }
         Ok((name, task))
     }

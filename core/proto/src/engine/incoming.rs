@@ -36,6 +36,15 @@ pub enum Demand {
     Stays,
 }
 
+/// Calls that were neither answered nor cancelled when everything ended.
+#[derive(Debug)]
+pub struct OpenCalls<T> {
+    /// Those that run, in no order.
+    pub running: Vec<(CallKey, RequestId)>,
+    /// Those that wait for their turn, in their order.
+    pub waiting: Vec<T>,
+}
+
 /// The decision about a new call.
 #[derive(Debug)]
 pub enum Admission<T> {
@@ -192,6 +201,14 @@ impl<T> Incoming<T> {
         self.open.clear();
         self.waiting.clear();
         (self.bytes, self.running, self.placeless, self.staying) = (0, 0, 0, 0);
+    }
+
+    /// The same, and gives the calls.
+    pub fn drain(&mut self) -> OpenCalls<T> {
+        let waiting = self.waiting.drain(..).map(|queued| queued.item).collect();
+        let running = self.open.drain().filter(|(_, call)| call.running).map(|(key, call)| (key, call.id)).collect();
+        self.clear();
+        OpenCalls { running, waiting }
     }
 
     fn start_next(&mut self) -> Option<T> {

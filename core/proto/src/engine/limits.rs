@@ -20,8 +20,10 @@ crate::options! {
         /// Deepest nesting of arrays and objects in a message; at most 128.
         max_nesting: usize => "maxNesting" = DEEPEST,
         /// JSON values in a message, which cost far more in memory than on the wire; one with more
-        /// is invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice
-        /// as many, and those of one principal as many: a further one is refused as busy.
+        /// is invalid. An HTTP endpoint counts those of messages with more than 2,048, until their
+        /// calls and tasks have ended: bodies above 64 KiB may have twice as many at once, and
+        /// those of one principal as many; smaller bodies as many, and those of one principal a
+        /// quarter. A further one is refused as busy.
         max_values: usize => "maxValues" = 500_000,
         /// Calls that run at once in one session.
         max_running: usize => "maxRunning" = 128,

@@ -20,7 +20,7 @@ pub use client::{ClientConversation, ClientReceived, IncomingRequest, OnBehalf, 
 #[doc(hidden)]
 pub use era::Claim;
 pub use host_tasks::TaskMetadata;
-pub use incoming::{CallKey, IncomingCall};
+pub use incoming::{CallKey, IncomingCall, OpenCalls};
 #[doc(hidden)]
 pub use legacy::LegacyTerms;
 pub use limits::Limits;

@@ -3,7 +3,7 @@
 use super::{
     CallKey, IncomingCall, Limits, Mirror, RequestInfo, RequestTimeout,
     era::Claim,
-    incoming::{Admission, Demand, Incoming},
+    incoming::{Admission, Demand, Incoming, OpenCalls},
     legacy::{self, LegacyTerms},
     modern,
     outgoing::{OutgoingRequests, one_line},
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// Requests to the client that may be in flight at once.
-const MAX_ASKED: usize = 16_384;
+const MAX_ASKED: usize = if cfg!(miri) { 64 } else { 16_384 };
 
 /// The state of one conversation. `T` travels with each call (who gets its answer); `U` with each
 /// request of our own.
@@ -259,9 +259,10 @@ impl<T, U> ServerConversation<T, U> {
         self.incoming.is_empty()
     }
 
-    /// Ends every call, also those that wait: nothing may be sent for them any more.
-    pub fn finish_all(&mut self) {
-        self.incoming.clear();
+    /// Ends every call, also those that wait, and gives them: nothing more may be sent for them
+    /// but the failures with which they end, if any.
+    pub fn finish_all(&mut self) -> OpenCalls<(IncomingCall, T)> {
+        self.incoming.drain()
     }
 
     /// A progress notification of a call, if it may be sent.

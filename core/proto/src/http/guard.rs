@@ -51,14 +51,14 @@ impl Guard {
         let of_header = headers.get(header::HOST).map(|value| value.to_str().unwrap_or_default());
         for host in of_header.into_iter().chain(uri.authority().map(|authority| authority.as_str())) {
             if !self.allows_host(host) {
-                return Err(refused("Host", host, "allowedHosts (allowed_hosts)"));
+                return Err(refused("Host", host, "hosts"));
             }
         }
         if let (Allowed::Listed(listed), Some(origin)) = (&self.origins, headers.get(header::ORIGIN)) {
             let origin = origin.to_str().unwrap_or_default();
             let local = self.local_pages && is_loopback_origin(origin);
             if !local && !listed.iter().any(|entry| entry.eq_ignore_ascii_case(origin)) {
-                return Err(refused("Origin", origin, "allowedOrigins (allowed_origins)"));
+                return Err(refused("Origin", origin, "origins"));
             }
         }
         Ok(())
@@ -72,8 +72,11 @@ impl Guard {
     }
 }
 
-fn refused(header: &str, value: &str, option: &str) -> Rejection {
-    let message = format!("The {header} {value:?} is not allowed here. If it should be, add it to the option {option}");
+/// `list`: the option in a word that is true in each language: this text goes to the caller.
+fn refused(header: &str, value: &str, list: &str) -> Rejection {
+    let message = format!(
+        "The {header} {value:?} is not allowed here. If it should be, add it to the allowed {list} of the server"
+    );
     Rejection::new(StatusCode::FORBIDDEN, None, &RpcError::invalid_request(message))
 }
 
@@ -179,7 +182,8 @@ mod tests {
         assert_eq!(rejection.status, StatusCode::FORBIDDEN);
         let body: serde_json::Value = serde_json::from_slice(&rejection.body).unwrap();
         assert!(body.get("id").is_none());
-        assert!(body["error"]["message"].as_str().unwrap().contains("allowedHosts"), "{body}");
+        let message = body["error"]["message"].as_str().unwrap();
+        assert!(message.ends_with("add it to the allowed hosts of the server"), "{body}");
     }
 
     #[test]

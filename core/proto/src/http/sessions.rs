@@ -10,7 +10,7 @@ use std::{
 pub const ID_BYTES: usize = 24;
 
 /// Longest time of a session that nothing has used since it was opened.
-const UNUSED: Duration = Duration::from_secs(60);
+pub const UNUSED: Duration = Duration::from_secs(60);
 
 /// The bounds of sessions.
 #[derive(Debug, Clone, Copy)]

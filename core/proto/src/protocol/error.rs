@@ -28,7 +28,7 @@ codes! {
     /// The parameters are wrong.
     INVALID_PARAMS = -32602, "Read the message: it names the parameter, or that which does not exist.";
     /// Something failed inside.
-    INTERNAL_ERROR = -32603, "Read the log of the peer. `data.reason` is `busy` where a limit was reached: try again later.";
+    INTERNAL_ERROR = -32603, "Read the log of the peer. `data.reason` is `busy` where a limit was reached: try again later. It is `interrupted` where the server has ended before the call did: its effect is unknown.";
     /// Up to 2025-11-25: there is no such resource. 2026-07-28 has [`INVALID_PARAMS`] in its place,
     /// and clients understand both.
     RESOURCE_NOT_FOUND = -32002, "List the resources again.";
@@ -147,10 +147,10 @@ impl RpcError {
         Self::new(code::INTERNAL_ERROR, format!("Busy: {what}")).with_data(json!({"reason": "busy"}))
     }
 
-    /// -32603 with `data.reason` = `interrupted`: the process that served the call has ended.
-    /// The effect of the call is unknown.
+    /// -32603 with `data.reason` = `interrupted`: the server that ran the call was closed, or its
+    /// process has ended. The effect of the call is unknown.
     pub fn interrupted() -> Self {
-        let text = "The process that served the call has ended; the effect of the call is unknown";
+        let text = "The server that ran the call has ended; the effect of the call is unknown";
         Self::new(code::INTERNAL_ERROR, text).with_data(json!({"reason": "interrupted"}))
     }
 

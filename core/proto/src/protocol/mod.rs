@@ -10,14 +10,21 @@ pub mod describe;
 pub mod envelope;
 pub mod error;
 pub mod extension;
+#[doc(hidden)]
+pub mod fault;
+mod finite;
 mod id;
 #[doc(hidden)]
 pub mod input;
+#[doc(hidden)]
+pub mod known_names;
 pub mod meta;
 pub mod method;
 pub mod model;
 #[doc(hidden)]
 pub mod operation;
+#[doc(hidden)]
+pub mod option_names;
 #[doc(hidden)]
 pub mod options;
 #[doc(hidden)]
@@ -25,6 +32,7 @@ pub mod project;
 mod raw;
 mod revision;
 pub mod schema;
+mod serde_words;
 mod surrogates;
 mod trace_context;
 pub mod uri;

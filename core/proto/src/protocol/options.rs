@@ -3,7 +3,11 @@
 //! `options!` writes the struct, its default, its reading from JSON and its description. A member
 //! that is absent or `null` has its default; an unknown member is an error.
 
-use super::describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Unit};
+use super::{
+    describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Unit},
+    fault::Fault,
+    known_names::unknown_name,
+};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, Visitor},
@@ -60,38 +64,8 @@ pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T,
 
 /// The error for an option that does not exist.
 pub fn unknown<T: Options, E: Error>(name: &str) -> E {
-    if let Some(known) = nearest(name, T::fields().iter().map(|field| field.json)) {
-        return E::custom(format_args!("unknown option `{name}`: is it `{known}`?"));
-    }
-    let known: Vec<_> = T::fields().iter().map(|field| format!("`{}`", field.json)).collect();
-    E::custom(format_args!("unknown option `{name}`: there are {}", known.join(", ")))
-}
-
-/// The name that was meant, where one is misspelt.
-#[doc(hidden)]
-pub fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let most_slips = if name.len() < SHORT { 1 } else { 2 };
-    let closest = known.map(|known| (distance(known, name), known)).min();
-    closest.filter(|(distance, _)| *distance <= most_slips).map(|(_, known)| known)
-}
-
-/// Bytes of a name that many others resemble.
-const SHORT: usize = 5;
-
-/// The letters that make one name of the other by being put in, left out or changed (Levenshtein);
-/// capitals are those letters.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<_> = other.chars().map(|c| c.to_ascii_lowercase()).collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, c) in one.chars().map(|c| c.to_ascii_lowercase()).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, d) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(c != *d);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
+    let known: Vec<_> = T::fields().iter().map(|field| field.json).collect();
+    E::custom(unknown_name(name, &known))
 }
 
 /// Takes the next value of a map in a form; `null` is absent.
@@ -114,51 +88,11 @@ impl<'de, T, F: JsonForm<T>> DeserializeSeed<'de> for OptionSeed<T, F> {
         match serde_path_to_error::deserialize::<_, Formed<T, F>>(given) {
             Ok(Formed(value, _)) => Ok(Some(value)),
             Err(error) => {
-                let path = error.path().to_string();
-                let words = error.into_inner().to_string();
-                // The words of serde name types of Rust.
-                Err(D::Error::custom(match (path.as_str(), expected(F::TYPE)) {
-                    (".", Some(expected)) if words.starts_with("invalid ") || words.starts_with("unknown variant") => {
-                        refused(&shown, &expected)
-                    }
-                    (".", _) => words,
-                    _ => format!("{path}: {words}"),
-                }))
+                let (place, words) = (error.path().to_string(), error.into_inner().to_string());
+                Err(D::Error::custom(Fault::of(F::TYPE, &shown, &place, &words)))
             }
         }
     }
-}
-
-/// The values of a type, in words.
-fn expected(ty: Type) -> Option<String> {
-    let words = match ty {
-        Type::Values(values) if !values.open => {
-            let values: Vec<_> = values.values.iter().map(|(value, _)| format!("\"{value}\"")).collect();
-            return Some(values.join(" or "));
-        }
-        Type::String => "a string",
-        Type::Boolean => "true or false",
-        Type::Integer => "a whole number from 0 on",
-        Type::Duration => "a time from 0 on",
-        Type::Number => "a number",
-        Type::Object | Type::Map(_) | Type::Model(_) => "an object",
-        Type::List(_) => "a list",
-        _ => return None,
-    };
-    Some(words.to_owned())
-}
-
-fn refused(given: &Value, expected: &str) -> String {
-    let number = given.as_str().filter(|text| text.parse::<f64>().is_ok() && expected.contains("number"));
-    let remedy = number.map(|number| format!(": give the number {number}")).unwrap_or_default();
-    let shown = match given {
-        Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-        // Tokens and keys may be long, and are nobody's business.
-        Value::String(text) if text.len() > 20 => "a string".to_owned(),
-        scalar => scalar.to_string(),
-    };
-    format!("must be {expected}, not {shown}{remedy}")
 }
 
 /// A form that a value of a type has in JSON.
@@ -451,8 +385,12 @@ macro_rules! options {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::model::ElicitAction;
+    use crate::protocol::{
+        fault::placed,
+        model::{ElicitAction, Root},
+    };
     use serde_json::json;
+    use std::collections::BTreeMap;
 
     options! {
         /// Inner.
@@ -475,6 +413,12 @@ mod tests {
             @into path: Option<String> => "path" as OrFalse = Some("/sse".into()),
             /// A name.
             action: ElicitAction => "action" = ElicitAction::Cancel,
+            /// Names.
+            names: Vec<String> => "names" = Vec::new(),
+            /// Lists by name.
+            lists: BTreeMap<String, Vec<String>> => "lists" = BTreeMap::new(),
+            /// Roots.
+            roots: Option<Vec<Root>> => "roots" = None,
             /// Not in JSON.
             hook: Option<u8> = None,
             ;
@@ -484,7 +428,8 @@ mod tests {
     }
 
     fn read(value: Value) -> Result<Outer, String> {
-        serde_path_to_error::deserialize(value).map_err(|error| format!("{}: {}", error.path(), error.inner()))
+        serde_path_to_error::deserialize(value)
+            .map_err(|error| placed(&error.path().to_string(), &error.inner().to_string()))
     }
 
     #[test]
@@ -503,9 +448,12 @@ mod tests {
     fn each_row_has_its_setter() {
         let set = Outer::default().with_page_size(2).with_idle(Duration::ZERO).with_path(None).with_hook(Some(1));
         let set = set.with_action(ElicitAction::Accept).with_inner(Inner::default().with_max_bytes(7));
+        let set = set.with_names(Vec::new()).with_lists(BTreeMap::new()).with_roots(None);
         let inner = Inner { max_bytes: 7 };
         let action = ElicitAction::Accept;
-        assert_eq!(set, Outer { page_size: 2, idle: Duration::ZERO, path: None, action, hook: Some(1), inner });
+        let rest = Outer::default();
+        let expected = Outer { page_size: 2, idle: Duration::ZERO, path: None, action, hook: Some(1), inner, ..rest };
+        assert_eq!(set, expected);
         assert_eq!(set.with_path("/x".to_owned()).path.as_deref(), Some("/x"));
     }
 
@@ -530,6 +478,11 @@ mod tests {
             (json!({"action": 3}), r#"action: must be "accept" or "decline" or "cancel", not 3"#),
             (json!({"action": "no"}), r#"action: must be "accept" or "decline" or "cancel", not "no""#),
             (json!({"path": 3}), "path: 3 is neither a string nor false"),
+            (json!({"names": ["a", 3]}), "names[1]: must be a string, not 3"),
+            (json!({"names": "a"}), r#"names: must be a list, not "a""#),
+            (json!({"lists": {"a": "b"}}), r#"lists.a: must be a list, not "b""#),
+            (json!({"roots": [{"uri": "file:///a"}, {"uri": 3}]}), "roots[1].uri: must be a string, not 3"),
+            (json!({"roots": [{}]}), "roots[0].uri: is missing"),
         ] {
             assert_eq!(read(given).unwrap_err(), problem);
         }
@@ -546,9 +499,9 @@ mod tests {
         let fields = Outer::fields();
         assert_eq!(
             fields.iter().map(|field| field.json).collect::<Vec<_>>(),
-            ["pageSize", "idleMs", "path", "action", "maxBytes"]
+            ["pageSize", "idleMs", "path", "action", "names", "lists", "roots", "maxBytes"]
         );
         assert_eq!((fields[1].unit, fields[1].default.unwrap()()), (Some(Unit::Milliseconds), json!(5000)));
-        assert_eq!((fields[4].unit, fields[4].default.unwrap()()), (Some(Unit::Bytes), json!(4 << 20)));
+        assert_eq!((fields[7].unit, fields[7].default.unwrap()()), (Some(Unit::Bytes), json!(4 << 20)));
     }
 }

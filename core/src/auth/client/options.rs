@@ -225,8 +225,7 @@ impl OAuthOptions {
     /// Judges the options, one by one and together.
     ///
     /// # Errors
-    /// An option that cannot be, has no effect beside the others, or is missing; the text names it
-    /// by its name in JSON.
+    /// An option that cannot be, has no effect beside the others, or is missing; the text names it.
     pub fn check(&self) -> Result<(), AuthOptionError> {
         let given = self.changed();
         let is_given = |name: &&str| given.contains(name);
@@ -250,12 +249,12 @@ impl OAuthOptions {
         }
         for (name, others) in BELONGING {
             if is_given(name) && !others.iter().any(is_given) {
-                return Err(AuthOptionError::new(name, format!("needs {}", others.join(" or "))));
+                return Err(AuthOptionError::new(name, format!("needs {}", in_words(others))));
             }
         }
         for (of, names, advice) in NEEDED {
             if *of == grant && !names.iter().any(is_given) {
-                let problem = format!("is missing: the grant {} needs {}{advice}", grant.as_str(), names.join(" or "));
+                let problem = format!("is missing: the grant {} needs {}{advice}", grant.as_str(), in_words(names));
                 return Err(AuthOptionError::new(names[0], problem));
             }
         }
@@ -300,6 +299,11 @@ impl OAuthOptions {
         }
         Ok(())
     }
+}
+
+/// Options by their names.
+fn in_words(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
 }
 
 /// AUC-16: an https URL with a path.
@@ -367,7 +371,7 @@ mod tests {
     }
 
     fn refused(given: serde_json::Value) -> String {
-        read(given).check().unwrap_err().to_string()
+        read(given).check().unwrap_err().in_json()
     }
 
     #[test]
@@ -434,11 +438,11 @@ mod tests {
                 json!({"grant": "client_credentials", "assertion": "a"}),
                 "auth.assertion is for the grant workload_identity",
             ),
-            (json!({"clientSecret": "a"}), "auth.clientSecret needs clientId"),
-            (json!({"issuer": "https://a.example"}), "auth.issuer needs clientId"),
-            (json!({"privateKey": "a"}), "auth.privateKey needs clientId or clientMetadataUrl"),
-            (json!({"keyId": "a"}), "auth.keyId needs privateKey"),
-            (json!({"algorithm": "EdDSA"}), "auth.algorithm needs privateKey"),
+            (json!({"clientSecret": "a"}), "auth.clientSecret needs `clientId`"),
+            (json!({"issuer": "https://a.example"}), "auth.issuer needs `clientId`"),
+            (json!({"privateKey": "a"}), "auth.privateKey needs `clientId` or `clientMetadataUrl`"),
+            (json!({"keyId": "a"}), "auth.keyId needs `privateKey`"),
+            (json!({"algorithm": "EdDSA"}), "auth.algorithm needs `privateKey`"),
         ] {
             let error = refused(given);
             assert!(error.starts_with(part), "{error}");
@@ -466,6 +470,16 @@ mod tests {
             let error = refused(given);
             assert!(error.starts_with(part), "{error}");
         }
+    }
+
+    #[test]
+    fn errors_have_the_names_of_rust() {
+        let refused = |given| read(given).check().unwrap_err().to_string();
+        assert_eq!(
+            refused(json!({"grant": "client_credentials"})),
+            "auth.client_id is missing: the grant client_credentials needs `client_id` or `client_metadata_url`"
+        );
+        assert_eq!(refused(json!({"loginTimeoutMs": 0})), "auth.login_timeout is 0: nobody logs in that quickly");
     }
 
     #[test]

@@ -225,7 +225,7 @@ async fn aus_07_a_strict_verifier_takes_tokens_that_say_that_they_are_access_tok
 #[test]
 fn wrong_options_are_named() {
     let web: Arc<dyn Fetch> = Arc::new(Web::of(&[]));
-    let error = |options| JwtVerifier::new(options, Arc::clone(&web)).err().unwrap().to_string();
+    let error = |options| JwtVerifier::new(options, Arc::clone(&web)).err().unwrap().in_json();
     let base = || JwtOptions::new(ISSUER);
     assert!(error(JwtOptions::default()).starts_with("auth.issuer"));
     assert!(error(JwtOptions::new("http://auth.example")).starts_with("auth.issuer"));

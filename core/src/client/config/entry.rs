@@ -4,7 +4,7 @@ use super::{
     place::{ConfigError, ConfigPlace},
     placeholders,
 };
-use crate::protocol::options::nearest;
+use crate::protocol::known_names::nearest;
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 

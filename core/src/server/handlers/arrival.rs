@@ -2,7 +2,7 @@
 
 #[cfg(feature = "http-server")]
 use super::http_request::HttpRequest;
-use crate::{protocol::TraceContext, sync::Mutex, telemetry::NetworkFacts};
+use crate::{cause::Cause, protocol::TraceContext, sync::Mutex, telemetry::NetworkFacts};
 use std::{sync::Arc, time::Duration};
 use tracing::Span;
 
@@ -18,8 +18,8 @@ pub struct Arrival {
     sharer: Option<Arc<str>>,
     /// The span within which the caller sent it.
     pub(crate) span: Span,
-    /// The number by which the host of a binding knows the caller; 0 if there is none.
-    pub(crate) cause: u64,
+    /// The caller in the host of a binding.
+    pub(crate) cause: Option<Arc<dyn Cause>>,
     /// The task that the message runs again.
     restarted: Mutex<Option<RestartedTask>>,
 }
@@ -45,7 +45,7 @@ pub(crate) struct TaskRun {
 
 impl Arrival {
     /// A message of a caller in this process.
-    pub(crate) fn within(span: Span, cause: u64) -> Self {
+    pub(crate) fn within(span: Span, cause: Option<Arc<dyn Cause>>) -> Self {
         Self { span, cause, ..Self::default() }
     }
 
@@ -62,7 +62,7 @@ impl Arrival {
     /// A message that an HTTP request brought, within the current span.
     #[cfg(feature = "http-server")]
     pub(crate) fn over_http(request: HttpRequest) -> Self {
-        let cause = request.extensions().get().map_or(0, |Cause(number)| *number);
+        let cause = request.extensions().get::<Arc<dyn Cause>>().cloned();
         Self { http: Some(request), span: Span::current(), cause, ..Self::default() }
     }
 
@@ -124,14 +124,8 @@ impl Default for Arrival {
             #[cfg(feature = "http-server")]
             sharer: None,
             span: Span::none(),
-            cause: 0,
+            cause: None,
             restarted: Mutex::default(),
         }
     }
 }
-
-/// An extension of HTTP requests that a binding mounts: the number by which its host knows the
-/// request.
-#[cfg(feature = "http-server")]
-#[derive(Debug, Clone, Copy)]
-pub struct Cause(pub u64);

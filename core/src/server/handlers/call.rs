@@ -9,6 +9,7 @@ use super::{
     vars::Vars,
 };
 use crate::{
+    cause::Cause,
     engine::{RequestInfo, RequestTimeout},
     protocol::{RawJson, RequestId, RpcError, TraceContext, model::LoggingLevel},
     runtime::Runtime,
@@ -45,7 +46,7 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     /// The way by which the request came.
     fn arrival(&self) -> Option<&Arrival>;
     /// See [`CallInfo::cause`].
-    fn cause(&self) -> u64;
+    fn cause(&self) -> Option<&Arc<dyn Cause>>;
     /// See [`CallInfo::operation`].
     fn operation(&self) -> Option<&RunningOperation>;
     /// See [`CallInfo::client_request`].
@@ -84,7 +85,12 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     /// See [`CallInfo::cancel_client_request`].
     fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str);
     /// See [`CallInfo::proceed_as`].
-    fn proceed(&self, cause: u64, params: Option<RawJson>, done: ResultCallback) -> Result<(), RpcError>;
+    fn proceed(
+        &self,
+        cause: Option<Arc<dyn Cause>>,
+        params: Option<RawJson>,
+        done: ResultCallback,
+    ) -> Result<(), RpcError>;
     /// See [`CallInfo::input_responses`].
     fn input_responses(&self) -> BTreeMap<String, Value>;
     /// See [`CallInfo::input_problems`].
@@ -181,10 +187,10 @@ impl CallInfo {
         self.backend.lifespan()
     }
 
-    /// The number by which the host of a binding knows the caller: of the exchange or the request
-    /// that brought the call, or of the middleware around it. 0: there is none.
+    /// The caller in the host of a binding: the exchange or the request that brought the call, or
+    /// the middleware around it.
     #[doc(hidden)]
-    pub fn cause(&self) -> u64 {
+    pub fn cause(&self) -> Option<&Arc<dyn Cause>> {
         self.backend.cause()
     }
 
@@ -279,14 +285,14 @@ impl CallInfo {
         params: Option<RawJson>,
         done: impl FnOnce(Result<RawJson, RpcError>) + Send + 'static,
     ) -> Result<(), RpcError> {
-        self.proceed_as(self.cause(), params, done)
+        self.proceed_as(self.cause().cloned(), params, done)
     }
 
-    /// The same for middleware that the host of a binding knows by a number.
+    /// The same for middleware of the host of a binding.
     #[doc(hidden)]
     pub fn proceed_as(
         &self,
-        cause: u64,
+        cause: Option<Arc<dyn Cause>>,
         params: Option<RawJson>,
         done: impl FnOnce(Result<RawJson, RpcError>) + Send + 'static,
     ) -> Result<(), RpcError> {

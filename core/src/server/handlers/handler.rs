@@ -6,7 +6,8 @@ use super::call::Call;
 /// likes; dropping the call unanswered fails it. Async functions are turned into handlers by
 /// [`crate::server::AsyncHandler`].
 pub trait Handler: Send + Sync + 'static {
-    /// Takes a call. Must not block.
+    /// Takes a call. Must not block: over HTTP, a call in a large message is taken in the turn of
+    /// such messages, and others above 64 KiB may wait until this returns.
     fn call(&self, call: Call);
 }
 

@@ -14,8 +14,6 @@ mod outcome;
 mod vars;
 
 pub use arrival::Arrival;
-#[cfg(feature = "http-server")]
-pub use arrival::Cause;
 pub(crate) use arrival::{RestartedTask, TaskRun};
 pub use call::{Call, CallInfo};
 pub use client_request::{ClientRequestError, PendingClientRequest};

@@ -90,7 +90,7 @@ pub(super) fn subscribe(context: &RequestContext, params: Option<&RawJson>) -> R
 
 fn subscribed(context: &RequestContext, uri: String) -> Result<Routed, RpcError> {
     let Some(watching) = context.snapshot.watch(&uri) else {
-        context.connection.subscribe_to_resource(&uri)?;
+        context.connection.subscribe_to_resource(&uri, context.client())?;
         return Ok(Routed::Answer(RawJson::empty_object()));
     };
     Ok(Routed::Deferred(Box::new(move |context, responder| {
@@ -98,7 +98,7 @@ fn subscribed(context: &RequestContext, uri: String) -> Result<Routed, RpcError>
         let runtime = Arc::clone(context.connection.runtime());
         runtime.spawn(Box::pin(async move {
             // First, so that no change falls between.
-            let subscribed = context.connection.subscribe_to_resource(&uri);
+            let subscribed = context.connection.subscribe_to_resource(&uri, context.client());
             let watched = match subscribed {
                 Ok(()) => watching.await.inspect_err(|_| context.connection.unsubscribe_from_resource(&uri)),
                 Err(error) => Err(error),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// `tasks/get`
 pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     match named(context, params)? {
-        NamedTask::Here(task) => Ok(Routed::Answer(shown(context, task.to_json(context.info.revision)))),
+        NamedTask::Here(task) => Ok(shown(context, &task)),
         NamedTask::Elsewhere(task) => Ok(task.shown()),
     }
 }
@@ -41,7 +41,7 @@ pub(super) fn cancel(context: &RequestContext, params: Option<&RawJson>) -> Resu
         // TSK-29
         return Err(RpcError::invalid_params(format!("The task {} is over already", task.id())));
     }
-    Ok(Routed::Answer(shown(context, task.to_json(context.info.revision))))
+    Ok(shown(context, &task))
 }
 
 /// `tasks/update` (2026-07-28): answers to what the task asks.
@@ -113,8 +113,8 @@ enum NamedTask {
     Elsewhere(TaskElsewhere),
 }
 
-fn shown(context: &RequestContext, task: Value) -> RawJson {
-    context.results().seal_object(task, context.info.revision)
+fn shown(context: &RequestContext, task: &Task) -> Routed {
+    Routed::Answer(task.to_result(context.results(), context.info.revision))
 }
 
 /// The task that the parameters name, if this client may see it (TSK-31, TKX-20).

@@ -3,15 +3,52 @@
 use super::error::RegisterError;
 use crate::protocol::{
     describe::{Described, Type},
-    options::nearest,
+    fault::Fault,
+    known_names::nearest,
 };
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Refuses members that are known ones misspelt, and warns of others that the type does not have:
-/// these are sent as they are, for a newer revision or an extension may have them.
+/// Options of a registration beside its descriptor. One of these in the descriptor, or a name like
+/// it, is meant to guard the feature, and would guard nothing.
+const BESIDE: [&str; 11] = [
+    "scopes",
+    "timeout",
+    "timeoutMs",
+    "visible",
+    "requires",
+    "enabled",
+    "task",
+    "deferTask",
+    "restartTask",
+    "cacheScope",
+    "unsafePaths",
+];
+
+/// The descriptor as its type. The error names the member that peers would refuse to read.
+pub(super) fn read<T: Described + DeserializeOwned>(descriptor: &Value) -> Result<T, String> {
+    T::deserialize(descriptor).map_err(|error| {
+        let fault = Fault::of(T::TYPE, descriptor, ".", &error.to_string()).to_string();
+        match fault.strip_prefix('.') {
+            Some(fault) => fault.to_owned(),
+            None => format!("the descriptor: {fault}"),
+        }
+    })
+}
+
+/// Refuses members that are known ones misspelt, and those of a registration; warns of others that
+/// the type does not have: these are sent as they are, for a newer revision or an extension may
+/// have them.
 pub(super) fn check_members<T: Described>(what: &str, name: &str, descriptor: &Value) -> Result<(), RegisterError> {
     check(T::TYPE, "", descriptor).map_err(|(path, known)| {
-        RegisterError(format!("The {what} {name} has an unknown member {path}: is it {known}?"))
+        RegisterError(if path.strip_prefix('/') == Some(known) {
+            format!(
+                "The {what} {name} has the member {path} in its descriptor, where it guards nothing: \
+                 {known} is an option of features that have it, beside the descriptor"
+            )
+        } else {
+            format!("The {what} {name} has an unknown member {path}: is it {known}?")
+        })
     })?;
     let Type::Model(model) = T::TYPE else { return Ok(()) };
     for member in descriptor.as_object().into_iter().flat_map(|members| members.keys()) {
@@ -31,12 +68,14 @@ pub(super) fn check_members<T: Described>(what: &str, name: &str, descriptor: &V
 /// The path of a misspelt member and the name that was meant, at any depth.
 fn check(ty: Type, path: &str, value: &Value) -> Result<(), (String, &'static str)> {
     let (Type::Model(model), Some(members)) = (ty, value.as_object()) else { return Ok(()) };
+    let beside: &[_] = if path.is_empty() { &BESIDE } else { &[] };
     for (name, value) in members {
         let path = format!("{path}/{name}");
         match model.fields.iter().find(|field| field.json == name) {
             Some(field) => check(field.ty, &path, value)?,
             None => {
-                if let Some(known) = nearest(name, model.fields.iter().map(|field| field.json)) {
+                let known = model.fields.iter().map(|field| field.json).chain(beside.iter().copied());
+                if let Some(known) = nearest(name, known) {
                     return Err((path, known));
                 }
             }
@@ -78,6 +117,34 @@ mod tests {
     }
 
     #[test]
+    fn errors_name_the_member() {
+        let server = server().build();
+        let tool = |descriptor| server.add_tool(ToolDefinition::new(descriptor, drop::<Call>)).err();
+        let resource = |descriptor| server.add_resource(ResourceDefinition::new(descriptor, drop::<Call>)).err();
+        let template = json!({"uriTemplate": "a:{b}", "name": "t", "description": ["?"]});
+        let template = server.add_resource_template(ResourceTemplateDefinition::new(template, drop::<Call>)).err();
+        let prompt = |descriptor| server.add_prompt(PromptDefinition::new(descriptor, drop::<Call>)).err();
+        for (refused, text) in [
+            (tool(json!({"name": "q", "title": 3})), "Tool q: title: must be a string, not 3"),
+            (
+                tool(json!({"name": "q", "annotations": {"readOnlyHint": "yes"}})),
+                r#"Tool q: annotations.readOnlyHint: must be true or false, not "yes""#,
+            ),
+            (
+                resource(json!({"uri": "a:b", "name": "b", "mimeType": 3})),
+                "Resource a:b: mimeType: must be a string, not 3",
+            ),
+            (template, "Resource template a:{b}: description: must be a string, not a list"),
+            (
+                prompt(json!({"name": "p", "arguments": [{"name": "a", "required": 1}]})),
+                "Prompt p: arguments[0].required: must be true or false, not 1",
+            ),
+        ] {
+            assert_eq!(refused.unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
     fn misspelt_members_of_descriptors_are_refused() {
         let server = server().build();
         let tool = |descriptor| server.add_tool(ToolDefinition::new(descriptor, drop::<Call>)).err();
@@ -96,6 +163,17 @@ mod tests {
                 "The tool q has an unknown member /annotations/readOnlyHnt: is it readOnlyHint?",
             ),
             (server.add_resource(resource).err(), "The resource a:b has an unknown member /MimeType: is it mimeType?"),
+            (tool(json!({"name": "q", "scope": ["a"]})), "The tool q has an unknown member /scope: is it scopes?"),
+            (tool(json!({"name": "q", "scops": ["a"]})), "The tool q has an unknown member /scops: is it scopes?"),
+            (tool(json!({"name": "q", "timout": 3})), "The tool q has an unknown member /timout: is it timeout?"),
+            (tool(json!({"name": "q", "require": {}})), "The tool q has an unknown member /require: is it requires?"),
+            (tool(json!({"name": "q", "visibel": 1})), "The tool q has an unknown member /visibel: is it visible?"),
+            (tool(json!({"name": "q", "enable": 1})), "The tool q has an unknown member /enable: is it enabled?"),
+            (
+                tool(json!({"name": "q", "scopes": ["a"]})),
+                "The tool q has the member /scopes in its descriptor, where it guards nothing: scopes is an option of \
+                 features that have it, beside the descriptor",
+            ),
         ] {
             assert_eq!(refused.unwrap().to_string(), text);
         }

@@ -5,7 +5,7 @@ use super::{
     completers::{Completers, complete_setter},
     error::RegisterError,
     list::{Descriptor, Listed},
-    members::check_members,
+    members::{self, check_members},
 };
 use crate::{
     protocol::{
@@ -14,7 +14,6 @@ use crate::{
     },
     server::handlers::Handler,
 };
-use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -51,8 +50,8 @@ impl PromptDefinition {
             Some("") | None => return Err(RegisterError("A prompt needs the string member name".into())),
             Some(name) => name.to_owned(),
         };
-        let prompt = Prompt::deserialize(&descriptor)
-            .map_err(|error| RegisterError(format!("Prompt {name}: the descriptor: {error}")))?;
+        let prompt: Prompt =
+            members::read(&descriptor).map_err(|fault| RegisterError(format!("Prompt {name}: {fault}")))?;
         check_members::<Prompt>("prompt", &name, &descriptor)?;
         let arguments = prompt.arguments.unwrap_or_default();
         for (position, argument) in arguments.iter().enumerate() {

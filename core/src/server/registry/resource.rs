@@ -6,7 +6,7 @@ use super::{
     completers::{Completers, complete_setter},
     error::RegisterError,
     list::{Descriptor, Listed},
-    members::check_members,
+    members::{self, check_members},
 };
 use crate::{
     protocol::{
@@ -22,7 +22,6 @@ use crate::{
         result::{CacheHints, CacheScope},
     },
 };
-use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -73,8 +72,8 @@ impl ResourceDefinition {
         let Self { descriptor, cache, access, handler } = self;
         let uri_text = member(&descriptor, "A resource", "uri")?;
         uri::check(&uri_text).map_err(|problem| RegisterError(format!("Resource {uri_text}: uri: {problem}")))?;
-        Resource::deserialize(&descriptor)
-            .map_err(|error| RegisterError(format!("Resource {uri_text}: the descriptor: {error}")))?;
+        members::read::<Resource>(&descriptor)
+            .map_err(|fault| RegisterError(format!("Resource {uri_text}: {fault}")))?;
         check_members::<Resource>("resource", &uri_text, &descriptor)?;
         check_annotated(&descriptor)
             .map_err(|error| RegisterError(format!("Resource {uri_text}: annotations: {error}")))?;
@@ -129,7 +128,8 @@ impl ResourceTemplateDefinition {
             RegisterError(format!("Resource template {text}: {what}: {error}"))
         };
         let template = UriTemplate::parse(&text).map_err(|error| wrong("uriTemplate", &error))?;
-        ResourceTemplate::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
+        members::read::<ResourceTemplate>(&descriptor)
+            .map_err(|fault| RegisterError(format!("Resource template {text}: {fault}")))?;
         check_members::<ResourceTemplate>("resource template", &text, &descriptor)?;
         check_annotated(&descriptor).map_err(|error| wrong("annotations", &error))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);

@@ -5,7 +5,7 @@ use super::{
     app,
     error::RegisterError,
     list::{Descriptor, Listed},
-    members::check_members,
+    members::{self, check_members},
 };
 use crate::{
     protocol::{
@@ -15,7 +15,6 @@ use crate::{
     },
     server::{handlers::Handler, result::CompiledOutputSchema},
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -182,7 +181,7 @@ impl ToolDefinition {
         access.check().map_err(|problem| RegisterError(format!("Tool {name}: {problem}")))?;
         // A descriptor that peers would refuse to read is refused here; a valid one stays as it was
         // given.
-        Tool::deserialize(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
+        members::read::<Tool>(&descriptor).map_err(|fault| RegisterError(format!("Tool {name}: {fault}")))?;
         check_members::<Tool>("tool", &name, &descriptor)?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         if restarts_task && (defers_task || task_support == TaskSupport::Forbidden) {

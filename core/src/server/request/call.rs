@@ -9,6 +9,7 @@ use super::{
     time_limit::TimeLimit,
 };
 use crate::{
+    cause::Cause,
     engine::{RequestInfo, RequestTimeout},
     protocol::{RawJson, RequestId, RevisionFeature, RpcError, model::LoggingLevel},
     runtime::Runtime,
@@ -163,8 +164,8 @@ impl CallBackend for PendingCall {
         self.context.reply.arrival()
     }
 
-    fn cause(&self) -> u64 {
-        self.scope.cause
+    fn cause(&self) -> Option<&Arc<dyn Cause>> {
+        self.scope.cause.as_ref()
     }
 
     fn operation(&self) -> Option<&RunningOperation> {
@@ -303,7 +304,12 @@ impl CallBackend for PendingCall {
         }
     }
 
-    fn proceed(&self, cause: u64, params: Option<RawJson>, done: ResultCallback) -> Result<(), RpcError> {
+    fn proceed(
+        &self,
+        cause: Option<Arc<dyn Cause>>,
+        params: Option<RawJson>,
+        done: ResultCallback,
+    ) -> Result<(), RpcError> {
         let Some(link) = self.mapper.link() else {
             return Err(RpcError::invalid_request("Only middleware can run the rest of a request"));
         };

@@ -38,7 +38,7 @@ impl RequestContext {
         request: &InputRequest,
         on_response: InputCallback,
     ) -> Result<RequestState, ClientRequestError> {
-        self.connection.remember_elicitation(&request.params);
+        self.connection.remember_elicitation(&request.params, self.client());
         if self.asks_by_task(request.kind) {
             return self.send_as_task(timeout, request, on_response);
         }

@@ -10,13 +10,14 @@ use super::{
     tasks::{StoredTasks, Task, TaskOwner, Tasks},
 };
 use crate::{
+    cause::Cause,
     engine::{CallKey, CallProgress, IncomingCall, RequestInfo},
     protocol::{Era, RawJson, RequestId, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
     server::{
         handlers::{Cancellation, ResultCallback, Vars},
         registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
-        session::{Connection, ConversationOpener, Outbound, OutgoingMessage, ServerState},
+        session::{Connection, ConversationOpener, Outbound, OutgoingMessage, ServerState, client_of},
     },
     telemetry::RunningOperation,
 };
@@ -135,9 +136,8 @@ pub(in crate::server) enum Responder {
 /// The surroundings of a call within its request.
 #[derive(Clone, Default)]
 pub(in crate::server) struct CallScope {
-    /// The number by which the host of a binding knows the middleware around the call, or else the
-    /// sender of the request; 0: there is none.
-    pub(super) cause: u64,
+    /// In the host of a binding: the middleware around the call, or else the sender of the request.
+    pub(super) cause: Option<Arc<dyn Cause>>,
     /// The information on the request with the `_meta` that middleware put in the place of its own.
     pub(super) info: Option<Arc<RequestInfo>>,
 }
@@ -226,9 +226,9 @@ impl RequestContext {
         self.server().results()
     }
 
-    /// The number by which the host of a binding knows the sender of the request.
-    pub(super) fn cause(&self) -> u64 {
-        self.reply.arrival().map_or(0, |arrival| arrival.cause)
+    /// The sender of the request in the host of a binding.
+    pub(super) fn cause(&self) -> Option<Arc<dyn Cause>> {
+        self.reply.arrival()?.cause.clone()
     }
 
     /// The id of the request's session, which only HTTP has, up to 2025-11-25.
@@ -303,10 +303,16 @@ impl RequestContext {
         TaskOwner { principal: self.info.principal(), session }
     }
 
+    /// The name of the client whose share it takes, if it has one.
+    pub(in crate::server) fn client(&self) -> Option<Arc<str>> {
+        client_of(&self.info, &self.reply)
+    }
+
     /// The values that seal the state of this request's rounds.
     pub(super) fn binding(&self) -> Binding<'_> {
         Binding {
             server: self.results().server_name(),
+            resource: self.reply.resource(),
             principal: self.info.principal(),
             method: self.method,
             params: self.request_params(),

@@ -97,6 +97,9 @@ pub(super) struct OpenedState {
 pub(super) struct Binding<'a> {
     /// The name of the server.
     pub(super) server: &'a str,
+    /// The resource that the access token is for, where there is one: staging and production may be
+    /// one program, with one name and one set of keys.
+    pub(super) resource: Option<&'a str>,
     pub(super) principal: String,
     pub(super) method: &'static str,
     pub(super) params: Option<&'a RawJson>,
@@ -135,7 +138,7 @@ impl Sealer {
     /// Warns once if the key is random: only this process can open what it seals.
     pub(super) fn warn_of_random_key(&self) {
         if self.warn.swap(false, Ordering::Relaxed) {
-            tracing::warn!(target: "trunkline::server::request_state", "requestState is sealed with a random key of this process: another instance, or this one after a restart, cannot take it up. Give the server option stateKeys");
+            tracing::warn!(target: "trunkline::server::request_state", "requestState is sealed with a random key of this process: another instance, or this one after a restart, cannot take it up. Give the server its state keys");
         }
     }
 
@@ -210,10 +213,14 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The server, the method and the parameters without what differs from round to round.
+/// The server, the resource, the method, and the parameters without what differs from round to
+/// round.
 fn digest_of(binding: &Binding<'_>) -> String {
     // Written as JSON, so that no name can look like another with a method behind it.
     let mut text = Value::from(binding.server).to_string().into_bytes();
+    if let Some(resource) = binding.resource {
+        text.extend_from_slice(Value::from(resource).to_string().as_bytes());
+    }
     text.extend_from_slice(binding.method.as_bytes());
     text.push(b' ');
     if let Some(params) = binding.params.map(RawJson::as_bytes) {
@@ -234,6 +241,20 @@ mod tests {
     fn sealed() -> SealedState {
         let contents = StateContents { round: 2, user: Some(json!("x")), ..StateContents::default() };
         SealedState { id: "n".into(), principal: "me".into(), digest: "d".into(), issued: 1, expires: 2, contents }
+    }
+
+    #[cfg(feature = "full")]
+    #[test]
+    fn a_random_key_is_warned_of_once_and_one_of_the_program_is_not() {
+        let log = crate::kept_log::KeptLog::default();
+        tracing::subscriber::with_default(log.clone(), || {
+            let sealers = [Sealer::new(&[]), Sealer::new(&[StateKey::random().unwrap()])];
+            for _ in 0..2 {
+                sealers.iter().for_each(Sealer::warn_of_random_key);
+            }
+        });
+        let told = log.take();
+        assert!(told.len() == 1 && told[0].contains("Give the server its state keys"), "{told:?}");
     }
 
     #[test]
@@ -266,7 +287,8 @@ mod tests {
         let params = |text: &str| RawJson::from_text(text.to_owned().into()).unwrap();
         let digest = |params: &RawJson| {
             let (principal, now) = ("me".to_owned(), Duration::ZERO);
-            digest_of(&Binding { server: "s", principal, method: "tools/call", params: Some(params), now })
+            let (server, resource, method) = ("s", None, "tools/call");
+            digest_of(&Binding { server, resource, principal, method, params: Some(params), now })
         };
         let first = params(r#"{"name":"pay","arguments":{"amount":100000000000000000000000001},"_meta":{"a":1}}"#);
         let again = params(

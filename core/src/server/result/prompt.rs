@@ -22,6 +22,7 @@ pub(in crate::server) fn render_prompt(
     let unread = |error| error_of(results, &format!("the prompt {name}"), unreadable(error));
     let mut result = match outcome {
         Outcome::Text(content) => text(content),
+        nothing @ Outcome::Value(_) if nothing.is_null() => json!({"messages": []}),
         Outcome::Object(raw) | Outcome::Value(raw) => text(lossy(&raw)),
         Outcome::Content(raw) => match raw.parse().map_err(unread)? {
             Value::Array(messages) => json!({"messages": messages.into_iter().map(message).collect::<Vec<_>>()}),

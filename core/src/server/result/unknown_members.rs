@@ -3,7 +3,7 @@
 use crate::{
     protocol::{
         describe::{Described, Type},
-        options::nearest,
+        known_names::nearest,
     },
     sync::Mutex,
 };

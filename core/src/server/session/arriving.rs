@@ -41,6 +41,10 @@ impl Outbound for Arriving {
         self.reply.auth()
     }
 
+    fn resource(&self) -> Option<&str> {
+        self.reply.resource()
+    }
+
     fn grants(&self, scopes: &[String]) -> bool {
         self.reply.grants(scopes)
     }

@@ -63,6 +63,10 @@ impl Outbound for BatchReply {
         self.reply.auth()
     }
 
+    fn resource(&self) -> Option<&str> {
+        self.reply.resource()
+    }
+
     fn arrival(&self) -> Option<&Arrival> {
         self.reply.arrival()
     }

@@ -4,6 +4,8 @@ use super::{
     batch::BatchReply,
     listeners::ChangeListener,
     log_level::SessionLevel,
+    name_room::client_of,
+    names::Names,
     observed::{Observed, operation_of, session_end},
     outbound::{Outbound, OutgoingMessage},
     pending::SessionNotifications,
@@ -13,7 +15,9 @@ use super::{
     subscriptions::OpenSubscription,
 };
 use crate::{
-    engine::{CallKey, Claim, IncomingCall, Mirror, Received, RefusedRequest, RequestInfo, ServerConversation},
+    engine::{
+        CallKey, Claim, IncomingCall, Mirror, OpenCalls, Received, RefusedRequest, RequestInfo, ServerConversation,
+    },
     protocol::{
         RawJson, RequestId, Revision, RevisionFeature, RpcError,
         envelope::{self, Frame, Malformed, Message},
@@ -137,6 +141,8 @@ struct Started {
     operation: Option<Arc<RunningOperation>>,
     /// Counts it while it runs; not streams of changes, which last.
     _counted: Option<LoadShare>,
+    method: &'static str,
+    revision: Revision,
 }
 
 impl Started {
@@ -146,6 +152,17 @@ impl Started {
         }
         self.cancellation.cancel(reason);
         self.reply.send(OutgoingMessage::Abandoned);
+    }
+
+    /// Answers in the place of the handler, which is cancelled first: the requests that it has sent
+    /// to the client end before the call.
+    fn fail(self, connection: &Connection, id: &RequestId, error: &RpcError) {
+        let failed = Err(error.clone());
+        if let Some(operation) = &self.operation {
+            operation.end(OperationEnd::answered(self.method, &failed));
+        }
+        self.cancellation.cancel(&error.message);
+        connection.respond(&self.reply, id, failed, self.revision.into(), self.method);
     }
 }
 
@@ -164,6 +181,7 @@ impl Connection {
             ConversationStart::Session => ServerConversation::new(limits),
             ConversationStart::Stateless(revision) => ServerConversation::stateless(limits, revision),
         };
+        let notifications = SessionNotifications::new(server.names_of_clients());
         Arc::new(Self {
             number: server.next_number(),
             conversation: Mutex::new(conversation),
@@ -183,7 +201,7 @@ impl Connection {
             initialized: AtomicBool::new(false),
             declared: OnceLock::new(),
             log_level: SessionLevel::default(),
-            notifications: SessionNotifications::default(),
+            notifications,
             listening: AtomicBool::new(false),
             own_changes: OnceLock::new(),
             closed: AtomicBool::new(false),
@@ -470,6 +488,8 @@ impl Connection {
             reply: Arc::clone(reply),
             operation: operation.clone(),
             _counted: runs,
+            method: call.method.name,
+            revision: call.info.revision,
         };
         self.calls.lock().insert(call.key, started);
         drop(waits);
@@ -507,13 +527,17 @@ impl Connection {
             // (SUB-02).
             let mut subscriptions = self.subscriptions.lock();
             let visible_tasks = |ids| self.dispatch.visible_tasks(&call.info, ids);
-            OpenSubscription::open(call.id.clone(), call.params.as_ref(), offered, visible_tasks, Arc::new(logged)).map(
-                |subscription| {
-                    let resources = subscription.resources().clone();
-                    subscriptions.insert(call.key, subscription);
-                    resources
-                },
-            )
+            let names = || {
+                let mut names = Names::new(self.server.names_of_clients());
+                names.of(client_of(&call.info, reply));
+                names
+            };
+            let (id, params) = (call.id.clone(), call.params.as_ref());
+            OpenSubscription::open(id, params, offered, names, visible_tasks, Arc::new(logged)).map(|subscription| {
+                let resources = subscription.resources().clone();
+                subscriptions.insert(call.key, subscription);
+                resources
+            })
         };
         match opened {
             Ok(resources) => self.watch_resources(&resources),
@@ -617,6 +641,16 @@ impl Connection {
     /// Ends the conversation: subscriptions get their final result, calls are cancelled, later
     /// messages are dropped. Idempotent.
     pub(crate) fn close(self: &Arc<Self>) {
+        self.end(None);
+    }
+
+    /// Ends the conversation as [`Self::close`] does, but calls that run or wait are answered with
+    /// a failure: for the end of the server, whose client still reads.
+    pub(crate) fn interrupt(self: &Arc<Self>) {
+        self.end(Some(&RpcError::interrupted()));
+    }
+
+    fn end(self: &Arc<Self>, failure: Option<&RpcError>) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -627,11 +661,22 @@ impl Connection {
         }
         self.dispatch.connection_closed(self.number, self.origin == Origin::Conversation);
         self.end_subscriptions();
-        self.conversation.lock().finish_all();
+        self.answering.fetch_add(1, Ordering::AcqRel);
+        let OpenCalls { running, waiting } = self.conversation.lock().finish_all();
+        let mut ids: HashMap<_, _> = running.into_iter().collect();
         let calls: Vec<_> = self.calls.lock().drain().collect();
-        for (_, started) in calls {
-            started.cancel("the connection is closed");
+        for (key, started) in calls {
+            match failure.zip(ids.remove(&key)) {
+                Some((error, id)) => started.fail(self, &id, error),
+                None => started.cancel("the connection is closed"),
+            }
         }
+        if let Some(error) = failure {
+            for (call, WaitingReply { reply, .. }) in waiting {
+                self.respond(&reply, &call.id, Err(error.clone()), (&call.info).into(), call.method.name);
+            }
+        }
+        self.answering.fetch_sub(1, Ordering::AcqRel);
         let pending = self.conversation.lock().drain_asked();
         pending.into_iter().for_each(|on_response| on_response(Err(ClientRequestError::Closed)));
         self.wake_if_idle();

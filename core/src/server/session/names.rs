@@ -1,21 +1,38 @@
 //! Names that a client gave and that are kept for it: URIs it subscribed to, tasks and elicitations
 //! it wants to hear of.
 
+use super::name_room::NameRoom;
 use crate::protocol::RpcError;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Most names that are kept for one session or stream, and their most bytes together.
 const MAX: usize = 10_000;
 const MAX_BYTES: usize = 4 << 20;
+/// Bytes that a name costs beside its text.
+const ENTRY: usize = 128;
 
-/// A set of names within bounds.
-#[derive(Debug, Default)]
+/// A set of names within bounds: its own, and those of all sets of the server.
 pub(super) struct Names {
     set: BTreeSet<String>,
     bytes: usize,
+    room: Arc<NameRoom>,
+    /// The one whose share they take.
+    client: Option<Arc<str>>,
 }
 
 impl Names {
+    pub(super) fn new(room: &Arc<NameRoom>) -> Self {
+        Self { set: BTreeSet::new(), bytes: 0, room: Arc::clone(room), client: None }
+    }
+
+    /// Its names take the share of a client; those that there are, of whom they took it.
+    pub(super) fn of(&mut self, client: Option<Arc<str>>) -> &mut Self {
+        if self.set.is_empty() {
+            self.client = client;
+        }
+        self
+    }
+
     /// Keeps a name.
     ///
     /// # Errors
@@ -29,9 +46,18 @@ impl Names {
             let text = format!("at most {MAX} names of {MAX_BYTES} bytes together are kept for one client");
             return Err(RpcError::busy(&text));
         }
+        self.room.take(self.client.as_ref(), name.len() + ENTRY)?;
         self.bytes = bytes;
         self.set.insert(name.to_owned());
         Ok(())
+    }
+
+    /// Keeps a name that another process has found room for.
+    pub(super) fn adopt(&mut self, name: &str) {
+        if self.set.insert(name.to_owned()) {
+            self.bytes += name.len();
+            self.room.add(self.client.as_ref(), name.len() + ENTRY);
+        }
     }
 
     /// Forgets a name. `false`: it was not kept.
@@ -39,18 +65,30 @@ impl Names {
         let removed = self.set.remove(name);
         if removed {
             self.bytes -= name.len();
+            self.room.give_back(self.client.as_ref(), name.len() + ENTRY);
         }
         removed
+    }
+
+    /// Forgets all names but these.
+    pub(super) fn retain(&mut self, kept: &BTreeSet<String>) {
+        let over: Vec<_> = self.set.difference(kept).cloned().collect();
+        for name in over {
+            self.remove(&name);
+        }
     }
 
     /// The names.
     pub(super) fn set(&self) -> &BTreeSet<String> {
         &self.set
     }
+}
 
-    /// The names, to keep.
-    pub(super) fn into_set(self) -> BTreeSet<String> {
-        self.set
+impl Drop for Names {
+    fn drop(&mut self) {
+        if !self.set.is_empty() {
+            self.room.give_back(self.client.as_ref(), self.bytes + ENTRY * self.set.len());
+        }
     }
 }
 
@@ -60,17 +98,44 @@ mod tests {
 
     #[test]
     fn names_are_bounded_in_number_and_in_bytes() {
-        let mut names = Names::default();
+        let room = NameRoom::new(64 << 20);
+        let mut names = Names::new(&room);
         (0..MAX).for_each(|number| names.insert(&number.to_string()).unwrap());
         assert!(names.insert("one more").unwrap_err().is_busy());
         names.insert("7").unwrap();
         assert!(names.remove("7") && !names.remove("7"));
         names.insert("one more").unwrap();
 
-        let mut names = Names::default();
+        let mut names = Names::new(&room);
         names.insert(&"x".repeat(MAX_BYTES - 1)).unwrap();
         assert!(names.insert("xx").is_err());
         names.insert("y").unwrap();
         assert!(names.remove("y") && names.insert("z").is_ok());
+    }
+
+    #[test]
+    fn names_of_all_clients_are_bounded_together_and_each_has_a_share() {
+        const ONE: usize = 1000 - ENTRY;
+        let room = NameRoom::new(4000);
+        let named = |client: Option<&str>| {
+            let mut names = Names::new(&room);
+            names.of(client.map(Arc::from));
+            names
+        };
+        let (mut ada, mut again, mut bob, mut nobody) =
+            (named(Some("ada")), named(Some("ada")), named(Some("bob")), named(None));
+        ada.insert(&"a".repeat(ONE)).unwrap();
+        ada.insert(&"a".repeat(ONE)).unwrap();
+        assert!(again.insert("b").unwrap_err().is_busy(), "a quarter for one client, whatever its sessions");
+        bob.insert(&"b".repeat(ONE)).unwrap();
+        nobody.insert(&"c".repeat(2 * ONE + ENTRY)).unwrap();
+        assert!(named(Some("eve")).insert("e").unwrap_err().is_busy(), "there is no room for anyone");
+        nobody.adopt("from another process");
+        assert_eq!(room.bytes(), 4000 + "from another process".len() + ENTRY);
+        ada.retain(&BTreeSet::new());
+        drop(nobody);
+        again.insert(&"b".repeat(ONE)).unwrap();
+        drop((ada, again, bob));
+        assert_eq!(room.bytes(), 0);
     }
 }

@@ -62,9 +62,9 @@ impl ChangeListener for Connection {
 }
 
 impl Connection {
-    /// Subscribes the session to a resource.
-    pub(in crate::server) fn subscribe_to_resource(&self, uri: &str) -> Result<(), RpcError> {
-        self.notifications().resources.lock().insert(uri)?;
+    /// Subscribes the session of a client to a resource.
+    pub(in crate::server) fn subscribe_to_resource(&self, uri: &str, client: Option<Arc<str>>) -> Result<(), RpcError> {
+        self.notifications().resources.lock().of(client).insert(uri)?;
         self.note_change(|| SessionChange::Subscribed(uri.to_owned()));
         Ok(())
     }
@@ -76,10 +76,10 @@ impl Connection {
     }
 
     /// Remembers an elicitation by URL that goes to this client: its completion is announced by id.
-    pub(in crate::server) fn remember_elicitation(self: &Arc<Self>, params: &Value) {
+    pub(in crate::server) fn remember_elicitation(self: &Arc<Self>, params: &Value, client: Option<Arc<str>>) {
         if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
             self.listen();
-            if self.notifications().elicitations.lock().insert(id).is_err() {
+            if self.notifications().elicitations.lock().of(client).insert(id).is_err() {
                 tracing::warn!(target: "trunkline::server::session", elicitation = id, "too many elicitations are open: the client is not notified of the end of this one");
             }
         }

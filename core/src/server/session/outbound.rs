@@ -91,6 +91,12 @@ pub trait Outbound: Send + Sync + 'static {
         None
     }
 
+    /// The resource (RFC 8707) that the access token of the sender is for; `None` where nobody is
+    /// asked for a token.
+    fn resource(&self) -> Option<&str> {
+        None
+    }
+
     /// The way by which the message came that is answered here; `None` on pipes.
     #[doc(hidden)]
     fn arrival(&self) -> Option<&Arrival> {

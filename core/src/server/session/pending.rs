@@ -1,13 +1,16 @@
 //! Notifications that belong to no request, until they are sent.
 
-use super::names::Names;
+use super::{name_room::NameRoom, names::Names};
 use crate::{
     protocol::method,
     server::registry::{Category, ListSet},
     sync::Mutex,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, sync::atomic::AtomicBool};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 /// Changes whose notifications were not sent yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -49,7 +52,6 @@ impl PendingNotifications {
 
 /// The subscriptions of a session of the legacy era, and its notifications that are still to be
 /// sent.
-#[derive(Default)]
 pub(super) struct SessionNotifications {
     /// Resources that the session subscribed to.
     pub(super) resources: Mutex<Names>,
@@ -57,6 +59,17 @@ pub(super) struct SessionNotifications {
     pub(super) elicitations: Mutex<Names>,
     pub(super) pending: Mutex<PendingNotifications>,
     pub(super) scheduled: AtomicBool,
+}
+
+impl SessionNotifications {
+    pub(super) fn new(room: &Arc<NameRoom>) -> Self {
+        Self {
+            resources: Mutex::new(Names::new(room)),
+            elicitations: Mutex::new(Names::new(room)),
+            pending: Mutex::default(),
+            scheduled: AtomicBool::new(false),
+        }
+    }
 }
 
 /// The notification of a changed list.

@@ -1,6 +1,6 @@
 //! The state of a server, as its conversations and their requests share it.
 
-use super::{capabilities::capabilities, listeners::Listeners, pending::PendingNotifications};
+use super::{capabilities::capabilities, listeners::Listeners, name_room::NameRoom, pending::PendingNotifications};
 use crate::{
     protocol::{Revision, method::Method},
     runtime::Runtime,
@@ -30,6 +30,7 @@ pub(in crate::server) struct ServerState {
     /// Held while the registry is changed; readers never wait for it.
     edit: Mutex<()>,
     listeners: Listeners,
+    names: Arc<NameRoom>,
     next_number: AtomicU64,
     telemetry: OnceLock<Arc<dyn Telemetry>>,
     load: Arc<ServerLoad>,
@@ -54,6 +55,7 @@ impl ServerState {
         Self {
             instructions,
             results: ResultWriter::new(info, options.cache, options.debug),
+            names: NameRoom::new(options.max_subscription_bytes),
             telemetry: options.telemetry_receiver.clone().map_or_else(OnceLock::new, OnceLock::from),
             options,
             load,
@@ -102,6 +104,11 @@ impl ServerState {
 
     pub(in crate::server) fn listeners(&self) -> &Listeners {
         &self.listeners
+    }
+
+    /// The room for the names that clients subscribe to.
+    pub(super) fn names_of_clients(&self) -> &Arc<NameRoom> {
+        &self.names
     }
 
     pub(in crate::server) fn snapshot(&self) -> Arc<Snapshot> {

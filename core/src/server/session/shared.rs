@@ -50,12 +50,9 @@ impl Connection {
         }
         self.apply(&SessionChange::LogLevel(state.log_level));
         let mut resources = self.notifications().resources.lock();
-        let over: Vec<_> = resources.set().difference(&state.resources).cloned().collect();
-        over.iter().for_each(|uri| {
-            resources.remove(uri);
-        });
+        resources.retain(&state.resources);
         // Within the bounds: they were when they were kept.
-        state.resources.iter().for_each(|uri| drop(resources.insert(uri)));
+        state.resources.iter().for_each(|uri| resources.adopt(uri));
     }
 
     /// Takes over a change that another process made.
@@ -63,7 +60,7 @@ impl Connection {
         match change {
             SessionChange::Initialized => self.initialized().store(true, Ordering::Release),
             SessionChange::LogLevel(level) => self.log_level().set(*level),
-            SessionChange::Subscribed(uri) => drop(self.notifications().resources.lock().insert(uri)),
+            SessionChange::Subscribed(uri) => self.notifications().resources.lock().adopt(uri),
             SessionChange::Unsubscribed(uri) => {
                 self.notifications().resources.lock().remove(uri);
             }

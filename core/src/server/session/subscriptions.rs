@@ -17,8 +17,8 @@ use std::{collections::BTreeSet, sync::Arc};
 pub(super) struct OpenSubscription {
     id: RequestId,
     lists: ListSet,
-    resources: BTreeSet<String>,
-    tasks: BTreeSet<String>,
+    resources: Names,
+    tasks: Names,
     /// The changes since the stream was opened that were not sent yet.
     pending: PendingNotifications,
     reply: Arc<dyn Outbound>,
@@ -33,11 +33,12 @@ const FILTERS: [(&str, ListSet); 3] = [
 
 impl OpenSubscription {
     /// Opens a stream and acknowledges it: its first message (SUB-02), naming what of the filter is
-    /// honoured.
+    /// honoured. `names`: an empty set of the client's.
     pub(super) fn open(
         id: RequestId,
         params: Option<&RawJson>,
         offered: ListSet,
+        names: impl Fn() -> Names,
         seen_tasks: impl Fn(BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError>,
         reply: Arc<dyn Outbound>,
     ) -> Result<Self, RpcError> {
@@ -64,28 +65,30 @@ impl OpenSubscription {
                 Some(_) => return Err(wrong(&format!("notifications.{name} must be true or false"))),
             }
         }
-        let texts = |name: &str| -> Result<BTreeSet<String>, RpcError> {
+        let texts = |name: &str| -> Result<Names, RpcError> {
             let no_strings = || wrong(&format!("notifications.{name} must be an array of strings"));
-            let mut names = Names::default();
+            let mut names = names();
             for text in
                 filter.get(name).map_or(Ok(&[][..]), |it| it.as_array().map(Vec::as_slice).ok_or_else(no_strings))?
             {
                 names.insert(text.as_str().ok_or_else(no_strings)?)?;
             }
-            Ok(names.into_set())
+            Ok(names)
         };
         let resources = texts("resourceSubscriptions")?;
-        let resources = if offered.has(ListSet::RESOURCES) { resources } else { BTreeSet::new() };
-        if !resources.is_empty() {
-            honoured["resourceSubscriptions"] = json!(resources);
+        let resources = if offered.has(ListSet::RESOURCES) { resources } else { names() };
+        if !resources.set().is_empty() {
+            honoured["resourceSubscriptions"] = json!(resources.set());
         }
-        let mut tasks = BTreeSet::new();
-        if filter.contains_key("taskIds")
-            && let Some(seen) = seen_tasks(texts("taskIds")?)?
-        {
-            // TKX-42
-            honoured["taskIds"] = json!(seen);
-            tasks = seen;
+        let mut tasks = names();
+        if filter.contains_key("taskIds") {
+            let named = texts("taskIds")?;
+            if let Some(seen) = seen_tasks(named.set().clone())? {
+                // TKX-42
+                honoured["taskIds"] = json!(seen);
+                tasks = named;
+                tasks.retain(&seen);
+            }
         }
         let subscription = Self { id, lists, resources, tasks, pending: PendingNotifications::default(), reply };
         subscription.send(method::SUBSCRIPTIONS_ACKNOWLEDGED, json!({"notifications": honoured}));
@@ -94,7 +97,7 @@ impl OpenSubscription {
 
     /// Adds the changes that the stream asked for (SUB-01). Gives whether there were any.
     pub(super) fn add(&mut self, changes: &PendingNotifications) -> bool {
-        self.pending.add_wanted(changes, self.lists, &self.resources)
+        self.pending.add_wanted(changes, self.lists, self.resources.set())
     }
 
     /// Sends the notifications that are still to be sent.
@@ -112,7 +115,7 @@ impl OpenSubscription {
 
     /// Returns whether the stream asked for a task (TKX-42, TKX-43).
     pub(super) fn names_task(&self, id: &str) -> bool {
-        self.tasks.contains(id)
+        self.tasks.set().contains(id)
     }
 
     /// Sends the status of a task.
@@ -122,7 +125,7 @@ impl OpenSubscription {
 
     /// The resources that the stream asked for.
     pub(super) fn resources(&self) -> &BTreeSet<String> {
-        &self.resources
+        self.resources.set()
     }
 
     /// Where the stream's messages go.

@@ -1,19 +1,21 @@
 //! The context of an async handler in Rust.
 
+use super::form::{Elicited, form_of};
 #[cfg(feature = "http-server")]
 use crate::server::HttpRequest;
 use crate::server::{CallInfo, ClientRequestError, Vars, handlers::ResponseCallback};
 use crate::{
     engine::RequestInfo,
     protocol::{
-        RawJson, RequestId, Revision, method,
+        RawJson, RequestId, Revision, RpcError, method,
         model::{
-            ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Implementation,
-            ListRootsResult, LoggingLevel, Root,
+            ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
+            Implementation, ListRootsResult, LoggingLevel, Root,
         },
     },
     runtime::Promise,
 };
+use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{
@@ -187,6 +189,81 @@ impl Context {
     /// As [`Self::elicit`].
     pub async fn elicit_with_key(&self, key: &str, params: ElicitParams) -> Result<ElicitResult, ClientRequestError> {
         self.input(method::ELICITATION_CREATE, Some(key), Some(&params)).await
+    }
+
+    /// Asks the user to fill in a form, whose fields are those of a struct; as [`Self::elicit`].
+    ///
+    /// | field | in the form |
+    /// | --- | --- |
+    /// | `String`, `char` | a text |
+    /// | a number, `bool` | a number, a boolean |
+    /// | an enum without data | a choice; comments on its variants are the titles |
+    /// | a `Vec` or set of such an enum | several choices (2025-11-25 and later) |
+    /// | `Option` of one, `#[serde(default)]` | the same, which need not be filled in |
+    ///
+    /// Comments are descriptions, and bounds such as `#[schemars(range(min = 1))]` hold.
+    ///
+    /// ```
+    /// use trunkline::{CallError, Context, Server, server::Elicited};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Booking {
+    ///     /// Number of people
+    ///     #[schemars(range(min = 1, max = 12))]
+    ///     people: u8,
+    ///     window: Option<bool>,
+    /// }
+    ///
+    /// async fn book(ctx: Context) -> Result<String, CallError> {
+    ///     Ok(match ctx.elicit_form::<Booking>("A table for how many?").await? {
+    ///         Elicited::Accept(booking) => format!("A table for {} is booked.", booking.people),
+    ///         Elicited::Decline | Elicited::Cancel => "Nothing was booked.".to_owned(),
+    ///     })
+    /// }
+    ///
+    /// let server = Server::builder("restaurant", "1.0.0").tool("book", "Book a table.", book).build();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ClientRequestError`] says; [`ClientRequestError::Refused`] also if a field is not of a
+    /// form.
+    pub async fn elicit_form<T: DeserializeOwned + JsonSchema>(
+        &self,
+        message: impl Into<String>,
+    ) -> Result<Elicited<T>, ClientRequestError> {
+        self.elicit_typed(None, message.into()).await
+    }
+
+    /// The same under a key of your own.
+    ///
+    /// # Errors
+    /// As [`Self::elicit_form`].
+    pub async fn elicit_form_with_key<T: DeserializeOwned + JsonSchema>(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+    ) -> Result<Elicited<T>, ClientRequestError> {
+        self.elicit_typed(Some(key), message.into()).await
+    }
+
+    async fn elicit_typed<T: DeserializeOwned + JsonSchema>(
+        &self,
+        key: Option<&str>,
+        message: String,
+    ) -> Result<Elicited<T>, ClientRequestError> {
+        const METHOD: &str = method::ELICITATION_CREATE;
+        let form = form_of::<T>();
+        let form =
+            form.map_err(|why| ClientRequestError::Refused(RpcError::invalid_params(format!("{METHOD}: {why}"))))?;
+        let answer: ElicitResult = self.input(METHOD, key, Some(&ElicitParams::form(message, form))).await?;
+        match answer.action {
+            ElicitAction::Accept => {
+                let content = serde_json::to_value(answer.content.unwrap_or_default()).and_then(serde_json::from_value);
+                content.map(Elicited::Accept).map_err(|error| ClientRequestError::Invalid(error.to_string()))
+            }
+            ElicitAction::Decline => Ok(Elicited::Decline),
+            ElicitAction::Cancel => Ok(Elicited::Cancel),
+        }
     }
 
     /// Asks the client's model; as [`Self::elicit`].

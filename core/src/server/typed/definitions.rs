@@ -3,7 +3,7 @@
 
 use super::{
     AsyncHandler, IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult, IntoToolResult,
-    serve::serve,
+    schema::closed, serve::serve,
 };
 use crate::{
     protocol::{
@@ -212,7 +212,8 @@ pub struct Tool<S = ()> {
 
 impl<S> Tool<S> {
     /// A tool whose handler's [`super::Params`] give the input schema, and whose return type the
-    /// output schema.
+    /// output schema. Arguments that the type does not have are refused, unless its schema says
+    /// more: by a flattened map, or `#[schemars(extend("additionalProperties" = true))]`.
     pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, S>,
@@ -221,7 +222,7 @@ impl<S> Tool<S> {
     {
         let mut descriptor = json!({"name": name.into(), "description": description.into()});
         if let Some(schema) = H::input_schema() {
-            descriptor["inputSchema"] = schema;
+            descriptor["inputSchema"] = closed(schema);
         }
         let mut wrap_output = false;
         if let Some(output) = H::Output::output_schema() {

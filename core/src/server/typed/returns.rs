@@ -202,6 +202,8 @@ impl<T: Serialize> IntoPromptResult for Json<T> {
     }
 }
 
+// Without the attribute the compiler names `ToolError: From<E>` alone, and none of the notes above.
+#[diagnostic::do_not_recommend]
 impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
     fn output_schema() -> Option<OutputSchema> {
         T::output_schema()
@@ -212,18 +214,21 @@ impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: IntoResourceResult, E: Into<ToolError>> IntoResourceResult for Result<T, E> {
     fn into_resource_result(self) -> Outcome {
         self.map_or_else(|error| Outcome::from(error.into()), T::into_resource_result)
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: IntoPromptResult, E: Into<ToolError>> IntoPromptResult for Result<T, E> {
     fn into_prompt_result(self) -> Outcome {
         self.map_or_else(|error| Outcome::from(error.into()), T::into_prompt_result)
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: IntoCompletionResult, E: Into<ToolError>> IntoCompletionResult for Result<T, E> {
     fn into_completion_result(self) -> Outcome {
         self.map_or_else(|error| Outcome::from(error.into()), T::into_completion_result)

@@ -5,7 +5,17 @@ use serde_json::{Value, json};
 
 /// The schema of a type as clients see it.
 pub(super) fn root_schema<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(without_number_formats));
+    schema_by::<T>(SchemaSettings::draft2020_12())
+}
+
+/// The same with the schemas of the types inside it in their places; where they contain themselves,
+/// a reference stays.
+pub(super) fn inlined_schema<T: JsonSchema>() -> Value {
+    schema_by::<T>(SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true))
+}
+
+fn schema_by<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings.with_transform(RecursiveTransform(without_number_formats));
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(members) = schema.as_object_mut() {
         // 2020-12 is the protocol's default dialect.
@@ -14,6 +24,30 @@ pub(super) fn root_schema<T: JsonSchema>() -> Value {
         if members.get("title").and_then(Value::as_str) == Some(&*T::schema_name()) {
             members.shift_remove("title");
         }
+    }
+    schema
+}
+
+/// The schema of the arguments of a tool: an object with members that says nothing of further ones
+/// has none. A misspelt argument is then refused, and not left out as serde does.
+pub(super) fn closed(mut schema: Value) -> Value {
+    const SAYS: [&str; 9] = [
+        "additionalProperties",
+        "unevaluatedProperties",
+        "patternProperties",
+        "propertyNames",
+        "$ref",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "if",
+    ];
+    if let Some(members) = schema.as_object_mut()
+        && members.get("type").is_some_and(|kind| kind == "object")
+        && members.contains_key("properties")
+        && !SAYS.iter().any(|keyword| members.contains_key(*keyword))
+    {
+        members.insert("additionalProperties".to_owned(), false.into());
     }
     schema
 }

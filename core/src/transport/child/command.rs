@@ -133,12 +133,15 @@ impl ChildCommand {
         let Some(path) = &self.stderr_file else { return Ok(None) };
         if self.stderr != ChildStderr::PassThrough {
             return Err(
-                self.error("stderrFile takes what the option stderr keeps or throws away: give one of both", None)
+                self.error("the file for its standard error would take what the option stderr keeps or throws away: give one of both", None)
             );
         }
         let opened = File::options().append(true).create(true).open(path);
         opened.map(Some).map_err(|error| {
-            self.error(&format!("stderrFile {} cannot be opened: {error}", path.display()), Some(error))
+            self.error(
+                &format!("the file for its standard error, {}, cannot be opened: {error}", path.display()),
+                Some(error),
+            )
         })
     }
 
@@ -160,11 +163,20 @@ impl ChildCommand {
     }
 
     pub(super) fn error(&self, reason: &str, source: Option<io::Error>) -> SpawnError {
-        SpawnError { program: format!("\"{}\"", self.program()), reason: reason.to_owned(), source }
+        SpawnError { program: format!("\"{}\"", self.shown()), reason: reason.to_owned(), source }
     }
 
     pub(super) fn program(&self) -> &str {
         self.command.first().map_or("", String::as_str)
+    }
+
+    /// The program and the file that it runs, for errors and logs. Other arguments may be secrets.
+    pub(super) fn shown(&self) -> String {
+        let folder = self.cwd.as_deref().unwrap_or(Path::new(""));
+        match self.command.get(1).filter(|word| folder.join(word).is_file()) {
+            Some(file) => format!("{} {file}", self.program()),
+            None => self.program().to_owned(),
+        }
     }
 }
 
@@ -242,6 +254,20 @@ fn script_on_path(name: &str, folders: &[PathBuf], is_file: impl Fn(&Path) -> bo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_name_the_file_that_runs_and_no_secret() {
+        for (command, shown) in [
+            (&["node", "Cargo.toml", "--token", "secret"][..], "node Cargo.toml"),
+            (&["npx", "secret", "Cargo.toml"], "npx"),
+            (&["server"], "server"),
+            (&[], ""),
+        ] {
+            let mut command = ChildCommand::new(command.iter().copied());
+            command.cwd = Some(env!("CARGO_MANIFEST_DIR").into());
+            assert_eq!(command.shown(), shown);
+        }
+    }
 
     #[test]
     fn scripts_are_found_where_a_program_would_be() {

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 /// A running (or ended) child process. Dropping it kills the whole group.
 #[derive(Debug)]
 pub struct ChildProcess {
-    program: String,
+    command: String,
     id: Option<u32>,
     stdin: ChildStdin,
     tail: Option<Tail>,
@@ -104,14 +104,18 @@ impl ChildProcess {
         wrapped.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
         wrapped.wrap(process_wrap::tokio::JobObject);
+        #[cfg(unix)]
+        let mut watchdog = watchdog::Watchdog::start();
         let mut child = wrapped.spawn().map_err(|error| command.refused(error))?;
+        let id = child.id();
+        #[cfg(unix)]
+        id.inspect(|group| watchdog.watch(*group));
 
         let stdin = ChildStdin::new(child.stdin().take());
         let Some(stdout) = child.stdout().take() else {
             return Err(command.error("it has no standard output", None));
         };
         let tail = (command.stderr != ChildStderr::Discard).then(|| Tail::follow(child.stderr().take(), destination));
-        let id = child.id();
         let (orders, orders_in) = mpsc::unbounded_channel();
         let (state_out, state) = watch::channel(ProcessState::Running);
         let group = ProcessGroup {
@@ -119,11 +123,11 @@ impl ChildProcess {
             #[cfg(unix)]
             id,
             #[cfg(unix)]
-            _watchdog: id.map(watchdog::Watchdog::of),
+            watchdog,
             gone: false,
         };
         tokio::spawn(supervise(group, orders_in, state_out));
-        let process = Self { program: command.program().to_owned(), id, stdin: stdin.clone(), tail, orders, state };
+        let process = Self { command: command.shown(), id, stdin: stdin.clone(), tail, orders, state };
         Ok((process, stdin, stdout))
     }
 
@@ -144,9 +148,9 @@ impl ChildProcess {
         self.tail.as_ref().map(Tail::lines).unwrap_or_default()
     }
 
-    /// The program that was started.
-    pub fn program(&self) -> &str {
-        &self.program
+    /// The program that was started, and the file that it runs.
+    pub fn command(&self) -> &str {
+        &self.command
     }
 
     /// The last lines of its standard error, as a suffix for error messages.
@@ -166,9 +170,9 @@ impl ChildProcess {
     pub async fn obituary(&self, closed: &str) -> ProcessEnd {
         let ended = timeout(STDERR_DEADLINE, self.ended()).await;
         let text = match ended {
-            Err(_) => format!("the server process \"{}\" closed its {closed}", self.program),
-            Ok(None) => format!("the server process \"{}\" ended", self.program),
-            Ok(Some(status)) => format!("the server process \"{}\" {}", self.program, how(status)),
+            Err(_) => format!("the server process \"{}\" closed its {closed}", self.command),
+            Ok(None) => format!("the server process \"{}\" ended", self.command),
+            Ok(Some(status)) => format!("the server process \"{}\" {}", self.command, how(status)),
         };
         if let (Ok(_), Some(tail)) = (&ended, &self.tail) {
             tail.settle(STDERR_DEADLINE).await;
@@ -250,7 +254,7 @@ struct ProcessGroup {
     #[cfg(unix)]
     id: Option<u32>,
     #[cfg(unix)]
-    _watchdog: Option<watchdog::Watchdog>,
+    watchdog: watchdog::Watchdog,
     gone: bool,
 }
 
@@ -285,6 +289,7 @@ impl ProcessGroup {
             }
         }
         self.gone = true;
+        self.watchdog.end().await;
     }
 
     /// Removes what the process left behind: a job cannot be asked.
@@ -508,7 +513,7 @@ mod tests {
         assert!(error.contains("give one of both"), "{error}");
         let nowhere = in_file().with_stderr_file(Some("/no/such/folder/file".into()));
         let error = ChildProcess::spawn(&nowhere).err().unwrap().to_string();
-        assert!(error.contains("stderrFile /no/such/folder/file cannot be opened"), "{error}");
+        assert!(error.contains("standard error, /no/such/folder/file, cannot be opened"), "{error}");
     }
 
     #[tokio::test]

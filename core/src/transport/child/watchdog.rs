@@ -1,40 +1,80 @@
 //! A process that ends the group of a server when this process was killed, and no code of it runs
 //! any more.
 
+use std::fs::File;
+use std::io::Write;
 use std::process::Stdio;
+use std::time::Duration;
 use tokio::process::{Child, Command};
+use tokio::time::timeout;
 
-/// Reads until this process is gone, which closes the pipe. Then the server has the time of
-/// [`CloseDeadlines`](super::CloseDeadlines) to end with its input, in steps: the id of a group
-/// that has vanished may soon be another one's, and `kill` fails when nobody is left. Signals of
-/// the terminal are for the others.
-const SCRIPT: &str = "trap '' HUP INT TERM; read -r _
+/// Reads the id of the group, then until this process is gone, which closes the pipe. Then the
+/// server has the time of [`CloseDeadlines`](super::CloseDeadlines) to end with its input, in
+/// steps: the id of a group that has vanished may soon be another one's, and `kill` fails when
+/// nobody is left. Signals of the terminal are for the others.
+const SCRIPT: &str = "trap '' HUP INT TERM; read -r group || exit 0; read -r _
 for name in TERM KILL; do
   for step in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    kill -s 0 -- \"-$0\" || exit 0
+    kill -s 0 -- \"-$group\" || exit 0
     sleep 0.1 || sleep 1
   done
-  kill -s $name -- \"-$0\" || exit 0
+  kill -s $name -- \"-$group\" || exit 0
 done";
 
-/// The watchdog of one group. Dropping it ends it, and spares the group.
+/// Time for a killed shell to be gone.
+const END: Duration = Duration::from_secs(1);
+
+/// A shell that watches this process. Dropping it ends it, and spares the group.
+///
+/// It starts before the group, which leaves the time of one write in which nobody would end the
+/// group of a killed client: a shell that starts behind it would leave all its own.
 pub(super) struct Watchdog {
-    _shell: Option<Child>,
+    shell: Option<Shell>,
+}
+
+struct Shell {
+    pipe: File,
+    process: Child,
 }
 
 impl Watchdog {
-    /// `group`: the id of a process group. Where there is no shell there is no watchdog.
-    pub(super) fn of(group: u32) -> Self {
+    /// Where there is no shell there is no watchdog.
+    pub(super) fn start() -> Self {
+        let shell = Shell::start().inspect_err(report);
+        Self { shell: shell.ok() }
+    }
+
+    /// `group`: the id of a process group.
+    pub(super) fn watch(&mut self, group: u32) {
+        let Some(shell) = &mut self.shell else { return };
+        if let Err(error) = shell.pipe.write_all(format!("{group}\n").as_bytes()) {
+            report(&error);
+        }
+    }
+
+    /// Ends the shell, and sees its end: when the last connection of a process is closed, its
+    /// runtime ends, and nobody would.
+    pub(super) async fn end(&mut self) {
+        if let Some(mut shell) = self.shell.take() {
+            let _ = timeout(END, shell.process.kill()).await;
+        }
+    }
+}
+
+impl Shell {
+    fn start() -> std::io::Result<Self> {
         let mut command = Command::new("/bin/sh");
-        command.arg("-c").arg(SCRIPT).arg(group.to_string());
+        command.arg("-c").arg(SCRIPT);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // A group of its own: it outlives those of the server and of this process.
         command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command.current_dir("/").process_group(0).kill_on_drop(true);
-        let shell = command.spawn();
-        if let Err(error) = &shell {
-            tracing::debug!(target: "trunkline::client::child", "servers would outlive a killed client: no /bin/sh: {error}");
-        }
-        Self { _shell: shell.ok() }
+        let mut process = command.spawn()?;
+        let pipe = process.stdin.take().ok_or(std::io::ErrorKind::BrokenPipe)?.into_owned_fd()?;
+        Ok(Self { pipe: pipe.into(), process })
     }
+}
+
+fn report(error: &std::io::Error) {
+    tracing::debug!(target: "trunkline::client::child", "servers would outlive a killed client: no /bin/sh: {error}");
 }

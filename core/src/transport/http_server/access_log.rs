@@ -74,3 +74,77 @@ impl RefusalLog {
         self.note("origin", answer["error"]["message"].as_str().unwrap_or_default());
     }
 }
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    use crate::{
+        auth::{Authorization, AuthorizationOptions, Refusal, Verification},
+        kept_log::KeptLog,
+        server::Server,
+        transport::{HttpOptions, HttpService, TokioRuntime},
+    };
+    use bytes::Bytes;
+    use http::{Request, header};
+    use http_body_util::Full;
+    use std::{
+        net::{IpAddr, Ipv4Addr},
+        sync::Arc,
+    };
+
+    const PEER: Option<IpAddr> = Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)));
+
+    fn service() -> HttpService {
+        let verifier = |verification: Verification| {
+            verification.complete(Err(Refusal::InvalidToken("it is not ours".into())));
+        };
+        let options = AuthorizationOptions::new("https://mcp.example/mcp");
+        let options = options.with_authorization_servers(["https://auth.example"]);
+        let authorization = Authorization::new(options, Arc::new(verifier)).unwrap();
+        let options = HttpOptions::default().with_auth(Some(authorization));
+        HttpService::new(Server::builder("logged", "1.0.0").build(), &options, TokioRuntime::current())
+    }
+
+    async fn status(service: &HttpService, host: &str, token: Option<&str>) -> u16 {
+        let request = Request::post("/mcp?key=secret").header(header::HOST, host);
+        let request = match token {
+            Some(token) => request.header(header::AUTHORIZATION, format!("Bearer {token}")),
+            None => request,
+        };
+        service.respond(request.body(Full::new(Bytes::new())).unwrap(), PEER).await.status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn each_access_is_a_record_and_the_first_refusal_of_each_kind_a_warning() {
+        let log = KeptLog::default();
+        // With one subscriber alone, other threads decide for places in the code.
+        let _other = tracing::Dispatch::new(KeptLog::default());
+        let _here = tracing::subscriber::set_default(log.clone());
+        for _ in 0..2 {
+            // Each endpoint has warnings of its own.
+            let service = service();
+            log.take();
+            for is_first in [true, false] {
+                for (host, token, expected, part, says) in [
+                    ("evil.example", None, 403, "origin", "evil.example"),
+                    ("localhost", Some("x"), 401, "access token", "it is not ours"),
+                ] {
+                    assert_eq!(status(&service, host, token).await, expected);
+                    let [refused, access] = &log.take()[..] else { panic!("two records: {host}, {token:?}") };
+                    for text in ["a request was refused", part, says] {
+                        assert!(refused.contains(text), "{text}: {refused}");
+                    }
+                    assert_eq!(refused.contains("(from now on, this is a debug record)"), is_first, "{refused}");
+                    let line =
+                        format!("access (peer=192.0.2.7, method=POST, path=/mcp, status={expected}, milliseconds=");
+                    assert!(access.starts_with(&line), "{access}");
+                }
+            }
+            assert_eq!(status(&service, "localhost", None).await, 401);
+            let records = log.take();
+            assert!(
+                records.len() == 1 && records[0].starts_with("access ("),
+                "clients ask without a token at first, as they should: {records:?}"
+            );
+        }
+    }
+}

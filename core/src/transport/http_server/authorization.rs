@@ -1,7 +1,15 @@
 //! Authorization: the one place where the HTTP server asks for access tokens. It comes after `Host`
 //! and `Origin` and before anything of the message (docs/versions.md, 2.2).
 
-use super::{access_log::RefusalLog, body::HttpBody, options::HttpOptions, reply, used_proofs::UsedProofs};
+use super::{
+    access_log::RefusalLog,
+    asked_tokens::AskedTokens,
+    body::HttpBody,
+    forwarded::{TrustedProxy, address_of_client},
+    options::HttpOptions,
+    reply,
+    used_proofs::UsedProofs,
+};
 use crate::{
     auth::{self, Authorization, AuthorizationRefused, Identity, PresentingRequest, Refusal, Scheme},
     http::{classify, rejection::Rejection},
@@ -15,12 +23,9 @@ use std::{
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-use tokio::sync::Semaphore;
 
 /// Longest time of a verifier.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// Most tokens that wait for a verifier: they come from anybody.
-const MAX_ASKED: usize = 1024;
 /// Longest time of a stream by a token without an end.
 const LONGEST_STREAM: Duration = Duration::from_secs(3600);
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
@@ -28,8 +33,9 @@ const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 /// The authorization of an endpoint, if it has one.
 pub(super) struct AccessControl {
     authorization: Option<Authorization>,
-    /// Tokens that a verifier may be asked about at once.
-    asked: Semaphore,
+    /// Tokens that a verifier is asked about.
+    asked: AskedTokens,
+    proxies: Vec<TrustedProxy>,
     /// A web framework brings the requests.
     mounted: bool,
     refusals: RefusalLog,
@@ -40,7 +46,8 @@ impl AccessControl {
     pub(super) fn of(options: &HttpOptions, mounted: bool, server: &Server, runtime: &Arc<dyn Runtime>) -> Self {
         Self {
             authorization: options.auth.clone(),
-            asked: Semaphore::new(MAX_ASKED),
+            asked: AskedTokens::default(),
+            proxies: options.trusted_proxies.clone(),
             mounted,
             refusals: RefusalLog::default(),
             proofs: UsedProofs::of(server, runtime),
@@ -113,14 +120,15 @@ impl Caller {
             rejection(authorization, None, &refused, below)
         };
         let now = now();
+        let address = address_of_client(&access.proxies, request);
         let (request, candidate) = authorization.read(&head, now, runtime).map_err(refuse)?.split();
         let unavailable = |text: &str| Err(Refusal::Unavailable(text.into()));
-        let answer = match access.asked.try_acquire() {
-            Ok(_asked) => {
+        let answer = match access.asked.ask(address) {
+            Some(_asked) => {
                 let answer = tokio::time::timeout(DEADLINE, auth::ask(authorization.verifier(), request)).await;
                 answer.unwrap_or_else(|_| unavailable("the verifier did not answer in time"))
             }
-            Err(_) => unavailable("too many tokens wait for the verifier"),
+            None => unavailable("too many tokens wait for the verifier"),
         };
         let identity = authorization.judge(&candidate, now, answer).map_err(refuse)?;
         if let Some((digest, keep_for)) = candidate.used_proof(now) {
@@ -210,6 +218,10 @@ impl Outbound for Signed {
         Some(&self.known.json)
     }
 
+    fn resource(&self) -> Option<&str> {
+        Some(self.known.authorization.resource())
+    }
+
     fn arrival(&self) -> Option<&Arrival> {
         self.reply.arrival()
     }
@@ -254,10 +266,15 @@ mod tests {
         auth::{AuthorizationOptions, Verification},
         transport::TokioRuntime,
     };
-    use std::{future::poll_fn, pin::pin, task::Poll};
+    use std::{
+        future::poll_fn,
+        net::{IpAddr, Ipv4Addr},
+        pin::Pin,
+        task::Poll,
+    };
 
-    #[tokio::test]
-    async fn no_more_tokens_wait_for_a_verifier_than_may() {
+    /// A verifier that answers nothing, and the tokens that it has.
+    fn access(max: usize) -> (AccessControl, Arc<std::sync::Mutex<Vec<Verification>>>) {
         let kept = Arc::new(std::sync::Mutex::new(Vec::new()));
         let seen = Arc::clone(&kept);
         let verifier = move |verification: Verification| seen.lock().unwrap().push(verification);
@@ -266,22 +283,74 @@ mod tests {
         let authorization = Authorization::new(options, Arc::new(verifier)).unwrap();
         let access = AccessControl {
             authorization: Some(authorization),
-            asked: Semaphore::new(1),
+            asked: AskedTokens::new(max),
+            proxies: Vec::new(),
             mounted: false,
             refusals: RefusalLog::default(),
             proofs: UsedProofs::of_process(),
         };
+        (access, kept)
+    }
+
+    fn request(last: u8) -> HttpRequest {
         let request = http::Request::post("/mcp").header(header::AUTHORIZATION, "Bearer invented").body(()).unwrap();
-        let request = HttpRequest::new(request.into_parts().0, None);
-        let runtime = TokioRuntime::current();
+        HttpRequest::new(request.into_parts().0, Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last))))
+    }
+
+    async fn waits<T>(mut asking: Pin<&mut impl Future<Output = T>>) -> bool {
+        poll_fn(|context| Poll::Ready(asking.as_mut().poll(context).is_pending())).await
+    }
+
+    #[tokio::test]
+    async fn no_more_tokens_wait_for_a_verifier_than_may() {
+        let (access, kept) = access(1);
+        let (request, runtime) = (request(1), TokioRuntime::current());
         {
-            let mut first = pin!(access.caller(&request, &runtime));
-            assert!(poll_fn(|context| Poll::Ready(first.as_mut().poll(context).is_pending())).await);
+            let mut first = Box::pin(access.caller(&request, &runtime));
+            assert!(waits(first.as_mut()).await);
             assert_eq!(access.caller(&request, &runtime).await.err().unwrap().status, 503);
             assert_eq!(kept.lock().unwrap().len(), 1);
         }
-        let mut next = pin!(access.caller(&request, &runtime));
-        assert!(poll_fn(|context| Poll::Ready(next.as_mut().poll(context).is_pending())).await);
+        let mut next = Box::pin(access.caller(&request, &runtime));
+        assert!(waits(next.as_mut()).await);
         assert_eq!(kept.lock().unwrap().len(), 2, "the place of a request that was given up");
+    }
+
+    #[tokio::test]
+    async fn a_stream_may_be_open_until_its_token_ends_or_for_an_hour() {
+        let (access, kept) = access(8);
+        let (request, runtime) = (request(1), TokioRuntime::current());
+        let lifetime = async |expires_at: Option<u64>| {
+            let mut asking = Box::pin(access.caller(&request, &runtime));
+            assert!(waits(asking.as_mut()).await);
+            let identity = Identity { principal: "reader".to_owned(), expires_at, ..Identity::default() };
+            kept.lock().unwrap().pop().unwrap().complete(Ok(identity));
+            asking.await.ok().unwrap().lifetime()
+        };
+        assert_eq!(lifetime(None).await, Some(LONGEST_STREAM));
+        for left in [100, 24 * 3600] {
+            let bound = left + auth::LEEWAY;
+            // The clock goes on between the two.
+            let seconds = lifetime(Some(now() + left)).await.unwrap().as_secs();
+            assert!((bound - 30..=bound).contains(&seconds), "{seconds} of {bound}");
+        }
+        assert_eq!(Caller::default().lifetime(), None, "nobody is asked for a token");
+    }
+
+    #[tokio::test]
+    async fn tokens_of_one_address_keep_those_of_others_from_no_verifier() {
+        let (access, kept) = access(8);
+        let (attacker, bystander, runtime) = (request(1), request(2), TokioRuntime::current());
+        let mut flood: Vec<_> = (0..20).map(|_| Box::pin(access.caller(&attacker, &runtime))).collect();
+        let mut waiting = 0;
+        for asking in &mut flood {
+            waiting += usize::from(waits(asking.as_mut()).await);
+        }
+        assert_eq!(waiting, 2, "a quarter of all");
+        let mut good = Box::pin(access.caller(&bystander, &runtime));
+        assert!(waits(good.as_mut()).await);
+        let identity = Identity { principal: "bystander".to_owned(), ..Identity::default() };
+        kept.lock().unwrap().pop().unwrap().complete(Ok(identity));
+        assert_eq!(good.await.ok().unwrap().principal(), Some("bystander"));
     }
 }

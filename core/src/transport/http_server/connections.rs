@@ -15,8 +15,13 @@ use std::{
     },
     task::{Context, Poll},
 };
-use tokio::sync::Notify;
+use tokio::{
+    sync::Notify,
+    time::{Duration, Instant},
+};
 
+/// Time for the first request of a connection to arrive, before the connection counts as silent.
+const FIRST_REQUEST: Duration = Duration::from_millis(100);
 /// Descriptors that are left to the rest of the process: files, children, connections to others.
 #[cfg(unix)]
 const SPARE_DESCRIPTORS: u64 = 64;
@@ -40,6 +45,7 @@ struct ConnectionTable {
 struct ConnectionEntry {
     /// The peer; a Unix socket has none.
     address: Option<IpAddr>,
+    since: Instant,
     activity: Arc<Activity>,
 }
 
@@ -53,9 +59,9 @@ pub(super) struct ConnectionPlace {
 /// The reason why a connection has no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoPlace {
-    /// There may be a place later.
+    /// There may be a place later: one that was asked to give way ends, or a request does.
     AtAll,
-    /// Its address has its share.
+    /// Its address has its share, and uses it.
     OfAddress,
 }
 
@@ -73,24 +79,25 @@ impl Connections {
     }
 
     /// Takes a place. Where there is none, or the address has its share, a connection without a
-    /// request gives way.
+    /// request is asked to give way. Its place is free when it has ended, and not before: a request
+    /// may come meanwhile.
     ///
     /// # Errors
-    /// Each one has a request.
+    /// There is no place yet.
     pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Result<ConnectionPlace, NoPlace> {
         let mut table = self.table.lock();
         let share = address.and_then(|address| table.of.get(&address)).copied().unwrap_or_default();
         if self.max_per_address > 0 && share >= self.max_per_address {
-            let idle = table.idle(|entry| entry.address == address).ok_or(NoPlace::OfAddress)?;
-            table.give_way(idle);
+            let asked = table.ask_to_give_way(|entry| entry.address == address);
+            return Err(if asked { NoPlace::AtAll } else { NoPlace::OfAddress });
         }
         if table.open.len() >= self.max {
-            let idle = table.idle(|_| true).ok_or(NoPlace::AtAll)?;
-            table.give_way(idle);
+            table.ask_to_give_way(|_| true);
+            return Err(NoPlace::AtAll);
         }
         table.next += 1;
         let (number, activity) = (table.next, Arc::<Activity>::default());
-        table.open.insert(number, ConnectionEntry { address, activity: Arc::clone(&activity) });
+        table.open.insert(number, ConnectionEntry { address, since: Instant::now(), activity: Arc::clone(&activity) });
         if let Some(address) = address {
             *table.of.entry(address).or_default() += 1;
         }
@@ -99,20 +106,19 @@ impl Connections {
 }
 
 impl ConnectionTable {
-    /// The oldest connection that has never had a request, or else the oldest without one now.
-    fn idle(&self, among: impl Fn(&ConnectionEntry) -> bool) -> Option<u64> {
-        let idle = self.open.iter().filter(|(_, entry)| among(entry) && entry.activity.is_idle());
-        idle.min_by_key(|(number, entry)| (entry.activity.has_begun(), **number)).map(|(number, _)| *number)
-    }
-
-    fn give_way(&mut self, number: u64) {
-        if let Some(entry) = self.remove(number) {
+    /// Asks the oldest connection that has never had a request, or else the oldest without one now.
+    /// `false`: each has a request, or its first one may be on its way.
+    fn ask_to_give_way(&self, among: impl Fn(&ConnectionEntry) -> bool) -> bool {
+        let idle = self.open.iter().filter(|(_, entry)| among(entry) && entry.is_idle());
+        let asked = idle.min_by_key(|(number, entry)| (entry.activity.has_begun(), **number));
+        if let Some((_, entry)) = asked {
             entry.activity.gives_way.notify_one();
         }
+        asked.is_some()
     }
 
-    fn remove(&mut self, number: u64) -> Option<ConnectionEntry> {
-        let entry = self.open.remove(&number)?;
+    fn remove(&mut self, number: u64) {
+        let Some(entry) = self.open.remove(&number) else { return };
         if let Some(address) = entry.address
             && let Some(count) = self.of.get_mut(&address)
         {
@@ -121,7 +127,12 @@ impl ConnectionTable {
                 self.of.remove(&address);
             }
         }
-        Some(entry)
+    }
+}
+
+impl ConnectionEntry {
+    fn is_idle(&self) -> bool {
+        self.activity.is_idle() && (self.activity.has_begun() || self.since.elapsed() >= FIRST_REQUEST)
     }
 }
 
@@ -220,11 +231,15 @@ mod tests {
     const BOB: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2)));
 
     async fn gives_way(place: &ConnectionPlace) -> bool {
-        tokio::time::timeout(std::time::Duration::from_millis(1), place.activity.gives_way()).await.is_ok()
+        tokio::time::timeout(Duration::from_millis(1), place.activity.gives_way()).await.is_ok()
     }
 
     fn enter(connections: &Arc<Connections>, address: Option<IpAddr>) -> ConnectionPlace {
         connections.enter(address).ok().unwrap()
+    }
+
+    fn no_place(connections: &Arc<Connections>, address: Option<IpAddr>) -> Option<NoPlace> {
+        connections.enter(address).err()
     }
 
     #[tokio::test(start_paused = true)]
@@ -233,20 +248,38 @@ mod tests {
         let [busy, idle, silent] = [(); 3].map(|()| enter(&connections, None));
         let request = busy.activity.begin();
         drop(idle.activity.begin());
-        let next = enter(&connections, None);
+        tokio::time::advance(FIRST_REQUEST).await;
+        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
         assert!(gives_way(&silent).await && !gives_way(&idle).await && !gives_way(&busy).await);
+        drop(silent);
+        let next = enter(&connections, None);
         let _next = next.activity.begin();
+        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
+        assert!(gives_way(&idle).await && !gives_way(&busy).await);
+        drop(idle);
         let last = enter(&connections, None);
         let _last = last.activity.begin();
-        assert!(gives_way(&idle).await && !gives_way(&busy).await);
-        assert_eq!(connections.enter(None).err(), Some(NoPlace::AtAll), "each has a request");
-        drop((silent, idle));
-        assert_eq!(connections.enter(None).err(), Some(NoPlace::AtAll), "those had no place any more");
+        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll), "each has a request");
         drop(request);
-        drop(enter(&connections, None));
+        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
         assert!(gives_way(&busy).await);
-        drop(last);
+        drop((busy, next));
         assert_eq!(connections.table.lock().open.len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_has_time_for_its_first_request_and_its_place_until_it_has_ended() {
+        let connections = Connections::new(1, 0);
+        let first = enter(&connections, None);
+        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
+        assert!(!gives_way(&first).await, "its request may be on its way");
+        tokio::time::advance(FIRST_REQUEST).await;
+        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
+        assert!(gives_way(&first).await);
+        // A request came meanwhile.
+        let _request = first.activity.begin();
+        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
+        assert!(!gives_way(&first).await);
     }
 
     #[tokio::test(start_paused = true)]
@@ -254,10 +287,14 @@ mod tests {
         let connections = Connections::new(100, 2);
         let alice = [(); 2].map(|()| enter(&connections, ALICE));
         let requests = alice.each_ref().map(|place| place.activity.begin());
-        assert_eq!(connections.enter(ALICE).err(), Some(NoPlace::OfAddress));
-        let bob = [(); 2].map(|()| enter(&connections, BOB));
+        assert_eq!(no_place(&connections, ALICE), Some(NoPlace::OfAddress));
+        let [first, second] = [(); 2].map(|()| enter(&connections, BOB));
+        assert_eq!(no_place(&connections, BOB), Some(NoPlace::OfAddress), "their requests may be on their way");
+        tokio::time::advance(FIRST_REQUEST).await;
+        assert_eq!(no_place(&connections, BOB), Some(NoPlace::AtAll));
+        assert!(gives_way(&first).await && !gives_way(&second).await, "one of its own gives way");
+        drop(first);
         let _third = enter(&connections, BOB);
-        assert!(gives_way(&bob[0]).await && !gives_way(&bob[1]).await, "one of its own gives way");
         let _unix = [(); 3].map(|()| enter(&connections, None));
         drop((requests, alice));
         drop(enter(&connections, ALICE));

@@ -35,7 +35,7 @@ use http_body::Body;
 use std::{sync::Arc, time::Duration};
 
 /// A body up to this size has so few values that nobody counts them.
-const FEW_VALUES: usize = 4 << 10;
+const UNCOUNTED: usize = 4 << 10;
 
 /// The requests of a batch beside the first.
 pub(super) fn further(frame: &Frame) -> usize {
@@ -133,14 +133,17 @@ impl EndpointState {
             () = reader.gives_way() => return Err(busy("too many bodies are being sent")),
         };
         drop(reader);
-        if body.len() > FEW_VALUES {
-            let values = envelope::count_values(&body);
+        let is_large = permit.is_large();
+        if body.len() > UNCOUNTED {
+            let counted = body.clone();
+            let values = self.large.work(is_large, move || envelope::count_values(&counted)).await?;
             // One with too many is refused for that.
             if values <= limits.max_values {
                 permit.hold_values(values).map_err(busy)?;
             }
         }
-        Ok(Frame::parse(&body, limits.frame()))
+        let bounds = limits.frame();
+        self.large.work(is_large, move || Frame::parse(&body, bounds)).await
     }
 
     /// The session that a request names, if it names one and there are any.
@@ -351,16 +354,21 @@ impl EndpointState {
         post: PostedMessage<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
         let PostedMessage { request, caller, sharer, accepts, frame, permit, lifetime } = post;
+        let is_large = permit.is_large();
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
         let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
-        let (answers, reader) = stream::exchange(kind, cancels, Some(permit), caller.arrival(request).of(sharer));
+        let arrival = caller.arrival(request).of(sharer);
+        // Kept until the answer is here, to be freed by the thread that allocated it: where a host
+        // answers on another one, both would wait for the lock of the allocator.
+        let _head = arrival.http.as_ref().map(|request| Arc::clone(request.parts()));
+        let (answers, reader) = stream::exchange(kind, cancels, Some(permit), arrival);
         let answers = caller.enter(&self.server, &frame, answers)?;
         let accepted = classify::check_response(&frame);
-        let expected = connection
-            .receive(frame, mirror.as_ref(), &answers)
-            .map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
-        // From here on only those who may still answer hold this end.
-        drop(answers);
+        let receiver = Arc::clone(&connection);
+        // When it has been received, only those who may still answer hold the end of the answers.
+        let received = move || receiver.receive(frame, mirror.as_ref(), &answers);
+        let expected = self.large.work(is_large, received).await?;
+        let expected = expected.map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
         accepted?;
         reader.expect(expected);
         if expected > 0 {

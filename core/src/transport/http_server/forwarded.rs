@@ -103,15 +103,23 @@ pub(super) fn client_of(proxies: &[TrustedProxy], request: &HttpRequest) -> Opti
     if proxies.is_empty() {
         return None;
     }
+    Some(address_of_client(proxies, request)?.to_string())
+}
+
+/// The address of the client of a request, or the network of it that one client is given; that of
+/// the peer where no proxy is trusted.
+pub(super) fn address_of_client(proxies: &[TrustedProxy], request: &HttpRequest) -> Option<IpAddr> {
     let peer = request.remote_address().map(|address| address.to_canonical());
     let address = forwarded(proxies, peer, request)?;
-    let of_one = first_bits(address, if address.is_ipv4() { 32 } else { 64 });
-    Some(of_one.to_string())
+    Some(first_bits(address, if address.is_ipv4() { 32 } else { 64 }))
 }
 
 /// Each proxy adds its peer behind the others: the last one outside of the trusted proxies is the
 /// client, and what stands before it anybody can have written.
 fn forwarded(proxies: &[TrustedProxy], peer: Option<IpAddr>, request: &HttpRequest) -> Option<IpAddr> {
+    if proxies.is_empty() {
+        return peer;
+    }
     let lines = request.headers().get_all(FORWARDED_FOR).into_iter().filter_map(|line| line.to_str().ok());
     let names: Vec<_> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
     let mut client = peer;

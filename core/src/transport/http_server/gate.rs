@@ -13,6 +13,9 @@ use std::{
 
 /// Bodies beyond this are large: they have a share per principal, and leave room for small ones.
 const SMALL_BODY: usize = 64 << 10;
+/// A message with so few JSON values holds none: the smallest body that is counted could have as
+/// many.
+const FEW_VALUES: usize = 2 << 10;
 /// The room that large bodies leave, at most; a sixteenth of all where that is less.
 const ROOM_FOR_SMALL: usize = 16 << 20;
 
@@ -46,9 +49,14 @@ impl GateBounds {
         (self.bytes - ROOM_FOR_SMALL.min(self.bytes / 16)).max(self.body)
     }
 
-    /// JSON values of all messages.
-    fn all_values(&self) -> usize {
-        self.values.saturating_mul(2)
+    /// JSON values of all messages with large bodies, and of those of one principal.
+    fn values_of_large(&self) -> (usize, usize) {
+        (self.values.saturating_mul(2), self.values)
+    }
+
+    /// JSON values of all messages with small bodies, and of those of one principal.
+    fn values_of_small(&self) -> (usize, usize) {
+        (self.values, (self.values / 4).max(self.values.min(SMALL_BODY)))
     }
 
     /// Bytes of the large bodies of one principal.
@@ -62,8 +70,15 @@ pub(super) struct Gate {
     bytes: AtomicUsize,
     /// Bytes of large bodies, by principal.
     large: Mutex<HashMap<Arc<str>, usize>>,
-    values: Mutex<Count>,
+    values: Mutex<HeldValues>,
     places: Mutex<Places>,
+}
+
+/// The JSON values that are held: large messages take nothing from small ones.
+#[derive(Default)]
+struct HeldValues {
+    of_large: Count,
+    of_small: Count,
 }
 
 #[derive(Default)]
@@ -279,11 +294,19 @@ impl Permit {
         if self.is_large() { self.count_large() } else { Ok(()) }
     }
 
-    /// Holds the JSON values of its message, which cost far more in memory than its bytes.
+    /// Holds the JSON values of its message, which cost far more in memory than its bytes, as long
+    /// as its handler may have them. The body has been read.
     pub(super) fn hold_values(&mut self, values: usize) -> Result<(), MissingRoom> {
+        if values <= FEW_VALUES {
+            return Ok(());
+        }
         let bounds = &self.gate.bounds;
-        let taken = self.gate.values.lock().take(self.principal.as_ref(), values, bounds.all_values(), bounds.values);
-        if !taken {
+        let mut held = self.gate.values.lock();
+        let (count, (all, of_principal)) = match self.is_large() {
+            true => (&mut held.of_large, bounds.values_of_large()),
+            false => (&mut held.of_small, bounds.values_of_small()),
+        };
+        if !count.take(self.principal.as_ref(), values, all, of_principal) {
             return Err("too many JSON values are being served");
         }
         self.values += values;
@@ -321,7 +344,9 @@ impl Drop for Permit {
         self.gate.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
         self.forget_large();
         if self.values > 0 {
-            self.gate.values.lock().give_back(self.principal.as_ref(), self.values);
+            let mut held = self.gate.values.lock();
+            let count = if self.is_large() { &mut held.of_large } else { &mut held.of_small };
+            count.give_back(self.principal.as_ref(), self.values);
         }
         if let Some(RequestPlace { number, counted }) = self.place.take() {
             let mut places = self.gate.places.lock();
@@ -389,22 +414,53 @@ mod tests {
         assert!(gate.permit(None).check_room(10).is_ok());
     }
 
+    /// A gate of 100,000 values, and permits of it that hold a body.
+    fn gate_of_values() -> (Arc<Gate>, impl Fn(Option<&str>, usize) -> Permit) {
+        let (bytes, values) = (1 << 20, 100_000);
+        let gate = Gate::new(GateBounds { requests: 9, streams: 9, of_principal: 9, bytes, body: bytes, values });
+        let permits = Arc::clone(&gate);
+        let permit = move |principal: Option<&str>, body: usize| {
+            let mut permit = permits.permit(principal);
+            permit.hold(body).unwrap();
+            permit
+        };
+        (gate, permit)
+    }
+
     #[test]
     fn values_are_bounded_in_all_and_for_each_principal() {
-        let gate = gate();
-        let (mut ada, mut again, mut bob) =
-            (gate.permit(Some("ada")), gate.permit(Some("ada")), gate.permit(Some("bob")));
-        ada.hold_values(10).unwrap();
-        assert!(again.hold_values(1).is_err(), "one message's worth for one principal");
-        bob.hold_values(9).unwrap();
-        let mut nobody = gate.permit(None);
-        assert!(nobody.hold_values(2).is_err(), "two messages' worth in all");
-        nobody.hold_values(1).unwrap();
+        const LARGE: usize = SMALL_BODY + 1;
+        let (gate, permit) = gate_of_values();
+        let [mut ada, mut again, mut bob] = ["ada", "ada", "bob"].map(|name| permit(Some(name), LARGE));
+        ada.hold_values(100_000).unwrap();
+        assert!(again.hold_values(2_049).is_err(), "one message's worth for one principal");
+        bob.hold_values(95_000).unwrap();
+        let mut nobody = permit(None, LARGE);
+        assert!(nobody.hold_values(5_001).is_err(), "two messages' worth in all");
+        nobody.hold_values(5_000).unwrap();
         drop((ada, bob, nobody));
-        again.hold_values(10).unwrap();
+        again.hold_values(100_000).unwrap();
         drop(again);
         let values = gate.values.lock();
-        assert_eq!((values.all, values.of.len()), (0, 0));
+        assert_eq!((values.of_large.all, values.of_large.of.len()), (0, 0));
+    }
+
+    #[test]
+    fn large_messages_take_no_values_from_small_ones_and_ordinary_ones_need_none() {
+        let (gate, permit) = gate_of_values();
+        let mut large = [(); 2].map(|()| permit(None, 2 * SMALL_BODY));
+        large.iter_mut().for_each(|permit| permit.hold_values(100_000).unwrap());
+        let mut ada = [(); 3].map(|()| permit(Some("ada"), SMALL_BODY));
+        ada[0].hold_values(30_000).unwrap();
+        ada[1].hold_values(30_000).unwrap();
+        assert!(ada[2].hold_values(10_000).is_err(), "a share for one principal");
+        let mut nobody = permit(None, SMALL_BODY);
+        nobody.hold_values(30_000).unwrap();
+        assert!(permit(None, SMALL_BODY).hold_values(30_000).is_err(), "one message's worth in all");
+        permit(Some("ada"), 2 * SMALL_BODY).hold_values(FEW_VALUES).unwrap();
+        drop((large, ada, nobody));
+        let values = gate.values.lock();
+        assert_eq!((values.of_large.all, values.of_small.all), (0, 0));
     }
 
     #[test]

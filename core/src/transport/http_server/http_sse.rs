@@ -73,6 +73,7 @@ impl EndpointState {
         self.check_rate(sharer.as_deref(), Some(id), 1)?;
         let mut permit = self.gate.permit(sharer.as_deref());
         let frame = self.read(body, &mut permit).await?;
+        let is_large = permit.is_large();
         self.check_rate(sharer.as_deref(), Some(id), further(&frame))?;
         if matches!(
             classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,
@@ -93,9 +94,9 @@ impl EndpointState {
         let reply = Arriving::way(session.stream, caller.arrival(request).of(sharer));
         let reply = caller.enter(&self.server, &frame, reply)?;
         let (connection, accepted) = (session.connection, classify::check_response(&frame));
-        connection
-            .receive(frame, None, &reply)
-            .map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
+        let receiver = Arc::clone(&connection);
+        let received = self.large.work(is_large, move || receiver.receive(frame, None, &reply)).await?;
+        received.map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
         accepted?;
         if connection.is_closed() { Err(unknown_session()) } else { Ok(empty(StatusCode::ACCEPTED)) }
     }

@@ -1,7 +1,7 @@
 //! The socket of an HTTP server, and its connections.
 
 use super::{
-    super::{bound_address::BoundAddress, closing::Deadline},
+    super::{blocked::CUT_TIMEOUT, bound_address::BoundAddress, closing::Deadline},
     connections::{ActiveBody, Activity, ConnectionPlace, Connections, NoPlace},
     options::HttpOptions,
     service::HttpService,
@@ -30,7 +30,7 @@ const MAX_STREAMS: u32 = 256;
 /// so.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_DEADLINE: Duration = Duration::from_secs(20);
-/// Pause when the system gives no more sockets, or every connection has a request.
+/// Pause when the system gives no more sockets, or no connection has given way yet.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A server that listens on a socket, until it is closed or its runtime ends.
@@ -61,20 +61,21 @@ impl HttpListener {
     pub(crate) async fn bind(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
         let socket = Socket::bind(options).await?;
         let address = socket.address();
+        let path = routes::normal(&options.path);
         if is_open_to_others(&address, options) {
             tracing::warn!(
                 target: "trunkline::server::http",
-                url = address.url(&options.path),
+                url = address.url(&path),
                 "other machines reach this server, and it asks nobody for an access token: set auth, or listen on 127.0.0.1"
             );
         }
-        tracing::info!(target: "trunkline::server::http", url = address.url(&routes::normal(&options.path)), "serving");
+        tracing::info!(target: "trunkline::server::http", url = address.url(&path), "serving");
         let service = HttpService::at_path(server, options, runtime);
         let (phase, phases) = watch::channel(ListenerPhase::Open);
         let times = Times { idle: options.idle_timeout, write: options.write_timeout };
         let connections = Connections::new(options.max_connections, options.max_connections_per_address);
         let task = tokio::spawn(accept(socket, service.clone(), connections, times, phases));
-        let (path, task) = (routes::normal(&options.path), Mutex::new(Some(task)));
+        let task = Mutex::new(Some(task));
         Ok(Self { service, address, path, phase, probed: options.health, task })
     }
 
@@ -100,7 +101,7 @@ impl HttpListener {
     }
 
     /// Stops to listen, where probes are answered when no call runs; calls in flight may go on
-    /// until the deadline, then they are cancelled and everything is cut.
+    /// until the deadline, then they fail, and a moment later everything is cut.
     pub(crate) async fn close(&self, mut deadline: Deadline) {
         let Some(mut task) = self.task.lock().take() else { return };
         self.service.begin_closing();
@@ -112,8 +113,12 @@ impl HttpListener {
             let _ = (&mut task).await;
         };
         if !deadline.allows(drained).await {
-            task.abort();
-            let _ = task.await;
+            self.service.interrupt();
+            self.phase.send_replace(ListenerPhase::Closed);
+            if tokio::time::timeout(CUT_TIMEOUT, &mut task).await.is_err() {
+                task.abort();
+                let _ = task.await;
+            }
         }
         self.service.end_all().await;
     }
@@ -230,7 +235,14 @@ async fn serve(
                 connection.as_mut().graceful_shutdown();
             }
             () = idle.as_mut() => break Err("it had no request for too long".into()),
-            () = activity.gives_way() => break Err("it had no request, and another one came".into()),
+            // All that had arrived of a request has been read above: it is answered first.
+            () = activity.gives_way(), if !stopping => {
+                if activity.is_idle() {
+                    break Err("it had no request, and another one came".into());
+                }
+                stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
         }
     };
     if let Err(error) = served {

@@ -2,6 +2,8 @@
 
 mod access_log;
 #[cfg(feature = "auth")]
+mod asked_tokens;
+#[cfg(feature = "auth")]
 mod authorization;
 #[cfg(not(feature = "auth"))]
 #[path = "no_authorization.rs"]
@@ -16,6 +18,7 @@ mod gate;
 mod health;
 mod history;
 mod http_sse;
+mod large_messages;
 mod listener;
 pub(crate) mod mounted;
 mod options;

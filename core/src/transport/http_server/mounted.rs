@@ -1,7 +1,7 @@
 //! An endpoint without a socket: a web framework brings the requests and takes the responses away.
 
 use super::{
-    super::closing::Deadline,
+    super::{blocked::CUT_TIMEOUT, closing::Deadline},
     HttpBody, HttpOptions, HttpService,
     fed_body::{BodyFeed, FedBody, FeedRoom},
     reply,
@@ -68,8 +68,8 @@ impl MountedListener {
         BodyFeed::new(self.max_body, &self.room)
     }
 
-    /// Takes no more messages; calls in flight may go on until the deadline, then they are
-    /// cancelled and their responses cut.
+    /// Takes no more messages; calls in flight may go on until the deadline, then they fail. A
+    /// response that the client does not read is cut.
     pub async fn close(&self, mut deadline: Deadline) {
         self.service.begin_closing();
         let drained = async {
@@ -77,6 +77,8 @@ impl MountedListener {
             self.idle().await;
         };
         if !deadline.allows(drained).await {
+            self.service.interrupt();
+            let _ = tokio::time::timeout(CUT_TIMEOUT, self.idle()).await;
             self.cut.send_replace(true);
             // Everything that is cut ends by itself; the bound is for what hangs in a destructor.
             let _ = tokio::time::timeout(CUT, self.idle()).await;

@@ -71,8 +71,8 @@ trunkline_proto::options! {
         /// Time after which a client comes back when its connection was closed early.
         retry: Duration => "retryMs" as Millis = Duration::from_secs(1),
         /// Connections at once, and never more than the process has descriptors for, less 64.
-        /// Beyond it one without a request gives way: one that never had any, or else the oldest.
-        /// Where each has a request, further ones wait in the system's backlog.
+        /// Beyond it one without a request gives way: one that had none in its first 100 ms, or
+        /// else the oldest. Where each has a request, further ones wait in the system's backlog.
         max_connections: usize => "maxConnections" = 16_384,
         /// Connections at once of one peer's address; 0 has no bound, for behind a proxy all of
         /// them are of one address. Beyond it one of its own without a request gives way; where
@@ -83,7 +83,7 @@ trunkline_proto::options! {
         /// brings has its client at the last address in `X-Forwarded-For` outside of these. With
         /// proxies, clients without an access token have shares by their addresses (of IPv6 by its
         /// first 64 bits), as principals have: of requests, bodies, sessions, tasks and
-        /// `rateLimit`. Without, all of them are one behind a proxy, and nobody has a share.
+        /// requests a minute. Without, all of them are one behind a proxy, and nobody has a share.
         @each(TrustedProxy) trusted_proxies: Vec<TrustedProxy> => "trustedProxies" = Vec::new(),
         /// Longest time of a connection without a request, or for the head of one; it may be twice
         /// that. Then the connection is closed.
@@ -97,17 +97,17 @@ trunkline_proto::options! {
         /// all of a stateless server. Further ones are refused as busy, before their body is read.
         /// As many bodies are read at once; beyond it the oldest one is given up as busy.
         max_requests: usize => "maxRequests" = 4096,
-        /// Size of all bodies that are being read or served, never less than one message may have.
-        /// A request for which there is no room is refused as busy. One client may use a quarter of
-        /// it, the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
-        /// second. Inside a web framework, bodies that wait for their access token to be verified
-        /// have a quarter of it besides.
+        /// Size of all bodies that are being read or served, until their calls and tasks have
+        /// ended; never less than one message may have. A request for which there is no room is
+        /// refused as busy. One client may use a quarter of it, the last 16 MiB are for bodies up
+        /// to 64 KiB, and larger ones must arrive at 4 KiB a second. Inside a web framework, bodies
+        /// that wait for their access token to be verified have a quarter of it besides.
         max_body_bytes: usize => "maxBodyBytes" as Bytes = 256 << 20,
         /// POST requests a minute of one principal, or, where no tokens are verified, of one
         /// address behind trusted proxies or else of one session; requests of none of them count
         /// together. Further ones are refused with 429 and `Retry-After`. 0: no bound.
         rate_limit: u32 => "rateLimit" = 0,
-        /// Requests that one of them may send at once before `rateLimit` holds.
+        /// Requests that one of them may send at once before that limit holds.
         rate_burst: u32 => "rateBurst" = 20,
         /// Which access tokens requests need.
         @into auth: Option<Authorization> = None,

@@ -8,6 +8,7 @@ use super::{
     cors::{self, WebPage},
     gate::{Gate, GateBounds},
     health::Readiness,
+    large_messages::LargeMessages,
     options::HttpOptions,
     rate::RateLimit,
     readers::BodyReaders,
@@ -137,6 +138,7 @@ impl HttpService {
                 origin: server.new_origin(),
                 gate: Gate::new(bounds),
                 readers: BodyReaders::new(options.max_requests),
+                large: LargeMessages::default(),
                 rate: RateLimit::new(options.rate_limit, options.rate_burst),
                 lifespan: server.live(&runtime),
                 closing: AtomicBool::new(false),
@@ -148,7 +150,8 @@ impl HttpService {
     }
 
     /// Ends the service and all its clones: streams end, and further requests are refused as busy.
-    /// Calls may go on until the deadline, then they are cancelled. Needs a tokio runtime.
+    /// Calls may go on until the deadline, then they are cancelled, and answered with an error that
+    /// says so. Needs a tokio runtime.
     ///
     /// The framework around it waits for open responses when it shuts down, and clients keep a
     /// stream open for as long as they live; so this comes first.
@@ -160,16 +163,18 @@ impl HttpService {
         let service = self.clone();
         self.shared.end.begin(&Handle::current(), deadline, |mut deadline| async move {
             service.begin_closing();
-            deadline.allows(service.drain()).await;
+            if !deadline.allows(service.drain()).await {
+                service.interrupt();
+            }
             service.end_all().await;
         });
         self.shared.end.ended().await;
     }
 
     /// Takes SIGINT (Ctrl-C) and SIGTERM of the process from now on. The future completes when one
-    /// has come and the service is closed: calls in flight may go on for
-    /// [`drain_deadline`](crate::ServerOptions::drain_deadline), streams end at once. A second
-    /// signal meanwhile ends the process at once.
+    /// has come and the service is closed, within
+    /// [`drain_deadline`](crate::ServerOptions::drain_deadline): calls in flight may complete,
+    /// streams end at once. A second signal meanwhile ends the process at once.
     ///
     /// For the foreground of a program, which should end after it: if a handler still blocks its
     /// thread two seconds later, the process exits with status 1.
@@ -186,7 +191,7 @@ impl HttpService {
     /// # Errors
     /// If the system does not let the process handle signals.
     pub fn close_on_signal(&self) -> io::Result<impl Future<Output = ()> + Send + 'static + use<>> {
-        let (service, deadline) = (self.clone(), self.shared.server.options().drain_deadline);
+        let (service, deadline) = (self.clone(), self.shared.server.options().drain_time());
         let signals = SignalWatch::start(deadline)?;
         Ok(async move {
             signals.came().await;
@@ -249,6 +254,16 @@ impl HttpService {
         for connection in self.shared.gate.served() {
             connection.drain().await;
         }
+    }
+
+    /// Fails the calls that still run or wait, at the end of their time. The failures are written
+    /// before connections and streams end.
+    pub(super) fn interrupt(&self) {
+        for session in self.shared.sessions.all().iter().chain(&self.shared.sse_sessions.all()) {
+            session.connection.interrupt();
+            session.stream.finish();
+        }
+        self.shared.gate.served().iter().for_each(Connection::interrupt);
     }
 
     /// Ends every session, what is left of requests without one, the tasks that either have made,

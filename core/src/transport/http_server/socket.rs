@@ -46,7 +46,11 @@ impl Socket {
         }
         let HttpOptions { host, port, .. } = options;
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        let context = |error: io::Error| named(format!("{host}:{port}"), &error);
+        let context = |error: io::Error| {
+            // A name that is not known has no error of the system.
+            let kind = error.raw_os_error().map_or(io::ErrorKind::AddrNotAvailable, |_| error.kind());
+            named(format!("{host}:{port}"), kind, &error)
+        };
         let listener = TcpListener::bind((bare, *port)).await.map_err(context)?;
         let address = listener.local_addr().map_err(context)?;
         Ok(Self::Tcp(listener, address))
@@ -109,20 +113,20 @@ fn prepare(stream: &TcpStream, write_timeout: Duration) {
     let _ = write_timeout;
 }
 
-fn named(address: String, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("Cannot listen on {address}: {error}"))
+fn named(address: String, kind: io::ErrorKind, error: &io::Error) -> io::Error {
+    io::Error::new(kind, format!("Cannot listen on {address}: {error}"))
 }
 
 #[cfg(unix)]
 fn bind_unix(path: &Path, mode: u32) -> io::Result<Socket> {
     let bound = std::path::absolute(path).and_then(|path| UnixSocket::bind(path, mode));
-    bound.map(Socket::Unix).map_err(|error| named(path.display().to_string(), &error))
+    bound.map(Socket::Unix).map_err(|error| named(path.display().to_string(), error.kind(), &error))
 }
 
 #[cfg(not(unix))]
 fn bind_unix(path: &Path, _: u32) -> io::Result<Socket> {
     let error = io::Error::new(io::ErrorKind::Unsupported, "this system has no Unix sockets");
-    Err(named(path.display().to_string(), &error))
+    Err(named(path.display().to_string(), error.kind(), &error))
 }
 
 #[cfg(unix)]

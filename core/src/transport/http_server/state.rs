@@ -7,6 +7,7 @@ use super::{
     forwarded::{TrustedProxy, client_of},
     gate::Gate,
     health::Readiness,
+    large_messages::LargeMessages,
     rate::RateLimit,
     readers::BodyReaders,
     replay_room::ReplayRoom,
@@ -52,6 +53,7 @@ pub(super) struct EndpointState {
     /// The gate of requests without a session.
     pub(super) gate: Arc<Gate>,
     pub(super) readers: Arc<BodyReaders>,
+    pub(super) large: LargeMessages,
     pub(super) rate: Option<RateLimit>,
     /// Let go of when everything has ended.
     pub(super) lifespan: LifespanUse,

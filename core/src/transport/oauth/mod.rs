@@ -47,7 +47,7 @@ fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> 
     }
     let handler = match &options.redirect_uri {
         Some(uri) => LoopbackHandler::default().with_redirect_uri(uri).map_err(|error| {
-            let advice = "or a function must receive it (authorize; in Rust, a handler)";
+            let advice = "or a function of the program must receive the redirect";
             AuthOptionError::new("redirectUri", format!("cannot be used: {error}, {advice}"))
         })?,
         None => LoopbackHandler::default(),

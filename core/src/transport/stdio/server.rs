@@ -122,11 +122,16 @@ impl PipeServer {
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    /// Ends the server. Calls may go on until the deadline and are then cancelled; their answers
-    /// are still written.
+    /// Ends the server. Calls may go on until the deadline and are then cancelled; their answers,
+    /// or failures, are still written. Without any time there are no failures: the process ends,
+    /// and its exit code and its last words tell the client more.
     pub(in crate::transport) async fn close(&self, mut deadline: Deadline) {
+        let is_exit = deadline.left().is_zero();
         deadline.allows(self.connection.drain()).await;
-        self.connection.close();
+        match is_exit {
+            true => self.connection.close(),
+            false => self.connection.interrupt(),
+        }
         self.writer.finish();
         if !deadline.allows(self.pipe_ended()).await {
             let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, self.pipe_ended()).await;

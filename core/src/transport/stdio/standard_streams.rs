@@ -4,7 +4,7 @@
 //! then neither read the client's messages nor write into the replies (STD-02).
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -32,8 +32,14 @@ pub(in crate::transport) fn take_stdio() -> io::Result<(File, File)> {
         ));
     }
     let taken = take();
-    if taken.is_err() {
-        TAKEN.store(false, Ordering::SeqCst);
+    match &taken {
+        // A user who tries a server by hand sees nothing else.
+        Ok((reader, _)) if reader.is_terminal() => tracing::warn!(
+            target: "trunkline::server::stdio",
+            "waiting for messages of a client on standard input, which is a terminal; Ctrl-C ends the server"
+        ),
+        Ok(_) => {}
+        Err(_) => TAKEN.store(false, Ordering::SeqCst),
     }
     taken
 }

@@ -146,14 +146,14 @@ impl PipeWriter {
         drop(self.changed.wait_while_until(self.queue.lock(), deadline, |queue| !queue.written));
     }
 
-    /// Ends the output when every call is answered, or the time is over.
+    /// Ends the output when every call is answered, or the time is over: then the others fail.
     pub(super) fn finish_when_idle(&self, connection: &Arc<Connection>, timeout: Duration) {
         let deadline = Instant::now() + timeout;
         connection.end_subscriptions();
         while !connection.is_idle() && !self.queue.lock().broken && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(5));
         }
-        connection.close();
+        connection.interrupt();
         self.finish();
     }
 }

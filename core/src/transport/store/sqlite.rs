@@ -13,7 +13,7 @@ use std::{
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
 
@@ -26,7 +26,9 @@ const SWEPT: u32 = 16;
 /// Longest time to keep something, in milliseconds: a century.
 const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
 /// The number of the layout, in `user_version`.
-const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 2;
+/// Time after which the clock of a file is written again, in milliseconds.
+const CLOCK_STEP: i64 = 1000;
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, text BLOB NOT NULL, ends INTEGER NOT NULL) WITHOUT ROWID;
@@ -36,6 +38,7 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS log_entry
         (position INTEGER PRIMARY KEY AUTOINCREMENT, log TEXT NOT NULL, text BLOB NOT NULL);
     CREATE INDEX IF NOT EXISTS log_entry_log ON log_entry (log, position);
+    CREATE TABLE IF NOT EXISTS clock (id INTEGER PRIMARY KEY CHECK (id = 1), latest INTEGER NOT NULL);
 ";
 
 /// A SQLite file. One thread of each process uses it.
@@ -51,6 +54,35 @@ struct SqliteFile {
     path: PathBuf,
     name: String,
     deadline: Duration,
+    clock: FileClock,
+}
+
+/// The time of a file, which all processes share: the latest that one of them knew goes on from
+/// there, also where the clock of the machine is set back. Leases would hold for longer otherwise.
+#[derive(Default)]
+struct FileClock(Mutex<Option<(i64, Instant)>>);
+
+/// The clocks of the machine at a moment.
+#[derive(Clone, Copy)]
+struct Moment {
+    /// In milliseconds since 1970.
+    wall: i64,
+    at: Instant,
+}
+
+impl FileClock {
+    /// The time in milliseconds since 1970. `stored`: the latest that the file knows.
+    fn time(&self, moment: Moment, stored: i64) -> i64 {
+        let mut latest = self.0.lock();
+        let Moment { wall, at } = moment;
+        let (gone_on, since) = latest.map_or((i64::MIN, at), |(time, since)| {
+            let more = at.saturating_duration_since(since).as_millis();
+            (time.saturating_add(i64::try_from(more).unwrap_or(i64::MAX)), since.max(at))
+        });
+        let now = wall.max(gone_on).max(stored);
+        *latest = Some((now, since));
+        now
+    }
 }
 
 /// Work for the thread. It gets an error where the file cannot be opened.
@@ -59,7 +91,7 @@ type ThreadWork = Box<dyn FnOnce(Result<&mut Connection, StoreError>) -> bool + 
 impl SqliteStore {
     pub(super) fn new(path: PathBuf, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
         let name = format!("sqlite:{}", path.display());
-        let file = Arc::new(SqliteFile { path, name, deadline });
+        let file = Arc::new(SqliteFile { path, name, deadline, clock: FileClock::default() });
         Self { file, jobs: Arc::default(), runtime, waiting: Arc::default() }
     }
 
@@ -71,10 +103,12 @@ impl SqliteStore {
     ) -> BoxedTask<Result<T, StoreError>> {
         let (answer, answered) = oneshot::channel();
         let file = Arc::clone(&self.file);
-        let now = i64::try_from(self.runtime.unix_time().as_millis()).unwrap_or(i64::MAX);
+        let wall = i64::try_from(self.runtime.unix_time().as_millis()).unwrap_or(i64::MAX);
+        let moment = Moment { wall, at: self.runtime.now() };
         let job: ThreadWork = Box::new(move |connection| {
-            let done = connection
-                .and_then(|connection| transact(connection, writes, now, work).map_err(|failure| file.error(failure)));
+            let done = connection.and_then(|connection| {
+                transact(connection, writes, &file.clock, moment, work).map_err(|failure| file.error(failure))
+            });
             // On a full disk a new connection could not even read: it has files to make.
             let is_usable = |error: &StoreError| matches!(error.kind, StoreErrorKind::Invalid | StoreErrorKind::Full);
             let is_usable = done.as_ref().err().is_none_or(is_usable);
@@ -192,12 +226,20 @@ enum SqliteFailure {
 fn transact<T>(
     connection: &mut Connection,
     writes: bool,
-    now: i64,
+    clock: &FileClock,
+    moment: Moment,
     work: impl FnOnce(&Transaction<'_>, i64) -> Result<T, SqliteFailure>,
 ) -> Result<T, SqliteFailure> {
     let behavior = if writes { TransactionBehavior::Immediate } else { TransactionBehavior::Deferred };
     let transaction = connection.transaction_with_behavior(behavior)?;
+    let stored = "SELECT latest FROM clock WHERE id = 1";
+    let stored = transaction.prepare_cached(stored)?.query_row([], |row| row.get::<_, i64>(0)).optional()?;
+    let now = clock.time(moment, stored.unwrap_or(i64::MIN));
     if writes {
+        if stored.is_none_or(|stored| now >= stored.saturating_add(CLOCK_STEP)) {
+            let keep = "INSERT INTO clock VALUES (1, ?1) ON CONFLICT DO UPDATE SET latest = ?1";
+            transaction.prepare_cached(keep)?.execute([now])?;
+        }
         sweep(&transaction, now)?;
     }
     let done = work(&transaction, now)?;
@@ -389,6 +431,7 @@ impl Store for SqliteStore {
 mod tests {
     use super::*;
     use crate::{store::contract, transport::TokioRuntime};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     const DEADLINE: Duration = Duration::from_secs(5);
     const MINUTE: Duration = Duration::from_secs(60);
@@ -500,6 +543,57 @@ mod tests {
         let later = SqliteStore::new(later, TokioRuntime::current(), DEADLINE);
         let error = later.get("a").await.unwrap_err();
         assert!(error.kind == StoreErrorKind::Corrupt && error.problem.contains("later version"), "{error}");
+    }
+
+    /// A machine whose clocks the test sets, in seconds.
+    #[derive(Clone)]
+    struct SetClocks {
+        began: Instant,
+        wall: Arc<AtomicU64>,
+        gone: Arc<AtomicU64>,
+    }
+
+    impl Runtime for SetClocks {
+        fn spawn(&self, task: BoxedTask) {
+            tokio::spawn(task);
+        }
+
+        fn now(&self) -> Instant {
+            self.began + Duration::from_secs(self.gone.load(Ordering::SeqCst))
+        }
+
+        fn unix_time(&self) -> Duration {
+            Duration::from_secs(self.wall.load(Ordering::SeqCst))
+        }
+
+        fn sleep_until(&self, _: Instant) -> BoxedTask {
+            Box::pin(std::future::pending())
+        }
+
+        fn wire_log(&self) -> Option<&dyn crate::wire_log::WireLog> {
+            None
+        }
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_set_back_keeps_nothing_for_longer_and_ends_nothing_early() {
+        let folder = Folder::new();
+        let (wall, gone) = (Arc::new(AtomicU64::new(1_000_000)), Arc::new(AtomicU64::new(0)));
+        let clocks = SetClocks { began: Instant::now(), wall: Arc::clone(&wall), gone: Arc::clone(&gone) };
+        let store = || SqliteStore::new(folder.0.join("state.db"), Arc::new(clocks.clone()), DEADLINE);
+        let first = store();
+        first.put("lease", "1", Duration::from_secs(8)).await.unwrap();
+        wall.fetch_sub(3600, Ordering::SeqCst);
+        gone.fetch_add(2, Ordering::SeqCst);
+        // A process that starts after that, and one from before.
+        let later = store();
+        assert_eq!(later.get("lease").await.unwrap().as_deref(), Some("1"));
+        later.put("own", "1", MINUTE).await.unwrap();
+        assert_eq!(first.get("own").await.unwrap().as_deref(), Some("1"), "it has not ended an hour ago");
+        gone.fetch_add(9, Ordering::SeqCst);
+        assert_eq!(first.get("lease").await.unwrap(), None, "it held for eight seconds");
+        assert_eq!(later.get("lease").await.unwrap(), None);
+        assert_eq!(later.get("own").await.unwrap().as_deref(), Some("1"));
     }
 
     #[tokio::test]

@@ -205,7 +205,7 @@ async fn auc_14_to_17_and_auc_22_clients_that_are_known_are_not_registered() {
     }
     for url in ["http://agent.example/client.json", "https://agent.example", "https://agent.example/", "x"] {
         let error = OAuth::new(oauth(MemoryStore::new()).with_client_metadata_url(url)).err().unwrap().to_string();
-        assert!(error.starts_with("auth.clientMetadataUrl"), "{url}: {error}");
+        assert!(error.starts_with("auth.client_metadata_url"), "{url}: {error}");
     }
 }
 

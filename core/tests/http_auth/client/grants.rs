@@ -206,7 +206,7 @@ async fn xau_14_and_xau_25_secrets_go_to_https_endpoints_only() {
     let world = provider(json!({"token_endpoint": plain})).await;
     let to = |options: OAuthOptions| OAuth::new(options).err().unwrap().to_string();
     let error = to(enterprise(&world).with_idp_token_endpoint(plain));
-    assert!(error.starts_with("auth.idpTokenEndpoint") && error.contains("https"), "{error}");
+    assert!(error.starts_with("auth.idp_token_endpoint") && error.contains("https"), "{error}");
     let machine = unattended(OAuthGrant::ClientCredentials).with_client_id("id");
     for auth in [
         enterprise(&world).with_client_secret("s"),

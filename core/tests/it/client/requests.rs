@@ -372,6 +372,54 @@ async fn rpc_21_and_rpc_29_answers_that_make_no_sense_are_no_errors_of_the_serve
 }
 
 #[tokio::test]
+async fn values_are_the_params_and_the_result_of_a_request_unless_they_have_another_shape() {
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Sum {
+        sum: i64,
+    }
+    let fake = silent();
+    let client = fake.connect(pinned(Revision::V2025_06_18)).await;
+    let options = RequestOptions::default();
+    let ask = |params: Value| {
+        let (client, options) = (client.clone(), options.clone());
+        tokio::spawn(async move { client.request_as::<Sum>("com.acme/sum", params, &options).await })
+    };
+    let params = json!({"terms": [1, 2, 39]});
+    let answer = ask(params.clone());
+    settle().await;
+    assert_eq!(fake.last()["params"], params);
+    fake.peer().result(&fake.last(), json!({"sum": 42, "_meta": {}}));
+    assert_eq!(answer.await.unwrap(), Ok(Sum { sum: 42 }));
+    for other in [json!({"sum": "many"}), json!({"total": 42})] {
+        let answer = ask(params.clone());
+        settle().await;
+        fake.peer().result(&fake.last(), other);
+        let error = answer.await.unwrap().unwrap_err();
+        assert!(matches!(&error, ClientError::InvalidResponse(text) if text.contains("sum")), "{error:?}");
+    }
+    let asking = client.clone();
+    let none =
+        tokio::spawn(async move { asking.request_as::<Value>("com.acme/list", (), &RequestOptions::default()).await });
+    settle().await;
+    assert_eq!(fake.last().get("params"), None);
+    fake.peer().result(&fake.last(), json!({}));
+    assert_eq!(none.await.unwrap(), Ok(json!({})));
+
+    let before = fake.seen().len();
+    let refused = [
+        client.request_as::<Sum>("com.acme/sum", HashMap::from([((1, 2), 3)]), &options).await,
+        client.request_as::<Sum>("com.acme/sum", HashMap::from([("terms", f64::NAN)]), &options).await,
+        client.request_as::<Sum>("com.acme/sum", [1, 2, 39], &options).await,
+    ];
+    for refused in refused {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    }
+    settle().await;
+    assert_eq!(fake.seen().len(), before);
+}
+
+#[tokio::test]
 async fn a_client_has_one_timer_which_ends_with_it() {
     let fake = silent();
     let client = fake.connect(pinned(Revision::V2025_06_18)).await;

@@ -198,6 +198,38 @@ async fn middleware_of_the_outer_server_runs_before_that_of_the_mounted_one() {
     assert_eq!(*order.lock().unwrap(), ["outer tools/call"], "what is not its own, it does not see");
 }
 
+#[tokio::test]
+async fn the_values_of_a_request_are_those_of_every_server_that_it_passes() {
+    let inner = Server::builder("inner", "1.0.0")
+        .tool("number", "The number of the request.", async |ctx: Context| {
+            let number = ctx.vars().get::<u8>();
+            ctx.vars().insert("from the handler");
+            format!("{number:?}")
+        })
+        .build();
+    let middle = Server::builder("middle", "1.0.0").mount("inner", &inner).build();
+    let left = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&left);
+    let server = Server::builder("all", "1.0.0")
+        .middleware(move |ctx: Context, next: Next| {
+            let seen = Arc::clone(&seen);
+            async move {
+                ctx.vars().insert(7_u8);
+                let result = next.run().await?;
+                seen.lock().unwrap().push(ctx.vars().get::<&str>());
+                Ok(result)
+            }
+        })
+        .mount("middle", &middle)
+        .build();
+    for revision in Revision::ALL {
+        let client = connect(&server, revision).await;
+        left.lock().unwrap().clear();
+        assert_eq!(text(&client, "middle__inner__number", json!({})).await, "Some(7)", "{revision}");
+        assert_eq!(*left.lock().unwrap(), [Some("from the handler")], "{revision}");
+    }
+}
+
 /// Asks for a name, from middleware and from the handler, and reports progress and a log message.
 fn asking() -> Server {
     let form = || ElicitParams::form("Who?", FormSchema::new().required("name", Field::text()));

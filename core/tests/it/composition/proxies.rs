@@ -440,7 +440,7 @@ async fn connections_of_callers_are_bounded() {
     });
     until(|| file.text() == "began").await;
     let error = soon(bob.call_tool("count", json!({}))).await.unwrap_err();
-    assert!(error.to_string().contains("maxConnections"), "{error}");
+    assert!(error.to_string().contains("raise its number of connections"), "{error}");
     waiting.abort();
     until(|| file.text() == "ended").await;
     // That connection is free now, and makes room.

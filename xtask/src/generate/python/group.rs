@@ -15,10 +15,10 @@ pub(super) fn servers(surface: &Surface) -> String {
     let mut text = String::from(
         "import os\nfrom collections.abc import Callable, Mapping, Sequence\nfrom typing import Any, NamedTuple, Protocol, TypeAlias, cast\n\nfrom \
          ..._generated.models import GroupServerState, Implementation\nfrom ...errors import TrunklineError, from_object\nfrom \
-         ...schema.jsonable import jsonable\n\n\nclass ShareableClient(Protocol):\n    \"\"\"A connected client of any kind.\"\"\"\n\n    def _shared(self) -> dict[str, int]: ...\n\n\n# A URL, the command of a server to start, an entry of \
-         `mcpServers`, or a connected client,\n# which the group shares.\nServerTarget: TypeAlias = str | Sequence[str | \
-         os.PathLike[str]] | Mapping[str, Any] | ShareableClient\n# A configuration with \
-         `mcpServers`, its file, or targets by name.\nGroupTarget: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]\n\
+         ...schema.jsonable import jsonable\n\n\nclass ShareableClient(Protocol):\n    \"\"\"A connected client of any kind.\"\"\"\n\n    def _shared(self) -> dict[str, int]: ...\n\n\nServerTarget: TypeAlias = str | Sequence[str | \
+         os.PathLike[str]] | Mapping[str, Any] | ShareableClient\n\"\"\"A URL, the command of a server to start, an entry of \
+         `mcpServers`, or a connected client,\nwhich the group shares.\n\"\"\"\nGroupTarget: TypeAlias = str | os.PathLike[str] | \
+         Mapping[str, Any]\n\"\"\"A configuration with `mcpServers`, its file, or targets by name.\"\"\"\n\
          \n\nclass ServersOf:\n    \"\"\"The servers that a group is opened with.\"\"\"\n\n    def __init__(self, servers: \
          GroupTarget) -> None:\n        self._servers: Any = servers if isinstance(servers, Mapping) else jsonable(servers)\n\n    def json(self) -> Any:\n        \"\"\"The \
          servers as the core takes them: clients by their connections.\"\"\"\n        servers = self._servers\n        if \

@@ -11,8 +11,7 @@ const DOC: &str = "A transport of a program's own: any object with these methods
     ordinary functions that block, which `SyncClient` needs: each call has a thread, and `close` has to end a `receive` \
     that waits.";
 
-const IMPORTS: &str = r#"import inspect
-from collections.abc import Awaitable, Callable, Mapping
+const IMPORTS: &str = r#"from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from ... import _native
@@ -30,8 +29,10 @@ def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, ServerReq
         InvalidArgumentError: in a blocking client, if a method is asynchronous: no loop runs it
             there.
     """
+    from inspect import iscoroutinefunction
+
     methods = {name: getattr(transport, row[0]) for name, row in FUNCTIONS.items()}
-    if blocking and any(inspect.iscoroutinefunction(method) for method in methods.values()):
+    if blocking and any(iscoroutinefunction(method) for method in methods.values()):
         raise InvalidArgumentError(
             "the methods of this transport are asynchronous: use Client, or give SyncClient ordinary functions"
         )
@@ -60,7 +61,7 @@ class TransportCalls:
         """The function of that name."""
         return self._functions.get(name)
 
-    def scope(self, cause: int) -> None:
+    def scope(self, cause: int, port: int) -> None:
         """None: nothing in this process causes calls of a transport."""
 
     def __del__(self) -> None:
@@ -69,6 +70,7 @@ class TransportCalls:
 
 def _function(method: Callable[..., Any], params: tuple[str, ...], result: str | None) -> Callable[..., Any]:
     """The function of the core; its error is that of the connection."""
+    from inspect import iscoroutinefunction
 
     def returned(value: Any) -> Mapping[str, Any]:
         return {} if result is None else {result: value}
@@ -88,7 +90,7 @@ def _function(method: Callable[..., Any], params: tuple[str, ...], result: str |
         except Exception as error:
             raise wrong(error) from error
 
-    return call_async if inspect.iscoroutinefunction(method) else call
+    return call_async if iscoroutinefunction(method) else call
 "#;
 
 pub(super) fn render(surface: &Surface) -> String {

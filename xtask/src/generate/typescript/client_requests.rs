@@ -87,8 +87,8 @@ pub(super) fn request_type(rows: &[&Operation]) -> String {
     let mut methods: Vec<String> = rows.iter().map(|row| row.method.clone()).collect();
     methods.dedup();
     format!(
-        "\n/** A request to the client, for an {{@link InputRequired}}. */\nexport interface InputRequest {{\n  readonly \
-         method: {};\n  readonly params?: JsonObject;\n}}\n",
+        "\n/** A request to the client, for an {{@link InputRequired}}. */\nexport interface InputRequest {{\n  /** The \
+         method. */\n  readonly method: {};\n  /** Its parameters. */\n  readonly params?: JsonObject;\n}}\n",
         literals(&methods)
     )
 }
@@ -138,6 +138,7 @@ impl Request<'_> {
         let name = camel(&self.row.name);
         let mut docs = vec![format!("{}\n\n{ROUNDS}", self.row.doc)];
         docs.extend(self.docs());
+        docs.push(super::FAILURE.to_owned());
         let mut arguments: Vec<&str> = self.params().map(argument).collect();
         if super::in_object(self.row) {
             arguments.push("params");
@@ -184,8 +185,10 @@ impl Request<'_> {
     }
 
     fn optional_types(&self) -> String {
-        let types: Vec<_> =
-            self.optional().map(|field| format!("{}?: {}", field.json, typed(&self.row.name, field))).collect();
+        let types: Vec<_> = self
+            .optional()
+            .map(|field| format!("{}?: {} | undefined", field.json, typed(&self.row.name, field)))
+            .collect();
         types.join("; ")
     }
 

@@ -61,7 +61,12 @@ const CLASS: &str = r#"
  * `serverName` of a request says which one asks.
  */
 export class ClientGroup extends ConnectedClient {
-  /** Connects to all servers. The options are those of each connection. */
+  /**
+   * Connects to all servers. The options are those of each connection.
+   *
+   * @throws {@link InvalidArgumentError} for a configuration or an option that is invalid. A server
+   *   that cannot be connected to is in {@link ClientGroup.servers}.
+   */
   static connect(servers: GroupTarget, options: ConnectOptions = {}): Promise<ClientGroup> {
     return ClientGroup.open((connection, handlers) => new ClientGroup(connection, handlers, options), new ServersOf(servers), options);
   }
@@ -110,6 +115,7 @@ fn method(GroupOperation { name, doc, params, result }: &GroupOperation) -> Stri
         _ = write!(parameters, "{}: {ty}, ", field.json);
         members.push(field.json.clone());
     }
+    docs.push(super::FAILURE.to_owned());
     let params = if members.is_empty() { "undefined".to_owned() } else { format!("{{ {} }}", members.join(", ")) };
     let request = format!("await this.request(\"{name}\", {params}, options)");
     let (returned, body) = match result {

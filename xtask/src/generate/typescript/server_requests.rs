@@ -24,7 +24,7 @@ pub(super) fn render(surface: &Surface) -> String {
         body += &comment("  ", &row.doc);
         _ = writeln!(
             body,
-            "  {}?: (request: {request}, context: ServerRequestContext) => {result} | Promise<{result}>;",
+            "  {}?: ((request: {request}, context: ServerRequestContext) => {result} | Promise<{result}>) | undefined;",
             handler(&row.name)
         );
     }
@@ -33,7 +33,7 @@ pub(super) fn render(surface: &Surface) -> String {
         let changed = if row.name.ends_with("_changed") { format!(" {CHANGED}") } else { String::new() };
         body += &comment("  ", &format!("{}{changed}", row.doc));
         let params = row.params.as_deref().map(|params| format!("params: {}", params)).unwrap_or_default();
-        _ = writeln!(body, "  {}?: ({params}) => void;", handler(&row.name));
+        _ = writeln!(body, "  {}?: (({params}) => void) | undefined;", handler(&row.name));
     }
     body += "}\n\n/** The operation of each handler, as the core names it. */\nexport const operations: Record<keyof RequestHandlers, string> = {\n";
     for row in &surface.host {

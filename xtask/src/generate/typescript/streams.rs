@@ -28,6 +28,7 @@ export class Subscription extends Stream<Change> {
     this.honoured = open.result as SubscriptionFilter;
   }
 
+  /** Closes the subscription, as the end of a loop over it does. */
   return(): Promise<IteratorResult<Change, undefined>> {
     this.close();
     return Promise.resolve({ done: true, value: undefined });
@@ -58,7 +59,11 @@ export class ClientTask extends Stream<Task> {
     return this.#state;
   }
 
-  /** Waits for the next state; done when the task is over. */
+  /**
+   * Waits for the next state; done when the task is over.
+   *
+   * @throws {@link TrunklineError} of the kind that says why the server was not asked.
+   */
   override async next(): Promise<IteratorResult<Task, undefined>> {
     const step = await super.next();
     if (!step.done) this.#state = step.value;
@@ -95,6 +100,8 @@ export class ClientTask extends Stream<Task> {
   /**
    * Cancels the task; of one that is over, nothing changes. The server may let it come to another
    * end.
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   async cancel(options: RequestOptions = {}): Promise<void> {
     await this.request("cancel", options);
@@ -118,6 +125,8 @@ pub(super) const METHODS: &str = r#"
    * call, the task has no id, and its result at once. `ttl` is the time for which the server is
    * asked to keep it, in milliseconds (2025-11-25). With `manualInput` the caller answers the
    * requests for input that its state shows, with `respond` (2026-07-28).
+   *
+   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
   async startTask(name: string, args: object = {}, { ttl, ...options }: StartOptions & { ttl?: number | undefined } = {}): Promise<ClientTask> {
     const params = { name, arguments: args, ttlMs: milliseconds(ttl, "ttl") };

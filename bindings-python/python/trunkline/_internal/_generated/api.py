@@ -77,7 +77,6 @@ from .models import (
     ToolChoice,
     ToolExecution,
 )
-from .options import OAuth
 
 __all__ = [
     "AccessToken",
@@ -122,7 +121,6 @@ __all__ = [
     "LoggingLevel",
     "ModelHint",
     "ModelPreferences",
-    "OAuth",
     "OAuthGrant",
     "OnDuplicate",
     "Progress",

@@ -2846,6 +2846,16 @@ GroupServerState: TypeAlias = Literal["connecting", "connected", "disconnected"]
 """The state of the connection to a server of a group."""
 
 FailureReason: TypeAlias = Literal[
-    "notStarted", "refused", "unreachable", "tls", "status", "exited", "broken", "sessionLost", "invalidResponse"
+    "notStarted",
+    "refused",
+    "unreachable",
+    "tls",
+    "status",
+    "exited",
+    "broken",
+    "sessionLost",
+    "invalidResponse",
+    "addressInUse",
+    "addressUnavailable",
 ]
 """The reason of a failed connection."""

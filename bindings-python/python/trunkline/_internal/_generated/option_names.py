@@ -163,6 +163,7 @@ SERVER_OPTIONS: Final = {
     "max_tasks_per_client": "maxTasksPerClient",
     "max_task_bytes": "maxTaskBytes",
     "max_task_bytes_per_client": "maxTaskBytesPerClient",
+    "max_subscription_bytes": "maxSubscriptionBytes",
     "store": "store",
     "store_deadline": "storeDeadlineMs",
     "extensions": "extensions",

@@ -35,10 +35,10 @@ class AuthOptions(TypedDict, total=False):
     """
 
     required_scopes: Sequence[str] | None
-    """Scopes that every request needs."""
+    """Scopes that every request needs. Default: none."""
 
     implies: Mapping[str, Sequence[str]] | None
-    """Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`."""
+    """Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`. Default: none."""
 
     dpop: DpopPolicy | None
     """Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are
@@ -57,8 +57,9 @@ class AuthOptions(TypedDict, total=False):
 
     dpop_proofs: int | None
     """Proofs that are remembered, so that none is good twice; a fifth of them for one key.
-    Beyond it requests are refused with 503. Each process remembers its own, each proof for as
-    long as its date is accepted, in some 20 bytes. Default: 500000.
+    Beyond it requests are refused with 503. Each process remembers those that it has seen,
+    each for as long as its date is accepted, in some 20 bytes; processes that share the
+    `store` of the server refuse those of one another, too. Default: 500000.
     """
 
     public_url: str | None
@@ -68,7 +69,7 @@ class AuthOptions(TypedDict, total=False):
 
     metadata: Mapping[str, Any] | None
     """Further members of the metadata document, such as `resource_name` (RFC 9728 section 2);
-    not those that other options give.
+    not those that other options give. Default: none.
     """
 
     issuer: str | Sequence[str] | None
@@ -77,7 +78,7 @@ class AuthOptions(TypedDict, total=False):
     """
 
     audience: str | Sequence[str] | None
-    """Audiences of which a token must name one, in the place of the resource."""
+    """Audiences of which a token must name one, in the place of the resource. Default: none."""
 
     jwks: Mapping[str, Any] | None
     """The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they
@@ -85,7 +86,7 @@ class AuthOptions(TypedDict, total=False):
     """
 
     jwks_uri: str | None
-    """The URL of the issuer's keys."""
+    """The URL of the issuer's keys. Default: none."""
 
     algorithms: Sequence[str] | None
     """Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384,
@@ -113,7 +114,7 @@ class ChildOptions(TypedDict, total=False):
     """
 
     env: Mapping[str, str] | None
-    """Environment variables for the child process, beside those that it inherits."""
+    """Environment variables for the child process, beside those that it inherits. Default: none."""
 
     inherit_env: bool | None
     """`true` if the child process inherits the whole environment of this process, secrets
@@ -132,7 +133,7 @@ class ChildOptions(TypedDict, total=False):
     stderr_file: str | os.PathLike[str] | None
     """A file that takes its standard error in the place of that of this process, at the end of
     what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this process
-    where the system has such files. The last lines are kept all the same.
+    where the system has such files. The last lines are kept all the same. Default: none.
     """
 
 
@@ -142,7 +143,7 @@ class ClientOptions(TypedDict, total=False):
     capabilities: Mapping[str, Any] | None
     """The capabilities that servers may use, beyond those of handlers, roots and tasks, which
     are declared by themselves: those of requests whose input the caller gives itself, and
-    those of extensions.
+    those of extensions. Default: none.
     """
 
     roots: Sequence[Root] | None
@@ -216,7 +217,9 @@ class ClientOptions(TypedDict, total=False):
     """
 
     log_level: LoggingLevel | None
-    """The least severe log messages that servers are asked for; without it, their default."""
+    """The least severe log messages that servers are asked for; without it, their default: on
+    2026-07-28 they send nothing.
+    """
 
     connect_timeout: float | None
     """Longest time of opening the conversation, all attempts together. In seconds. Default: 30."""
@@ -256,20 +259,20 @@ class EndpointOptions(TypedDict, total=False):
     """An HTTP endpoint to connect to: its URL, headers, TLS and proxy."""
 
     headers: Mapping[str, str] | None
-    """Headers of each request."""
+    """Headers of each request. Default: none."""
 
     ca: str | None
     """Certificates in PEM that are trusted beside those of the system, and those of the files
-    that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name.
+    that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. Default: none.
     """
 
     client_certificate: str | None
     """The certificate of the client in PEM, for servers that ask for one (mTLS), and those of
-    its issuers.
+    its issuers. Default: none.
     """
 
     client_key: str | None
-    """The private key of that certificate, in PEM."""
+    """The private key of that certificate, in PEM. Default: none."""
 
     proxy: str | None
     """The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
@@ -288,7 +291,8 @@ class HttpOptions(TypedDict, total=False):
 
     unix: str | os.PathLike[str] | None
     """The path of a Unix socket to listen on, in the place of host and port. A socket that a
-    dead server left there is replaced; ours is removed when the listener closes.
+    dead server left there is replaced; ours is removed when the listener closes. Default:
+    none.
     """
 
     unix_mode: str | None
@@ -317,12 +321,12 @@ class HttpOptions(TypedDict, total=False):
     allowed_hosts: Sequence[str] | None
     """Names in `Host` that are allowed beside those of this machine, with or without a port; `*`
     allows every name. A server that does not listen on loopback checks `Host` only if names
-    are listed.
+    are listed. Default: none.
     """
 
     allowed_origins: Sequence[str] | None
     """Values of `Origin` that are allowed beside those of this machine, such as
-    `https://app.example`; `*` allows every page.
+    `https://app.example`; `*` allows every page. Default: none.
     """
 
     sse: str | Literal[False] | None
@@ -362,8 +366,9 @@ class HttpOptions(TypedDict, total=False):
 
     max_connections: int | None
     """Connections at once, and never more than the process has descriptors for, less 64. Beyond
-    it one without a request gives way: one that never had any, or else the oldest. Where each
-    has a request, further ones wait in the system's backlog. Default: 16384.
+    it one without a request gives way: one that had none in its first 100 ms, or else the
+    oldest. Where each has a request, further ones wait in the system's backlog. Default:
+    16384.
     """
 
     max_connections_per_address: int | None
@@ -377,8 +382,8 @@ class HttpOptions(TypedDict, total=False):
     as `unix` for those on the Unix socket. A request that one of them brings has its client
     at the last address in `X-Forwarded-For` outside of these. With proxies, clients without
     an access token have shares by their addresses (of IPv6 by its first 64 bits), as
-    principals have: of requests, bodies, sessions, tasks and `rateLimit`. Without, all of
-    them are one behind a proxy, and nobody has a share.
+    principals have: of requests, bodies, sessions, tasks and requests a minute. Without, all
+    of them are one behind a proxy, and nobody has a share.
     """
 
     idle_timeout: float | None
@@ -400,11 +405,11 @@ class HttpOptions(TypedDict, total=False):
     """
 
     max_body_bytes: int | None
-    """Size of all bodies that are being read or served, never less than one message may have. A
-    request for which there is no room is refused as busy. One client may use a quarter of it,
-    the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
-    second. Inside a web framework, bodies that wait for their access token to be verified
-    have a quarter of it besides. Default: 256 MiB.
+    """Size of all bodies that are being read or served, until their calls and tasks have ended;
+    never less than one message may have. A request for which there is no room is refused as
+    busy. One client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and
+    larger ones must arrive at 4 KiB a second. Inside a web framework, bodies that wait for
+    their access token to be verified have a quarter of it besides. Default: 256 MiB.
     """
 
     rate_limit: int | None
@@ -414,7 +419,7 @@ class HttpOptions(TypedDict, total=False):
     """
 
     rate_burst: int | None
-    """Requests that one of them may send at once before `rateLimit` holds. Default: 20."""
+    """Requests that one of them may send at once before that limit holds. Default: 20."""
 
 
 class OAuth(TypedDict, total=False):
@@ -424,7 +429,9 @@ class OAuth(TypedDict, total=False):
     """
 
     token: str | None
-    """An access token that the program has from elsewhere. No other option goes with it."""
+    """An access token that the program has from elsewhere. No other option goes with it.
+    Default: none.
+    """
 
     grant: OAuthGrant | None
     """The way to access tokens. Default: `"authorization_code"`."""
@@ -440,26 +447,28 @@ class OAuth(TypedDict, total=False):
     """
 
     client_secret: str | None
-    """The secret of that client."""
+    """The secret of that client. Default: none."""
 
     issuer: str | None
-    """The issuer of the authorization server that knows the client. It is shown to no other."""
+    """The issuer of the authorization server that knows the client. It is shown to no other.
+    Default: none.
+    """
 
     client_metadata_url: str | None
     """The https URL of the client's metadata document, which is its id at authorization servers
-    that read such documents.
+    that read such documents. Default: none.
     """
 
     private_key: str | None
     """The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in PEM.
-    It belongs to `clientId` or to the metadata document.
+    It belongs to `clientId` or to the metadata document. Default: none.
     """
 
     algorithm: str | None
     """The algorithm of that key. Default: `"ES256"`."""
 
     key_id: str | None
-    """The name of that key, for authorization servers that know several."""
+    """The name of that key, for authorization servers that know several. Default: none."""
 
     scopes: Sequence[str] | None
     """The scopes to ask for where the server names none. By default those of its metadata."""
@@ -487,13 +496,15 @@ class OAuth(TypedDict, total=False):
     """Longest time of a login. In seconds. Default: 300."""
 
     idp_token_endpoint: str | None
-    """The token endpoint of the organization's identity provider (`enterprise_managed`)."""
+    """The token endpoint of the organization's identity provider (`enterprise_managed`).
+    Default: none.
+    """
 
     idp_client_id: str | None
-    """The client id at the identity provider."""
+    """The client id at the identity provider. Default: none."""
 
     idp_client_secret: str | None
-    """The secret of that client."""
+    """The secret of that client. Default: none."""
 
     idp_token_type: str | None
     """The type of the token that the program gives: an ID token by default, or
@@ -503,12 +514,13 @@ class OAuth(TypedDict, total=False):
 
     identity_token: str | None
     """The user's ID token of the identity provider (`enterprise_managed`). One that ends before
-    the connection does is better given by the function `identity_token`.
+    the connection does is better given by the function `identity_token`. Default: none.
     """
 
     assertion: str | None
     """The JWT by which the platform vouches for this workload (`workload_identity`). One that
-    ends before the connection does is better given by the function `assertion`.
+    ends before the connection does is better given by the function `assertion`. Default:
+    none.
     """
 
 
@@ -516,32 +528,34 @@ class MountOptions(TypedDict, total=False):
     """Where and how a server is reached over HTTP."""
 
     path: str | None
-    """The path of the endpoint; a slash at its end makes no difference."""
+    """The path of the endpoint; a slash at its end makes no difference. Default: every path that
+    the framework gives to the server.
+    """
 
     health: bool | None
     """Answer the probes of orchestrators and load balancers, which need no access token: `GET
     /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503: not ready
     is a server that is closing, or whose store does not answer within half a second. Where a
-    router has chosen the path of the endpoint, such routes are its matter.
+    router has chosen the path of the endpoint, such routes are its matter. Default: False.
     """
 
     stateless: bool | None
-    """Keep no sessions for clients of the legacy era."""
+    """Keep no sessions for clients of the legacy era. Default: False."""
 
     json: bool | None
     """Answer with plain JSON and never with an event stream, except to `subscriptions/listen`;
-    progress and log messages of a call are dropped.
+    progress and log messages of a call are dropped. Default: False.
     """
 
     allowed_hosts: Sequence[str] | None
     """Names in `Host` that are allowed beside those of this machine, with or without a port; `*`
     allows every name. A server that does not listen on loopback checks `Host` only if names
-    are listed.
+    are listed. Default: none.
     """
 
     allowed_origins: Sequence[str] | None
     """Values of `Origin` that are allowed beside those of this machine, such as
-    `https://app.example`; `*` allows every page.
+    `https://app.example`; `*` allows every page. Default: none.
     """
 
     sse: str | Literal[False] | None
@@ -550,34 +564,39 @@ class MountOptions(TypedDict, total=False):
     be shared: a request there for a stream without a session gets this one. The session of
     such a client is named in the URL that it posts to, which proxies may log: a server
     without old clients does without it, and one with `auth` checks the owner of each session
-    besides.
+    besides. Default: every path that ends with `/sse`.
     """
 
     messages: str | None
     """The path where clients of HTTP+SSE post their messages; where the path is shared, they
-    post there.
+    post there. Default: every path that ends with `/messages`.
     """
 
     replay_events: int | None
     """Events of each session that are kept for clients whose connection breaks; 0 keeps none,
-    and events have no ids.
+    and events have no ids. Default: 1000.
     """
 
     replay_bytes: int | None
-    """Size of the events that are kept of each session; the newest is kept whatever its size."""
+    """Size of the events that are kept of each session; the newest is kept whatever its size.
+    Default: 4 MiB.
+    """
 
     max_replay_bytes: int | None
     """Size of the events that are kept of all sessions. Beyond it the sessions that have been
     quiet the longest lose theirs: their clients cannot come back to a stream that broke.
+    Default: 256 MiB.
     """
 
     retry: float | None
-    """Time after which a client comes back when its connection was closed early. In seconds."""
+    """Time after which a client comes back when its connection was closed early. In seconds.
+    Default: 1.
+    """
 
     max_connections_per_address: int | None
     """Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them
     are of one address. Beyond it one of its own without a request gives way; where each has a
-    request, further ones are closed at once.
+    request, further ones are closed at once. Default: 0.
     """
 
     trusted_proxies: Sequence[str] | None
@@ -585,44 +604,44 @@ class MountOptions(TypedDict, total=False):
     as `unix` for those on the Unix socket. A request that one of them brings has its client
     at the last address in `X-Forwarded-For` outside of these. With proxies, clients without
     an access token have shares by their addresses (of IPv6 by its first 64 bits), as
-    principals have: of requests, bodies, sessions, tasks and `rateLimit`. Without, all of
-    them are one behind a proxy, and nobody has a share.
+    principals have: of requests, bodies, sessions, tasks and requests a minute. Without, all
+    of them are one behind a proxy, and nobody has a share.
     """
 
     idle_timeout: float | None
     """Longest time of a connection without a request, or for the head of one; it may be twice
-    that. Then the connection is closed. In seconds.
+    that. Then the connection is closed. In seconds. Default: 60.
     """
 
     write_timeout: float | None
     """Longest time for which a client reads nothing of what is written to it. Then the
     connection is closed; the client of a session can come back to its streams. On Linux a
     client that vanished without a word is found by it, too: by the first sign of life of its
-    stream that nobody acknowledges. In seconds.
+    stream that nobody acknowledges. In seconds. Default: 60.
     """
 
     max_requests: int | None
     """Requests without a session at once, until their call has ended: those of 2026-07-28, and
     all of a stateless server. Further ones are refused as busy, before their body is read. As
-    many bodies are read at once; beyond it the oldest one is given up as busy.
+    many bodies are read at once; beyond it the oldest one is given up as busy. Default: 4096.
     """
 
     max_body_bytes: int | None
-    """Size of all bodies that are being read or served, never less than one message may have. A
-    request for which there is no room is refused as busy. One client may use a quarter of it,
-    the last 16 MiB are for bodies up to 64 KiB, and larger ones must arrive at 4 KiB a
-    second. Inside a web framework, bodies that wait for their access token to be verified
-    have a quarter of it besides.
+    """Size of all bodies that are being read or served, until their calls and tasks have ended;
+    never less than one message may have. A request for which there is no room is refused as
+    busy. One client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and
+    larger ones must arrive at 4 KiB a second. Inside a web framework, bodies that wait for
+    their access token to be verified have a quarter of it besides. Default: 256 MiB.
     """
 
     rate_limit: int | None
     """POST requests a minute of one principal, or, where no tokens are verified, of one address
     behind trusted proxies or else of one session; requests of none of them count together.
-    Further ones are refused with 429 and `Retry-After`. 0: no bound.
+    Further ones are refused with 429 and `Retry-After`. 0: no bound. Default: 0.
     """
 
     rate_burst: int | None
-    """Requests that one of them may send at once before `rateLimit` holds."""
+    """Requests that one of them may send at once before that limit holds. Default: 20."""
 
 
 class ServerOptions(TypedDict, total=False):
@@ -664,7 +683,10 @@ class ServerOptions(TypedDict, total=False):
     """
 
     drain_deadline: float | None
-    """Longest time that calls may go on after a listener closes. In seconds. Default: 5."""
+    """Longest time from a signal, or from a close without a deadline of its own, to the end of
+    the server. Calls in flight may complete until its last fifth, which is a second at most:
+    then they fail, and their failures are sent. In seconds. Default: 5.
+    """
 
     keep_alive: float | None
     """Time after which a quiet event stream gets a comment; 0: never. In seconds. Default: 15."""
@@ -724,6 +746,13 @@ class ServerOptions(TypedDict, total=False):
     tokens are verified. Default: 64 MiB.
     """
 
+    max_subscription_bytes: int | None
+    """Size of the names that clients have given of what they want to be notified of, with 128
+    bytes more for each: resources, tasks and elicitations, of all sessions and streams. One
+    principal, or one address behind trusted proxies, may have a quarter of it. Beyond it,
+    further ones are refused as busy. Default: 64 MiB.
+    """
+
     store: str | os.PathLike[str] | Store | None
     """Place of the tasks and of the sessions of the legacy era over HTTP, so that they outlive
     their process and other workers answer for them: a URL, `sqlite:PATH` for the processes of
@@ -735,10 +764,12 @@ class ServerOptions(TypedDict, total=False):
     """Longest time of one call of the store. In seconds. Default: 5."""
 
     extensions: Mapping[str, Any] | None
-    """Extensions that are declared, by their ids, with their settings."""
+    """Extensions that are declared, by their ids, with their settings. Default: none."""
 
     experimental: Mapping[str, Any] | None
-    """Capabilities that are declared outside of the specification, by name, with their settings."""
+    """Capabilities that are declared outside of the specification, by name, with their settings.
+    Default: none.
+    """
 
     telemetry: bool | None
     """Report requests to OpenTelemetry, as spans and measurements. By default where the program
@@ -753,9 +784,10 @@ class ServerOptions(TypedDict, total=False):
 
     max_values: int | None
     """JSON values in a message, which cost far more in memory than on the wire; one with more is
-    invalid. All messages above 4 KiB that an HTTP endpoint serves at once may have twice as
-    many, and those of one principal as many: a further one is refused as busy. Default:
-    500000.
+    invalid. An HTTP endpoint counts those of messages with more than 2,048, until their calls
+    and tasks have ended: bodies above 64 KiB may have twice as many at once, and those of one
+    principal as many; smaller bodies as many, and those of one principal a quarter. A further
+    one is refused as busy. Default: 500000.
     """
 
     max_running: int | None
@@ -789,37 +821,37 @@ class PromptOptions(TypedDict, total=False):
     """The name for programs. Default: that of the function."""
 
     title: str | None
-    """The name for people."""
+    """The name for people. Default: none."""
 
     description: str | None
     """The purpose. Default: the docstring."""
 
     icons: Sequence[Icon] | None
-    """Icons for a user interface."""
+    """Icons for a user interface. Default: none."""
 
     meta: Mapping[str, Any] | None
-    """Metadata, by reverse-domain name."""
+    """Metadata, by reverse-domain name. Default: none."""
 
     scopes: Sequence[str] | None
     """Scopes that the access token of a call must grant beside those of the endpoint. Lists
-    leave out what the caller lacks scopes for.
+    leave out what the caller lacks scopes for. Default: none.
     """
 
     timeout: float | None
     """The longest time of one run of its handler. Then the call fails and the handler is
-    cancelled. In seconds.
+    cancelled. In seconds. Default: none.
     """
 
     visible: Callable[..., bool | Awaitable[bool]] | None
     """Decides who sees and calls it, for each request: a function of the context and
     dependencies that returns a `bool`. For others it is not there; an exception, which is
-    logged, counts as False.
+    logged, counts as False. Default: everybody.
     """
 
     complete: Mapping[str, Callable[..., Any]] | None
     """Functions that suggest values while a user types, by the arguments or variables. Each
     takes the text so far and, if it has a second parameter, the other arguments; it returns
-    texts, or a `Completion`.
+    texts, or a `Completion`. Default: none.
     """
 
 
@@ -830,46 +862,46 @@ class ResourceOptions(TypedDict, total=False):
     """The name for programs. Default: that of the function."""
 
     title: str | None
-    """The name for people."""
+    """The name for people. Default: none."""
 
     description: str | None
     """The purpose. Default: the docstring."""
 
     mime_type: str | None
-    """MIME type."""
+    """MIME type. Default: none."""
 
     size: int | None
-    """The size in bytes. Not for templates."""
+    """The size in bytes. Not for templates. Default: none."""
 
     icons: Sequence[Icon] | None
-    """Icons for a user interface."""
+    """Icons for a user interface. Default: none."""
 
     annotations: Annotations | None
-    """Hints for the client: audience, priority, time of the last change."""
+    """Hints for the client: audience, priority, time of the last change. Default: none."""
 
     meta: Mapping[str, Any] | None
-    """Metadata, by reverse-domain name."""
+    """Metadata, by reverse-domain name. Default: none."""
 
     ttl: float | None
-    """The time for which clients may keep the contents. In seconds."""
+    """The time for which clients may keep the contents. Default: that of the server. In seconds."""
 
     cache_scope: CacheScope | None
-    """The callers that may share cached contents."""
+    """The callers that may share cached contents. Default: that of the server."""
 
     scopes: Sequence[str] | None
     """Scopes that the access token of a call must grant beside those of the endpoint. Lists
-    leave out what the caller lacks scopes for.
+    leave out what the caller lacks scopes for. Default: none.
     """
 
     timeout: float | None
     """The longest time of one run of its handler. Then the call fails and the handler is
-    cancelled. In seconds.
+    cancelled. In seconds. Default: none.
     """
 
     visible: Callable[..., bool | Awaitable[bool]] | None
     """Decides who sees and calls it, for each request: a function of the context and
     dependencies that returns a `bool`. For others it is not there; an exception, which is
-    logged, counts as False.
+    logged, counts as False. Default: everybody.
     """
 
     unsafe_paths: bool | None
@@ -881,7 +913,7 @@ class ResourceOptions(TypedDict, total=False):
     complete: Mapping[str, Callable[..., Any]] | None
     """Functions that suggest values while a user types, by the arguments or variables. Each
     takes the text so far and, if it has a second parameter, the other arguments; it returns
-    texts, or a `Completion`.
+    texts, or a `Completion`. Default: none.
     """
 
 
@@ -892,52 +924,59 @@ class ToolOptions(TypedDict, total=False):
     """The name for programs. Default: that of the function."""
 
     title: str | None
-    """The name for people."""
+    """The name for people. Default: none."""
 
     description: str | None
     """The purpose. Default: the docstring."""
 
     input_schema: Mapping[str, Any] | None
-    """Replaces the schema made from the parameters; arguments are then passed as JSON has them."""
+    """Replaces the schema made from the parameters, which is the default; arguments are then
+    passed as JSON has them.
+    """
 
     output_schema: Mapping[str, Any] | None
-    """Replaces the schema made from the return annotation."""
+    """Replaces the schema made from the return annotation, which is the default."""
 
     annotations: ToolAnnotations | None
-    """Hints about the behaviour of the tool."""
+    """Hints about the behaviour of the tool. Default: none."""
 
     icons: Sequence[Icon] | None
-    """Icons for a user interface."""
+    """Icons for a user interface. Default: none."""
 
     meta: Mapping[str, Any] | None
-    """Metadata, by reverse-domain name."""
+    """Metadata, by reverse-domain name. Default: none."""
 
     requires: Mapping[str, Any] | None
-    """Client capabilities without which a call is refused, such as `{"sampling": {}}`."""
+    """Client capabilities without which a call is refused, such as `{"sampling": {}}`. Default:
+    none.
+    """
 
     defer_task: bool | None
-    """On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`."""
+    """On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`. Default:
+    False.
+    """
 
     restart_task: bool | None
     """A task that was running when its process ended is run again from its start, with the same
     arguments, by the next worker that shares the store of the server: within half a minute,
-    up to three runs in all. Two runs at once must do no harm. Not with `defer_task`.
+    up to three runs in all. Two runs at once must do no harm. Not with `defer_task`. Default:
+    False.
     """
 
     scopes: Sequence[str] | None
     """Scopes that the access token of a call must grant beside those of the endpoint. Lists
-    leave out what the caller lacks scopes for.
+    leave out what the caller lacks scopes for. Default: none.
     """
 
     timeout: float | None
     """The longest time of one run of its handler. Then the call fails and the handler is
-    cancelled. In seconds.
+    cancelled. In seconds. Default: none.
     """
 
     visible: Callable[..., bool | Awaitable[bool]] | None
     """Decides who sees and calls it, for each request: a function of the context and
     dependencies that returns a `bool`. For others it is not there; an exception, which is
-    logged, counts as False.
+    logged, counts as False. Default: everybody.
     """
 
     task: Literal["forbidden", "optional", "required"] | None
@@ -947,5 +986,5 @@ class ToolOptions(TypedDict, total=False):
 
     ui: str | None
     """The `ui://` URI of a resource that shows the result (MCP Apps): `ui.resourceUri` in
-    `meta`.
+    `meta`. Default: none.
     """

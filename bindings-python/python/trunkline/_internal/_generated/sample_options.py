@@ -13,25 +13,27 @@ class SampleOptions(TypedDict, total=False):
     """Options of `sample`: Asks the client's model to continue a conversation."""
 
     system_prompt: str | None
-    """The system prompt, which the client may change or leave out."""
+    """The system prompt, which the client may change or leave out. Default: none."""
 
     model_preferences: ModelPreferences | None
-    """Which model to choose."""
+    """Which model to choose. Default: none."""
 
     include_context: Literal["none", "thisServer", "allServers"] | None
-    """The context of servers to include; `thisServer` and `allServers` are deprecated."""
+    """The context of servers to include; `thisServer` and `allServers` are deprecated. Default:
+    none.
+    """
 
     temperature: float | None
-    """The temperature: a greater value makes answers more varied."""
+    """The temperature: a greater value makes answers more varied. Default: none."""
 
     stop_sequences: Sequence[str] | None
-    """Sequences of characters at which generation ends."""
+    """Sequences of characters at which generation ends. Default: none."""
 
     metadata: Any
-    """Parameters for the provider of the model."""
+    """Parameters for the provider of the model. Default: none."""
 
     tools: Sequence[Tool | Mapping[str, Any]] | None
-    """Tools that the model may use (2025-11-25 and later)."""
+    """Tools that the model may use (2025-11-25 and later). Default: none."""
 
     tool_choice: ToolChoice | None
-    """The constraint on the use of tools (2025-11-25 and later)."""
+    """The constraint on the use of tools (2025-11-25 and later). Default: none."""

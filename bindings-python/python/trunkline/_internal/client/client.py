@@ -29,6 +29,10 @@ class Client(AsyncOperations, Connected):
     answer requests of the server are registered by decorators, such as `@client.on_elicit`: `async
     def` functions run on that loop, `def` functions on threads.
 
+    Callbacks for notifications and progress run on that loop, too, in the order of arrival, and
+    those of a call before it returns. An `async def` callback is a task, which the next event does
+    not wait for. An exception of a callback is logged (`trunkline.client`), and costs nothing else.
+
     Args:
         target: The URL of an endpoint, the command of a server to start (a list), a `Server` of
             this process, whichever thread or event loop serves it, an entry of `mcpServers` (a

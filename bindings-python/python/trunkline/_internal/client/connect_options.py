@@ -7,28 +7,35 @@ from typing import Any, TypeAlias
 
 from .._generated.options import ChildOptions, ClientOptions, EndpointOptions, OAuth
 
-# method, params
 OnNotification: TypeAlias = Callable[[str, Any], Awaitable[None] | None]
+"""Called with the method and the params of a notification, in the order of arrival. An exception is
+logged, and costs nothing else.
+"""
 OnToolsChanged: TypeAlias = Callable[[], Awaitable[None] | None]
+"""Called when the server's list of tools has changed. An exception is logged."""
 
 
 class ConnectOptions(ClientOptions, ChildOptions, EndpointOptions, total=False):
     """Options of `Client` and `SyncClient`. Times are in seconds."""
 
     name: str
-    """Name with which the client introduces itself, together with `version`."""
+    """Name with which the client introduces itself, together with `version`. Default:
+    `"trunkline-python"`.
+    """
 
     version: str
-    """The version of the program that uses the client."""
+    """The version of the program that uses the client. Default: that of this package."""
 
     auth: str | OAuth
-    """An access token, or how to get one: `OAuth()` asks the server and opens the browser."""
+    """An access token, or how to get one: `OAuth()` asks the server and opens the browser.
+    Default: none.
+    """
 
     on_notification: OnNotification
-    """Called with the method and the params of every notification."""
+    """Called with the method and the params of every notification. Default: none."""
 
     on_tools_changed: OnToolsChanged
-    """Called when the server's list of tools has changed."""
+    """Called when the server's list of tools has changed. Default: none."""
 
     raise_exceptions: bool
     """For tests, of a `Server` of this process: a request raises the exception that a handler

@@ -16,7 +16,8 @@ from .._generated.models import Root
 from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS, OAUTH
 from ..errors import ClosedError, InvalidArgumentError
 from ..failures import is_told
-from ..options import camel_case, encoded
+from ..options import camel_case, encoded, snake_case
+from ..port.log import logger
 from ..port.scope import NO_SPAN, CallScope, telemetry_of
 from ..requests import OnProgress, read_answer
 from ..schema.jsonable import jsonable
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# An endpoint's URL, the command of a child process, a server in this process, an entry of
-# `mcpServers`, or a configuration or its file.
 Target: TypeAlias = Union[
     str, os.PathLike[str], Sequence[str | os.PathLike[str]], Mapping[str, Any], "trunkline.Server", Transport
 ]
+"""A place to connect to: the URL of an endpoint, the command of a server to start, a `Server` of
+this process, an entry of `mcpServers`, or a configuration with one server, or the path of its file.
+"""
 
 _LISTS_CHANGED: Final = (methods.TOOLS_CHANGED, methods.RESOURCES_CHANGED, methods.PROMPTS_CHANGED)
 
@@ -49,10 +51,8 @@ def callback_errors() -> Generator[None]:
     """
     try:
         yield
-    except Exception:
-        import logging
-
-        logging.getLogger("trunkline.client").exception("a callback failed")
+    except Exception as error:  # noqa: BLE001 - it is logged
+        logger("trunkline.client").error("a callback failed", exc_info=error)
 
 
 class Connection:
@@ -268,7 +268,8 @@ class Connection:
 def _only(transport: dict[str, Any], allowed: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
     for other in others:
         if other:
-            raise InvalidArgumentError(f"{', '.join(other)}: not for a target of this kind")
+            names = ", ".join(snake_case(name) for name in other)
+            raise InvalidArgumentError(f"{names}: not for a target of this kind")
     return {**transport, **allowed}
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
-from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _native
@@ -42,8 +40,10 @@ class ServerRequestHandler(Handler):
     def __init__(self, operation: str, function: Callable[..., Any], read: Callable[[Any], Any]) -> None:
         if not callable(function):
             raise InvalidArgumentError(f"on_{operation} takes a function, not {type(function).__qualname__}")
-        called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
-        super().__init__(operation, {}, in_thread=not inspect.iscoroutinefunction(called))
+        from inspect import iscoroutinefunction, isroutine
+
+        called = function if isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
+        super().__init__(operation, {}, in_thread=not iscoroutinefunction(called))
         self.function = function
         self.read = read
 
@@ -55,10 +55,9 @@ class ServerRequestHandler(Handler):
         port: Port,  # noqa: ARG002
         ticket: int,  # noqa: ARG002
         body: Any,
-        context: ContextVars,
         scope: CallScope | None,  # noqa: ARG002
     ) -> Answer:
-        return self._render(context.run(self.function, self.read(body)))
+        return self._render(self.function(self.read(body)))
 
     def _render(self, result: Any) -> Answer:
         if isinstance(result, ElicitResult):

@@ -50,8 +50,9 @@ class SyncClient(SyncOperations, Connected):
     client: ...`.
 
     Any thread may use it. It has no thread of its own: notifications and progress are handed over
-    on the calling thread, while one of its methods runs. Arguments: those of `Client`; callbacks
-    are ordinary functions.
+    on the calling thread, while one of its methods runs, in the order of arrival. An exception of
+    a callback is logged (`trunkline.client`), and costs nothing else. Arguments: those of `Client`;
+    callbacks are ordinary functions.
     """
 
     def __init__(self, target: Target, **options: Unpack[trunkline.ConnectOptions]) -> None:
@@ -164,8 +165,6 @@ class SyncClient(SyncOperations, Connected):
             raise
         finally:
             self._progress.pop(ticket, None)
-            if port is not None:
-                port.end_scope(ticket)
         self._connection.raise_exception(scope)
         return ticket, result
 
@@ -226,7 +225,7 @@ class SyncClient(SyncOperations, Connected):
                 return
             for _ in range(_BATCHES):
                 events = native.drain("queue", _BATCH, 0)
-                for kind, ticket, _, _, name, body, _ in events:
+                for kind, ticket, _, _, name, body, _, _ in events:
                     if kind == NOTIFICATION:
                         self._receive(name, body, ticket)
                     elif kind == CALL:
@@ -253,7 +252,7 @@ class SyncClient(SyncOperations, Connected):
             context, telemetry = copy_context(), self._connection.telemetry
             if telemetry is not None:
                 context = telemetry.around_call(native, ticket, context)
-            handler.answer_in_thread(cast("Port", Here(native, telemetry)), ticket, params, context, None)
+            context.run(handler.answer_in_thread, cast("Port", Here(native, telemetry)), ticket, params, None)
 
     def _drain_inbox(self, to_the_end: bool) -> None:
         port = self._server_port

@@ -14,8 +14,8 @@ from ..schema.jsonable import jsonable
 
 T = TypeVar("T")
 
-# The prompt for the model: text, or a conversation so far.
 Messages: TypeAlias = str | Message | Sequence[Message | str | Mapping[str, Any]]
+"""The prompt for the model: text, or a conversation so far. A text is a message of the user."""
 
 
 class InputRequest(Generic[T]):

@@ -4,20 +4,17 @@ call.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Hashable, Sequence
-from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any
 
 from .._generated.waist import VALUE
 from ..context._generated.sync_context import SyncContext
 from ..context.context import Context
 from ..errors import InvalidArgumentError
-from ..failures import InvalidReturn
 from ..returns import Answer
 from ..signature.dependencies import AsyncScope, Depends, Scope
 from ..signature.parameters import name_of, plan
-from .handler import Handler
+from .handler import Handler, place_of
 
 if TYPE_CHECKING:
     from ..port.port import Port
@@ -62,37 +59,26 @@ class FunctionHandler(Handler):
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         arguments = self.bind(body)
         if self._dependencies:
-            return self._rendered(await self._run_with_dependencies(Context(port, ticket, scope), arguments))
+            return self._rendered(
+                self.render, await self._run_with_dependencies(Context(port, ticket, scope), arguments)
+            )
         if self._context_name is not None:
             arguments[self._context_name] = Context(port, ticket, scope)
-        return self._rendered(await self.function(**arguments))
+        return self._rendered(self.render, await self.function(**arguments))
 
-    def run_in_thread(
-        self, port: Port, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
-    ) -> Answer:
+    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         arguments = self.bind(body)
         if self._dependencies:
             sync = SyncContext(port, ticket, scope)
-            value = context.run(self._run_in_thread_with_dependencies, sync, arguments)
-            return self._rendered(value)
+            value = self._run_in_thread_with_dependencies(sync, arguments)
+            return self._rendered(self.render, value)
         if self._context_name is not None:
             arguments[self._context_name] = SyncContext(port, ticket, scope)
-        return self._rendered(context.run(self.function, **arguments))
+        return self._rendered(self.render, self.function(**arguments))
 
     @property
     def where(self) -> str:
-        from pathlib import Path
-
-        function = inspect.unwrap(self.function)
-        code = getattr(getattr(function, "__func__", function), "__code__", None)
-        place = "" if code is None else f" ({Path(code.co_filename).name}:{code.co_firstlineno})"
-        return super().where + place
-
-    def _rendered(self, value: Any) -> Answer:
-        try:
-            return self.render(value)
-        except (TypeError, ValueError) as error:
-            raise InvalidReturn(self.where, error) from None
+        return super().where + place_of(self.function)
 
     async def _run_with_dependencies(self, context: Context, arguments: dict[str, Any]) -> Any:
         async with AsyncScope(context, self._defaults | arguments) as scope:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from contextvars import Context as ContextVars
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import _native
@@ -52,10 +51,8 @@ class Handler:
         """Runs an `async def` handler."""
         raise NotImplementedError
 
-    def run_in_thread(
-        self, port: Port, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
-    ) -> Answer:
-        """Runs a `def` handler."""
+    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
+        """Runs a `def` handler; in the context of its call, as everything else does here."""
         raise NotImplementedError
 
     def failure(self, error: BaseException) -> dict[str, Any]:
@@ -83,15 +80,15 @@ class Handler:
             if not isinstance(error, (Exception, SystemExit)) and not is_suspension(error):
                 raise
 
-    def answer_in_thread(
-        self, port: Port, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
-    ) -> None:
-        """Answers a call on a thread of the pool."""
+    def answer_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:
+        """Answers a call on a thread of the pool, in the context of the call: hooks and records of
+        its failure, validators and serializers see the variables of the handler.
+        """
         try:
-            self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, context, scope))
+            self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, scope))
         except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end a thread of the pool
             if port.telemetry is not None and not is_suspension(error):
-                context.run(port.telemetry.record_exception, error)
+                port.telemetry.record_exception(error)
             self._fail(port, ticket, error, scope, SyncContext)
 
     @property
@@ -103,6 +100,17 @@ class Handler:
     def where(self) -> str:
         """The name of this feature in errors."""
         return f"the {self.kind} {self.key!r}"
+
+    def _rendered(self, render: Callable[[Any], Answer], value: Any) -> Answer:
+        """The answer that a returned value becomes.
+
+        Raises:
+            InvalidReturn: if it cannot be sent; the text names the feature.
+        """
+        try:
+            return render(value)
+        except (TypeError, ValueError) as error:
+            raise InvalidReturn(self.where, error) from None
 
     def _complete(self, native: _native.Port, ticket: int, answer: Answer) -> None:
         shape, json = answer
@@ -138,3 +146,13 @@ class Handler:
                 send_failure(native, ticket, {"kind": "internal", "message": detail(broken)})
             except _native.NativeError:
                 pass  # the port is closed: nobody waits for the answer
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """The file and line of a function, in brackets; nothing if it is not written in Python."""
+    from inspect import unwrap
+    from pathlib import Path
+
+    function = unwrap(function)
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return "" if code is None else f" ({Path(code.co_filename).name}:{code.co_firstlineno})"

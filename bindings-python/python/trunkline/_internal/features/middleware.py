@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from .._generated.methods import CALL_TOOL, NEXT
@@ -11,20 +10,24 @@ from .._generated.waist import INPUT, RESULT
 from ..client_requests.input_request import InputRequired
 from ..context.context import Context
 from ..errors import InvalidArgumentError, ProtocolError
+from ..model.base import Model
 from ..port.scope import CallScope
 from ..returns import Answer
 from ..schema.jsonable import jsonable
 from ..signature.dependencies import key_of
 from ..signature.parameters import name_of
-from .handler import Handler
+from .handler import Handler, place_of
 from .registry import Registry
 
 if TYPE_CHECKING:
     from ..port.port import Port
 
 
-# Runs the rest of the request, with other params if some are given, and gives its result.
 Next: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
+"""Runs the rest of the request: `await next()`, or `await next(params)` with other params. It gives
+the result as the protocol has it, and raises what the handler raised; `ProtocolError` is the answer
+of the library itself.
+"""
 
 
 class Request:
@@ -41,6 +44,9 @@ class Request:
 
 
 Middleware: TypeAlias = Callable[[Request, Next, Context], Awaitable["Mapping[str, Any] | InputRequired"]]
+"""A function around requests: `async def` of the request, of `next` and of the context. It returns
+the result, such as the one that `next` gave; see `Server.middleware`.
+"""
 
 
 class MiddlewareHandler(Handler):
@@ -96,14 +102,22 @@ class MiddlewareHandler(Handler):
             if isinstance(told := answers[-1], ProtocolError):
                 raise told from None
             return RESULT, told
-        if isinstance(result, InputRequired):
-            return INPUT, result.to_json()
-        return RESULT, jsonable(result)
+        return self._rendered(_render, result)
 
-    def run_in_thread(
-        self, port: Port, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
-    ) -> Answer:
+    @property
+    def where(self) -> str:
+        return f"the middleware {name_of(self.function)!r}{place_of(self.function)}"
+
+    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         raise NotImplementedError("middleware runs on the event loop")
+
+
+def _render(result: Any) -> Answer:
+    if isinstance(result, InputRequired):
+        return INPUT, result.to_json()
+    if isinstance(result, (Model, Mapping)):
+        return RESULT, jsonable(result)
+    raise TypeError(f"a result is an object, such as the one that next gave, not {type(result).__qualname__}")
 
 
 M = TypeVar("M", bound="Middleware")
@@ -143,6 +157,10 @@ class Middlewares(Registry):
                 variables of the middleware, and `next` raises what its handler raised.
             methods: the methods of the requests, such as `"tools/call"` (default: all that can be
                 wrapped).
+
+        A handler that asks its client on 2026-07-28 runs again with the answers, and so does its
+        middleware, once in each round. The result of a round that asks has the `resultType`
+        `"input_required"`, the last one `"complete"`.
 
         Raises:
             InvalidArgumentError: if a method cannot be wrapped, or the function is there already.

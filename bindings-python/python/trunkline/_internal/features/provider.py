@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
 
 from .._generated.models import Prompt, Resource, ResourceTemplate, Tool
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
 
 Category: TypeAlias = Literal["tools", "resources", "resourceTemplates", "prompts"]
+"""The features that a provider lists and gives."""
 
 
 D_co = TypeVar("D_co", covariant=True)
@@ -66,6 +65,7 @@ class SyncProvider(Protocol[D_co]):
 
 
 Provider: TypeAlias = AsyncProvider[D_co] | SyncProvider[D_co]
+"""A source of features that are not registered: both methods `async def`, or both `def`."""
 
 
 class ProviderHandler(Handler):
@@ -76,11 +76,13 @@ class ProviderHandler(Handler):
     kind = "provider"
 
     def __init__(self, category: Category, provider: Any) -> None:
+        from inspect import iscoroutinefunction
+
         where = type(provider).__qualname__
         self._list = _method(provider, "list", where)
         self._get = _method(provider, "get", where)
-        is_async = inspect.iscoroutinefunction(self._list)
-        if is_async != inspect.iscoroutinefunction(self._get):
+        is_async = iscoroutinefunction(self._list)
+        if is_async != iscoroutinefunction(self._get):
             raise InvalidArgumentError(f"{where}: list and get must both be made with async def, or both with def")
         super().__init__((category, id(provider)), {"of": category}, in_thread=not is_async)
         self._category: Category = category
@@ -89,16 +91,18 @@ class ProviderHandler(Handler):
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         context = Context(port, ticket, scope)
         if "list" in body:
-            return _page(await self._list(body["list"].get("cursor"), context))
-        return self._render(await self._get(body["get"], context))
+            return self._rendered(_page, await self._list(body["list"].get("cursor"), context))
+        return self._rendered(self._render, await self._get(body["get"], context))
 
-    def run_in_thread(
-        self, port: Port, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
-    ) -> Answer:
+    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         sync = SyncContext(port, ticket, scope)
         if "list" in body:
-            return _page(context.run(self._list, body["list"].get("cursor"), sync))
-        return self._render(context.run(self._get, body["get"], sync))
+            return self._rendered(_page, self._list(body["list"].get("cursor"), sync))
+        return self._rendered(self._render, self._get(body["get"], sync))
+
+    @property
+    def where(self) -> str:
+        return f"the provider {type(self.provider).__qualname__!r} of {self._category}"
 
     def _render(self, value: Any) -> Answer:
         if value is None:
@@ -117,8 +121,10 @@ def _method(provider: Any, name: str, where: str) -> Callable[..., Any]:
         raise InvalidArgumentError(
             f"{where}: a provider has the methods list(cursor, ctx) and get(params, ctx); {name} is missing"
         )
+    from inspect import signature
+
     try:
-        inspect.signature(method).bind(None, None)
+        signature(method).bind(None, None)
     except TypeError as error:
         raise InvalidArgumentError(
             f"{where}.{name}: {error}; a provider has list(cursor, ctx) and get(params, ctx)"
@@ -128,7 +134,7 @@ def _method(provider: Any, name: str, where: str) -> Callable[..., Any]:
 
 def _page(given: Any) -> Answer:
     items, cursor = cast("tuple[Any, Any]", given) if isinstance(given, tuple) else (given, None)
-    page: dict[str, Any] = {"items": [jsonable(item) for item in items]}
+    page: dict[str, Any] = {"items": jsonable([*items])}
     return VALUE, page if cursor is None else {**page, "nextCursor": cursor}
 
 

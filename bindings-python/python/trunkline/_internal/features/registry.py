@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     Make = Callable[[Callable[..., Any], Mapping[str, Any]], tuple[FunctionHandler, str]]
 
 E = TypeVar("E", bound="ErrorHook")
-# Makes what a server opens before its first call.
 EnterLifespan: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
+"""A function of the server that makes an async context manager: entered before the first call, and
+left after the last. Its value is `ctx.lifespan`.
+"""
 # Kind and key of a registered feature.
 Key: TypeAlias = tuple[str, Hashable]
 

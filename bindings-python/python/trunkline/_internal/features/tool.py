@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from contextvars import Context as ContextVars
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import trunkline
@@ -70,10 +69,9 @@ class Explainer(Handler):
         port: Port,  # noqa: ARG002
         ticket: int,  # noqa: ARG002
         body: Any,
-        context: ContextVars,
         scope: CallScope | None,  # noqa: ARG002
     ) -> Answer:
-        return VALUE, context.run(self._signature.explain, body)
+        return VALUE, self._signature.explain(body)
 
     def _fail(
         self,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from contextvars import Context as ContextVars
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +31,10 @@ class VerifierHandler(Handler):
             raise InvalidArgumentError(
                 f"a verifier must be a function of an AccessToken, not {type(function).__qualname__}"
             )
-        called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
-        super().__init__(key_of(function), {}, in_thread=not inspect.iscoroutinefunction(called))
+        from inspect import iscoroutinefunction, isroutine
+
+        called = function if isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
+        super().__init__(key_of(function), {}, in_thread=not iscoroutinefunction(called))
         self.function = function
 
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
@@ -46,10 +46,9 @@ class VerifierHandler(Handler):
         port: Port,
         ticket: int,
         body: Any,
-        context: ContextVars,
         scope: CallScope | None,  # noqa: ARG002
     ) -> Answer:
-        return _render(context.run(self.function, _presented(port, ticket, body)))
+        return _render(self.function(_presented(port, ticket, body)))
 
     def failure(self, error: BaseException) -> dict[str, Any]:
         if isinstance(error, InvalidToken):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from contextvars import copy_context
 from functools import partial
-from inspect import CORO_CREATED, getcoroutinestate
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from .. import _native
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     Receive: TypeAlias = Callable[[str, Any, int], None]
 
 _T = TypeVar("_T")
+
+# A call may come of something on another port: that of a server in which its own is mounted.
+_ports: Final[weakref.WeakValueDictionary[int, Events]] = weakref.WeakValueDictionary()
 
 # Events taken at once; with more, the loop gets to run other things in between.
 _BATCH: Final = 256
@@ -55,10 +58,8 @@ class Handler(Protocol):
         """Answers on the event loop."""
         ...
 
-    def answer_in_thread(
-        self, port: Any, ticket: int, body: Any, context: ContextVars, scope: CallScope | None
-    ) -> None:
-        """Answers on a thread of the pool."""
+    def answer_in_thread(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> None:
+        """Answers on a thread of the pool, in the context of the call."""
         ...
 
 
@@ -91,7 +92,8 @@ class Events:
         # any thread.
         self._listeners: dict[int, tuple[AbstractEventLoop | None, Receive]] = {}
         self._exchanges: dict[int, Exchange] = {}
-        # Exchange or request -> the surroundings of the calls that it causes.
+        # Exchange or request -> the surroundings of the calls that it causes, which may begin after
+        # its response: those of tasks do.
         self._scopes: dict[int, CallScope] = {}
         self._tasks: dict[int, Task[None]] = {}
         self._replies: dict[int, Future[tuple[bool, Any]]] = {}
@@ -103,6 +105,7 @@ class Events:
         self._handoff = ReadHandoff(native)
         # Found once, because importing asyncio is slow at first and never free.
         self._running_loop: Callable[[], AbstractEventLoop | None]
+        _ports[native.describe(0)["number"]] = self
 
     def drain(self) -> None:
         """Handles the events that are there; on the loop. With many, the loop gets to run other
@@ -143,9 +146,11 @@ class Events:
                 loop.call_exception_handler({"message": "an event of trunkline was not handled", "exception": error})
         return len(events) == _BATCH and self.loop is loop
 
-    def _dispatch(self, kind: int, ticket: int, handle: int, ok: bool, name: str, body: Any, cause: int) -> None:
+    def _dispatch(
+        self, kind: int, ticket: int, handle: int, ok: bool, name: str, body: Any, cause: int, cause_port: int
+    ) -> None:
         if kind == waist.CALL:
-            self._call(ticket, handle, name, body, cause)
+            self._call(ticket, handle, name, body, self.scope(cause, cause_port))
         elif kind == waist.REPLY:
             # A reply that nobody waits for any more was cancelled.
             if (future := self._known(self._replies, ticket)) is not None:
@@ -173,6 +178,8 @@ class Events:
         elif kind == waist.FREED:
             self.handlers.pop(handle, None)
             self.hosts.pop(handle, None)
+            with self._lock:  # another thread may be adding it just now
+                self._scopes.pop(handle, None)
         elif kind == waist.TELEMETRY:
             if self.telemetry is not None:
                 self.telemetry.receive(body)
@@ -185,18 +192,16 @@ class Events:
             return
         if kind == waist.HTTP_END:
             self._exchanges.pop(ticket, None)
-            self._scopes.pop(ticket, None)
         if exchange.loop is self.loop:
             exchange.receive(kind, ok, body)
         elif not exchange.loop.is_closed():
             exchange.loop.call_soon_threadsafe(exchange.receive, kind, ok, body)
 
-    def _call(self, ticket: int, handle: int, name: str, body: Any, cause: int) -> None:
+    def _call(self, ticket: int, handle: int, name: str, body: Any, scope: CallScope | None) -> None:
         handler, loop = self.handler(handle, name), self.loop
         if handler is None or loop is None:
             self.native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
             return
-        scope = self.scope(cause) if cause else None
         own = self._listeners[handle][0] if name and handle in self._listeners else None
         if own is None or own is loop:
             self._start(loop, handler, ticket, body, scope)
@@ -225,6 +230,8 @@ class Events:
         if task is None:
             return
         if (loop := task.get_loop()) is self.loop:
+            from inspect import CORO_CREATED, getcoroutinestate
+
             task.cancel(reason)
             if getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) == CORO_CREATED:
                 self._tasks.pop(ticket, None)  # it ends without having begun
@@ -239,11 +246,14 @@ class Events:
         """The span of a request to the client of a call."""
         return NO_SPAN if self.telemetry is None else self.telemetry.sending(self.native, target, json) or NO_SPAN
 
-    def scope(self, cause: int) -> CallScope | None:
-        """The surroundings of the calls that an exchange or a request causes; None if it has none,
-        or is over.
+    def scope(self, cause: int, port: int) -> CallScope | None:
+        """The surroundings of the calls that an exchange or a request causes, on the port of that
+        number or on this one; None if it has none.
         """
-        return self._known(self._scopes, cause) if cause else None
+        if not cause:
+            return None
+        known = _ports.get(port) if port else self
+        return None if known is None else known._known(known._scopes, cause)
 
     def handler(self, handle: int, name: str) -> Handler | None:
         """The receiver of calls of `handle`; of a connection, of the operation `name`."""

@@ -4,18 +4,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import logging
 
 _LEVELS: Final = {"error": 40, "warn": 30, "info": 20, "debug": 10}
 
 
+def logger(name: str) -> logging.Logger:
+    """A logger of this package. `logging` is not imported before there is something to log."""
+    from .unconfigured_log import attach
+
+    return attach(name)
+
+
 def write_logs(records: list[dict[str, Any]]) -> None:
     """Hands records over to `logging`."""
-    import logging
-
     for record in records:
-        logger = logging.getLogger(record.get("target", "trunkline").replace("::", "."))
-        logger.log(_LEVELS.get(record.get("level", ""), logging.INFO), "%s", record.get("message", ""))
+        level = _LEVELS.get(record.get("level", ""), _LEVELS["info"])
+        logger(record.get("target", "trunkline").replace("::", ".")).log(level, "%s", record.get("message", ""))
 
 
 def wanted_level() -> str:

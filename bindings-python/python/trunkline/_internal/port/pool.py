@@ -40,8 +40,10 @@ if TYPE_CHECKING:
             """The receiver of calls of `handle`; of a connection, of the operation `name`."""
             ...
 
-        def scope(self, cause: int) -> CallScope | None:
-            """The surroundings of the calls that an exchange or a request causes."""
+        def scope(self, cause: int, port: int) -> CallScope | None:
+            """The surroundings of the calls that an exchange or a request causes, on the port of
+            that number or on this one.
+            """
             ...
 
 
@@ -141,21 +143,28 @@ class Pool:
         self._waiting.add(thread)
 
     def _work(self) -> None:
-        native, this = self._native, threading.current_thread()
+        this = threading.current_thread()
         try:
-            while not self._stopping:
-                events = native.drain("pool", 1, _IDLE_MS)
-                if not self._goes_on(this, is_busy=bool(events)):
-                    return
-                for _, ticket, handle, _, name, body, cause in events:
-                    self._answer(ticket, handle, name, body, cause)
-                with self._lock:
-                    self._waiting.add(this)
+            while not self._stopping and self._serve_next(this):
+                pass
         except _native.NativeError:
             pass  # the port is another process's
         finally:
             with self._lock:
                 self._leave(this)
+
+    def _serve_next(self, this: threading.Thread) -> bool:
+        """Waits for a call and answers it: True if the thread stays. A function of its own, so that
+        nothing of the last call lives on while the thread waits: its `ctx` holds the port.
+        """
+        events = self._native.drain("pool", 1, _IDLE_MS)
+        if not self._goes_on(this, is_busy=bool(events)):
+            return False
+        for _, ticket, handle, _, name, body, cause, cause_port in events:
+            self._answer(ticket, handle, name, body, cause, cause_port)
+        with self._lock:
+            self._waiting.add(this)
+        return True
 
     def _goes_on(self, this: threading.Thread, *, is_busy: bool) -> bool:
         """True if the thread stays. One always waits for the next call, unless all that may be are
@@ -180,7 +189,7 @@ class Pool:
         self._waiting.discard(this)
         self._threads.discard(this)
 
-    def _answer(self, ticket: int, handle: int, name: str, body: object, cause: int) -> None:
+    def _answer(self, ticket: int, handle: int, name: str, body: object, cause: int, cause_port: int) -> None:
         if self._native.cancelled(ticket):
             return  # while it waited for a thread
         port = self._port()
@@ -188,8 +197,8 @@ class Pool:
         if port is None or handler is None:
             self._native.fail(ticket, {"kind": "internal", "message": f"nothing is registered as {handle} {name}"})
         else:
-            scope = port.scope(cause)
+            scope = port.scope(cause, cause_port)
             context = (self._context if scope is None else scope.context).copy()
             if port.telemetry is not None and begins_request(scope):
                 context = port.telemetry.around_call(self._native, ticket, context)
-            handler.answer_in_thread(port, ticket, body, context, scope)
+            context.run(handler.answer_in_thread, port, ticket, body, scope)

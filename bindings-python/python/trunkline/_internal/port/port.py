@@ -121,6 +121,8 @@ class Port(Lifecycle):
         the answer. The calls that it causes in this process have `scope` around them.
         """
         loop = self.here()
+        if scope is not None:
+            json = {**json, "causes": True}
         try:
             with self._lock:
                 ticket = send_request(self.native, handle, json)
@@ -146,7 +148,6 @@ class Port(Lifecycle):
             raise
         finally:
             self._replies.pop(ticket, None)
-            self._scopes.pop(ticket, None)
         if not ok:
             raise from_object(body)
         return body
@@ -166,17 +167,11 @@ class Port(Lifecycle):
         return ticket
 
     def request_blocking(self, native: _native.Port, handle: int, json: dict[str, Any], scope: CallScope) -> int:
-        """Sends a request of blocking code to a server of this process; `end_scope` takes the scope
-        back.
-        """
+        """Sends a request of blocking code to a server of this process."""
         with self._lock:
-            ticket = send_request(native, handle, json)
+            ticket = send_request(native, handle, {**json, "causes": True})
             self._scopes[ticket] = scope
         return ticket
-
-    def end_scope(self, ticket: int) -> None:
-        """Takes the scope of a request back."""
-        self._scopes.pop(ticket, None)
 
     def cancel(self, ticket: int, reason: str) -> None:
         """Ends a request; one that is done already is not an error."""

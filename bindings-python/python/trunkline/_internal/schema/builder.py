@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import types
 import typing
-from collections import abc
+from collections import OrderedDict, abc, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
@@ -168,6 +168,8 @@ class Builder:
             return self._array(args, frozenset if origin is frozenset else set, {"uniqueItems": True})
         if origin in MAPPINGS:
             return self._mapping(tp, args)
+        if origin is OrderedDict or (origin is defaultdict and self.mode == "output"):
+            return self._mapping(tp, args, OrderedDict)
         if _name_of(origin) == "deque":
             return self._array(args, origin, {})
         return None
@@ -195,9 +197,9 @@ class Builder:
 
         return Node(schema, convert, plain=all(node.plain for node in nodes))
 
-    def _mapping(self, tp: Any, args: tuple[Any, ...]) -> Node:
+    def _mapping(self, tp: Any, args: tuple[Any, ...], make: Callable[[Any], Any] | None = None) -> Node:
         if not args:
-            return Node({"type": "object"})
+            return Node({"type": "object"}, make)
         key, item = self.node(args[0]), self.node(args[1])
         values = key.schema.get("enum")
         if key.schema.get("type") != "string" and not (values and all(isinstance(one, str) for one in values)):
@@ -208,10 +210,13 @@ class Builder:
 
         plain = key.plain and item.plain
         if key.convert is None and item.convert is None:
-            return Node(schema, plain=plain)
-        return Node(
-            schema, lambda value: {key.build(name): item.build(one) for name, one in value.items()}, plain=plain
-        )
+            return Node(schema, make, plain=plain)
+
+        def convert(value: Any) -> Any:
+            built = {key.build(name): item.build(one) for name, one in value.items()}
+            return built if make is None else make(built)
+
+        return Node(schema, convert, plain=plain)
 
     def _class(self, tp: Any, origin: Any, args: tuple[Any, ...]) -> Node:
         if is_pydantic(origin):
@@ -241,8 +246,9 @@ class Builder:
         if "pydantic" in sys.modules:
             try:
                 return self._foreign(of_pydantic(tp, self.mode))
-            except UnsupportedType:
-                pass
+            except UnsupportedType as error:
+                if isinstance(error.__cause__, ImportError):
+                    raise  # it names the package to install
         raise UnsupportedType(refusal)
 
     def _foreign(self, found: ForeignType) -> Node:

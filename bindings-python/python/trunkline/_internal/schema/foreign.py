@@ -50,7 +50,7 @@ def of_pydantic(tp: Any, mode: Mode) -> ForeignType:
     """Any type that pydantic knows.
 
     Raises:
-        UnsupportedType: if it has no JSON Schema for it.
+        UnsupportedType: if it has no JSON Schema for it, or a package is missing that it needs.
     """
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
@@ -61,6 +61,9 @@ def of_pydantic(tp: Any, mode: Mode) -> ForeignType:
         schema: Schema = adapter.json_schema(mode=kind, by_alias=True, ref_template="#/$defs/{model}")
     except PydanticUserError as error:
         raise UnsupportedType(str(error).partition("\n")[0]) from None
+    except ImportError as error:
+        # Some types need a package more.
+        raise UnsupportedType(str(error)) from error
     return ForeignType(schema, schema.pop("$defs", {}), adapter.validate_python)
 
 

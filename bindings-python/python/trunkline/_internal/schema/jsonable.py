@@ -4,43 +4,82 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from .. import _native
 from ..model.base import Block, Model
 from .foreign import is_msgspec
 
 
-def jsonable(value: Any) -> Any:
+def jsonable(value: Any, *, is_typed: bool = False) -> Any:
     """`value` made of dict, list, str, int, float, bool and None.
 
     Dataclasses, TypedDicts, models of pydantic, attrs and msgspec, enums, dates, time spans, UUIDs,
     paths, decimals, bytes (as base64) and the standard containers are understood, and what pydantic
     knows if the program has loaded it.
 
+    Keys must be text unless a type says otherwise (`is_typed`), such as `dict[int, str]`: then they
+    are written as text, `1` as `"1"` and a date in its ISO form.
+
     Raises:
         TypeError: for anything else; the text names the path.
     """
-    return _jsonable(value, "$")
+    return _jsonable(value, "$", _key_of_type if is_typed else _key)
 
 
-def _jsonable(value: Any, path: str) -> Any:
+def model_json(value: Model, path: str = "$") -> dict[str, Any]:
+    """The JSON form of an object of the protocol; `path` is its place, for an error.
+
+    Raises:
+        TypeError: if a member holds something else than the objects that belong there.
+    """
+    try:
+        return value.to_json()
+    except AttributeError as error:
+        if error.name != "to_json":
+            raise
+        remedy = ": make a TextContent of it" if isinstance(error.obj, str) else ""
+        kind = type(error.obj).__qualname__
+        place = f"{path}{_place_of(error.obj, value)}"
+        raise TypeError(f"{place}: {kind} is not an object of the protocol{remedy}") from None
+
+
+def _place_of(wrong: Any, holder: Model) -> str:
+    for name in (name for base in type(holder).__mro__ for name in getattr(base, "__slots__", ())):
+        member: Any = getattr(holder, name, None)
+        if member is wrong:
+            return f".{name}"
+        for index, item in enumerate(cast("list[Any]", member) if isinstance(member, (list, tuple)) else ()):
+            if item is wrong:
+                return f".{name}[{index}]"
+            if isinstance(item, Model) and (place := _place_of(wrong, item)):
+                return f".{name}[{index}]{place}"
+    return ""
+
+
+def _jsonable(value: Any, path: str, key: Key) -> Any:
     kind = cast("Any", type(value))
     if kind in _SCALARS:
         return value
     if kind is dict or isinstance(value, Mapping):
-        items = cast("Mapping[Any, Any]", value).items()
-        return {(name := _key(key, path)): _jsonable(item, f"{path}.{name}") for key, item in items}
+        items = cast("Mapping[Any, Any]", value)
+        members = {(name := key(one, path)): _jsonable(item, f"{path}.{name}", key) for one, item in items.items()}
+        if len(members) != len(items):
+            raise TypeError(f"{path}: two keys are the same text in JSON")
+        return members
     if isinstance(value, (list, tuple, AbstractSet)):
-        return [_jsonable(item, f"{path}[{index}]") for index, item in enumerate(cast("list[Any]", value))]
+        return [_jsonable(item, f"{path}[{index}]", key) for index, item in enumerate(cast("list[Any]", value))]
     if isinstance(value, Model):
         if path != "$" and isinstance(value, Block):
             raise TypeError(f"{path}: a content block inside a value: return it alone, or in a list of blocks")
-        return _jsonable(value.to_json(), path)
-    return _object(value, path)
+        return _jsonable(model_json(value, path), path, key)
+    return _object(value, path, key)
 
+
+# Writes a key; takes its path, too.
+Key: TypeAlias = Callable[[Any, str], str]
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
@@ -54,21 +93,30 @@ def _key(key: Any, path: str) -> str:
     raise TypeError(f"{path}: keys must be str, not {type(key).__qualname__}")
 
 
-def _object(value: Any, path: str) -> Any:
+def _key_of_type(key: Any, path: str) -> str:
+    written = _jsonable(key, path, _key)
+    if isinstance(written, (int, float)):
+        written = _native.to_json(written).decode()
+    if isinstance(written, str):
+        return written
+    raise TypeError(f"{path}: keys must be text, not {type(key).__qualname__}")
+
+
+def _object(value: Any, path: str, key: Key) -> Any:
     kind = cast("Any", type(value))
     enum = sys.modules.get("enum")
     if enum is not None and isinstance(value, enum.Enum):
-        return _jsonable(value.value, path)
+        return _jsonable(value.value, path, key)
     if isinstance(value, (str, int, float)):
         return value
     if hasattr(kind, "__pydantic_serializer__"):
         return value.__pydantic_serializer__.to_python(value, mode="json", by_alias=True)
     if hasattr(kind, "__dataclass_fields__"):
-        return _fields(value, kind.__dataclass_fields__, path)
+        return _fields(value, kind.__dataclass_fields__, path, key)
     if hasattr(kind, "__attrs_attrs__"):
-        return _fields(value, (field.name for field in kind.__attrs_attrs__), path)
+        return _fields(value, (field.name for field in kind.__attrs_attrs__), path, key)
     if is_msgspec(kind):
-        return _jsonable(sys.modules["msgspec"].to_builtins(value), path)
+        return _jsonable(sys.modules["msgspec"].to_builtins(value), path, key)
     if isinstance(value, (bytes, bytearray, memoryview)):
         from base64 import b64encode
 
@@ -83,13 +131,13 @@ def _object(value: Any, path: str) -> Any:
         case ("uuid", "UUID") | ("decimal", "Decimal"):
             return str(value)
         case "collections", "deque":
-            return [_jsonable(item, f"{path}[{index}]") for index, item in enumerate(value)]
+            return [_jsonable(item, f"{path}[{index}]", key) for index, item in enumerate(value)]
         case _:
             return _unknown(value, path)
 
 
-def _fields(value: Any, names: Iterable[str], path: str) -> dict[str, Any]:
-    return {name: _jsonable(getattr(value, name), f"{path}.{name}") for name in names}
+def _fields(value: Any, names: Iterable[str], path: str, key: Key) -> dict[str, Any]:
+    return {name: _jsonable(getattr(value, name), f"{path}.{name}", key) for name in names}
 
 
 def _unknown(value: Any, path: str) -> Any:

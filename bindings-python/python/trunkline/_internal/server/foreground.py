@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Generator
 from types import FrameType
@@ -23,6 +24,8 @@ async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], ob
         async with listener:
             if on_ready is not None:
                 on_ready(listener)
+            elif listener._transport["type"] == "http" and not _is_logged():
+                _say(f"serving {listener.url}")
             ended = asyncio.ensure_future(listener.wait())
             waits: set[asyncio.Future[Any]] = {ended, asyncio.ensure_future(signalled.wait())}
             try:
@@ -32,6 +35,19 @@ async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], ob
                     one.cancel()
             if ended.done() and not ended.cancelled():
                 ended.result()
+
+
+def _is_logged() -> bool:
+    """True if the program has set up logging, which has a record of the URL."""
+    from ..port.unconfigured_log import is_configured
+
+    return is_configured("trunkline.server.http")
+
+
+def _say(text: str) -> None:
+    """Writes a line for the user of a bare `run`; to stderr, for stdout may be the protocol's."""
+    if sys.stderr is not None:  # as it is under pythonw
+        print(f"trunkline: {text}", file=sys.stderr, flush=True)
 
 
 def _threadsafe(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Callable[[int, FrameType | None], None]:

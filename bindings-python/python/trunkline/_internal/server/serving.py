@@ -20,6 +20,7 @@ else:
     FileDescriptorLike: TypeAlias = Any  # of stubs alone
 
 Transport: TypeAlias = Literal["stdio", "http"]
+"""The ways in that a server opens itself: standard input and output, or Streamable HTTP."""
 
 
 class Serving(Registry):
@@ -34,7 +35,7 @@ class Serving(Registry):
         **options: Unpack[trunkline.HttpOptions],
     ) -> None:
         """Serves until the end: of stdin over stdio, by Ctrl-C or SIGTERM on both transports. Then
-        calls in flight get until the drain deadline, and `run` returns.
+        calls in flight may complete within the drain deadline, and `run` returns.
 
         A handler that blocks the event loop would keep the process alive: where one has done since
         a signal for the whole drain deadline, or over stdio still does two seconds after the end,
@@ -42,7 +43,8 @@ class Serving(Registry):
 
         Args:
             transport: `"stdio"` or `"http"`.
-            on_ready: called with the listener once clients can connect.
+            on_ready: called with the listener once clients can connect. Without it, stderr gets a
+                line with the URL if the program has not set up `logging`.
             auth: lets in only callers with an access token.
             options: see `HttpOptions`.
         """

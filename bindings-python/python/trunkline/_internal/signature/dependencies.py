@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Hashable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -44,11 +43,13 @@ class Dependency:
     __slots__ = ("arguments", "call", "context_name", "function", "is_async", "is_generator", "needs")
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
+
         self.function = function
         self.call: Callable[..., Any] = function
-        is_async_generator = inspect.isasyncgenfunction(function)
-        self.is_generator = is_async_generator or inspect.isgeneratorfunction(function)
-        self.is_async = is_async_generator or inspect.iscoroutinefunction(function)
+        is_async_generator = isasyncgenfunction(function)
+        self.is_generator = is_async_generator or isgeneratorfunction(function)
+        self.is_async = is_async_generator or iscoroutinefunction(function)
         if self.is_generator:
             from contextlib import asynccontextmanager, contextmanager
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import typing
 from collections.abc import Callable
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin
 
 from .. import _native
 from ..errors import InvalidArgumentError
@@ -15,6 +14,9 @@ from ..schema.builder import MISSING
 from ..schema.fields import Field
 from ..schema.node import Schema
 from .dependencies import Dependency, Depends
+
+if TYPE_CHECKING:
+    from inspect import Parameter
 
 ContextKind: TypeAlias = Literal["async", "sync"]
 
@@ -41,14 +43,14 @@ class Parameters:
         self.named = [parameter for parameter in given if parameter.kind is not parameter.VAR_KEYWORD]
         self._described = dict(_native.read_docstring(_docstring(function))[1])
 
-    def about(self, parameter: inspect.Parameter, schema: Schema) -> Schema:
+    def about(self, parameter: Parameter, schema: Schema) -> Schema:
         """The schema of the parameter, with the description in the docstring if it has none of its
         own.
         """
         described = self._described.get(parameter.name)
         return {**schema, "description": described} if described and "description" not in schema else schema
 
-    def read(self, parameter: inspect.Parameter) -> Given:
+    def read(self, parameter: Parameter) -> Given:
         """The annotation of the parameter and its default."""
         annotation, default = self.hints.get(parameter.name, Any), parameter.default
         if default is parameter.empty:
@@ -98,13 +100,13 @@ def describe(function: Callable[..., Any]) -> str | None:
 
 
 def _docstring(function: Callable[..., Any]) -> str:
-    # Lone surrogates have no UTF-8 form.
-    return (inspect.getdoc(function) or "").encode("utf-8", "replace").decode("utf-8")
+    from inspect import getdoc
+
+    # Lone surrogates have no UTF-8 form; U+FFFD stands for each.
+    return (getdoc(function) or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _take_context(
-    where: str, parameters: list[inspect.Parameter], hints: dict[str, Any], *, is_async: bool
-) -> str | None:
+def _take_context(where: str, parameters: list[Parameter], hints: dict[str, Any], *, is_async: bool) -> str | None:
     found: str | None = None
     for parameter in list(parameters):
         kind = _context_kind(hints.get(parameter.name))
@@ -123,7 +125,7 @@ def _take_context(
 
 
 def _take_dependencies(
-    parameters: list[inspect.Parameter],
+    parameters: list[Parameter],
     hints: dict[str, Any],
     *,
     is_async: bool,
@@ -143,7 +145,7 @@ def _take_dependencies(
     return found
 
 
-def _mark(parameter: inspect.Parameter, hints: dict[str, Any]) -> Depends | None:
+def _mark(parameter: Parameter, hints: dict[str, Any]) -> Depends | None:
     annotation = hints.get(parameter.name)
     marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return next((mark for mark in marks if isinstance(mark, Depends)), None)
@@ -191,18 +193,22 @@ def plan(
 
 
 def _is_async(function: Callable[..., Any], where: str, noun: str) -> bool:
+    from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, isroutine
+
     if not callable(function):
         raise InvalidArgumentError(f"{noun} must be a function, not {type(function).__qualname__}")
     # A callable object counts by its __call__.
-    candidates = [function] if inspect.isroutine(function) else [function, getattr(function, "__call__", None)]  # noqa: B004
-    if any(inspect.isasyncgenfunction(one) or inspect.isgeneratorfunction(one) for one in candidates):
+    candidates = [function] if isroutine(function) else [function, getattr(function, "__call__", None)]  # noqa: B004
+    if any(isasyncgenfunction(one) or isgeneratorfunction(one) for one in candidates):
         raise InvalidArgumentError(f"{where}: {noun} must return its result, not yield it")
-    return any(inspect.iscoroutinefunction(one) for one in candidates)
+    return any(iscoroutinefunction(one) for one in candidates)
 
 
-def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parameter]:
+def _parameters(function: Callable[..., Any], where: str) -> list[Parameter]:
+    from inspect import signature
+
     try:
-        parameters = [*inspect.signature(function).parameters.values()]
+        parameters = [*signature(function).parameters.values()]
     except (NameError, TypeError, ValueError) as error:
         raise InvalidArgumentError(f"{where}: its signature cannot be read: {error}") from error
     for parameter in parameters:
@@ -214,7 +220,7 @@ def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parame
             raise InvalidArgumentError(
                 f"{where}: parameter {parameter.name!r} is positional-only, but arguments come by name"
             )
-    if parameters and parameters[0].name == "self" and parameters[0].annotation is inspect.Parameter.empty:
+    if parameters and parameters[0].name == "self" and parameters[0].annotation is parameters[0].empty:
         raise InvalidArgumentError(
             f"{where} is a method without its object: add it from one, as in add_tool(object.method)"
         )
@@ -222,12 +228,14 @@ def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parame
 
 
 def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
-    function = inspect.unwrap(function)
+    from inspect import isroutine, unwrap
+
+    function = unwrap(function)
     while callable(inner := getattr(function, "func", None)):  # functools.partial
         function = cast("Callable[..., Any]", inner)
     if isinstance(function, type):
         function = function.__init__
-    elif not inspect.isroutine(function):
+    elif not isroutine(function):
         function = type(function).__call__
     try:
         return typing.get_type_hints(function, include_extras=True)

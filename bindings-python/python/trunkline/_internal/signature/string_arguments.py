@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_origin
 
 from .. import _native
 from ..errors import InvalidArgumentError
@@ -15,6 +14,9 @@ from ..schema.node import Node, Schema, expected
 from ..schema.refusals import REFUSALS, refusal
 from ..schema.unsupported import UnsupportedType
 from .parameters import Given, Parameters
+
+if TYPE_CHECKING:
+    from inspect import Parameter
 
 
 class TextArgument:
@@ -86,7 +88,7 @@ class TextSignature:
             argument.fill(texts, arguments)
         return arguments
 
-    def _argument(self, parameter: inspect.Parameter) -> TextArgument:
+    def _argument(self, parameter: Parameter) -> TextArgument:
         given = self.parameters.read(parameter)
         where = f"{self.parameters.where}: parameter {parameter.name!r}"
         annotation, is_list = given.annotation, parameter.name in (self._lists or ())

@@ -132,7 +132,8 @@ fn a_host_that_serves_standard_input_and_output() {
     assert_eq!(wrong["error"]["code"], -32602, "the core answers what breaks the schema");
     wire.request(4, "tools/call", json!({"name": "stuck"}));
     let (last, status, stderr) = wire.close();
-    assert!(last.is_empty() && status.success(), "{stderr}");
+    assert!(last.len() == 1 && status.success(), "{last:?} {stderr}");
+    assert_eq!((&last[0]["id"], &last[0]["error"]["data"]["reason"]), (&json!(4), &json!("interrupted")));
     assert!(stderr.contains("a call was cancelled"), "{stderr}");
     assert!(cfg!(windows) || stderr.contains("a stray print of the host"), "{stderr}");
 }

@@ -317,7 +317,8 @@ fn a_server_whose_host_reads_answers_everything_and_ends_with_its_input() {
         }
         wire.request("stuck", "tools/call", json!({"name": "stuck"}));
         let (last, status, stderr) = wire.close();
-        assert!(last.is_empty() && status.success() && stderr.contains("ended well"), "{last:?} {status} {stderr}");
+        assert!(last.len() == 1 && status.success() && stderr.contains("ended well"), "{last:?} {status} {stderr}");
+        assert_eq!((&last[0]["id"], &last[0]["error"]["data"]["reason"]), (&json!("stuck"), &json!("interrupted")));
     }
 }
 

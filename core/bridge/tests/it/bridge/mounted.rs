@@ -229,7 +229,7 @@ fn http_03_only_names_of_this_machine_unless_others_are_allowed() {
     let refused = host.response(host.post(listener, &headers, &message));
     assert_eq!(refused.status, 403);
     let why = refused.json()["error"]["message"].as_str().unwrap().to_owned();
-    assert!(why.contains("mcp.example") && why.contains("allowedHosts"), "{why}");
+    assert!(why.contains("mcp.example") && why.contains("allowed hosts"), "{why}");
     assert_eq!(host.response(host.post(open, &headers, &message)).status, 200);
 }
 
@@ -270,7 +270,7 @@ fn what_is_no_http_request_is_refused_to_the_client_and_what_is_no_head_to_the_h
 }
 
 #[test]
-fn closing_lets_calls_end_until_the_deadline_and_then_cuts_their_responses() {
+fn closing_lets_calls_end_until_the_deadline_and_then_fails_them_and_cuts_the_rest() {
     let mut host = Host::new();
     let server = host.server();
     let (slow, stuck) = (host.tool(server, "slow"), host.tool(server, "stuck"));
@@ -285,10 +285,9 @@ fn closing_lets_calls_end_until_the_deadline_and_then_cuts_their_responses() {
     assert!(host.port.complete(call.ticket, Shape::Text, "in time".into()).unwrap());
     assert_eq!(text(&host.response(first).json()["result"]), "in time");
     host.event("the end", |event| event.kind == EventKind::Closed && event.handle == listener);
-    for cut in [second, waiting] {
-        let end = host.of(cut, EventKind::HttpEnd);
-        assert_eq!((end.ok(), &body(&end)["kind"]), (false, &json!("closed")));
-    }
+    assert_eq!(host.response(second).json()["error"]["data"]["reason"], "interrupted");
+    let end = host.of(waiting, EventKind::HttpEnd);
+    assert_eq!((end.ok(), &body(&end)["kind"]), (false, &json!("closed")));
     host.event("the cancellation", |event| event.kind == EventKind::Cancel && event.handle == stuck);
     let heard = host.heard.0.lock().unwrap().clone();
     let last = heard.iter().rposition(|event| event.kind == EventKind::HttpEnd).unwrap();

@@ -112,8 +112,8 @@ fn wrong_credentials_are_named() {
         (&http, json!({"token": "x", "dpop": true}), json!({}), "auth.dpop is for OAuth"),
         (&http, json!({"token": "x"}), json!({"access_token": "queue"}), "auth.token is given"),
         (&http, json!({"store": "file"}), json!({"access_token": "queue"}), "auth.store is for OAuth"),
-        (&http, json!({"clientSecret": "x"}), json!({}), "auth.clientSecret needs clientId"),
-        (&http, json!({"keyId": "x"}), json!({}), "auth.keyId needs privateKey"),
+        (&http, json!({"clientSecret": "x"}), json!({}), "auth.clientSecret needs `clientId`"),
+        (&http, json!({"keyId": "x"}), json!({}), "auth.keyId needs `privateKey`"),
         (
             &http,
             json!({"clientId": "a", "privateKey": "x"}),
@@ -127,7 +127,12 @@ fn wrong_credentials_are_named() {
             "auth.algorithm: \"none\" is not one of ES256",
         ),
         (&http, json!({"clientMetadataUrl": "http://a.example"}), json!({}), "auth.clientMetadataUrl \"http"),
-        (&http, json!({"redirectUri": "https://a.example/done"}), json!({}), "must receive it (authorize"),
+        (
+            &http,
+            json!({"redirectUri": "https://a.example/done"}),
+            json!({}),
+            "a function of the program must receive the redirect",
+        ),
         (&http, json!({}), json!({"authorize": "queue"}), "auth.redirectUri is missing"),
         (&http, json!({"store": ""}), json!({}), "auth.store: is empty"),
         (
@@ -302,11 +307,12 @@ fn a_whole_life_with_a_child_process() {
 #[test]
 fn the_options_name_the_deadline_of_a_close() {
     let host = Host::new();
-    let server = host.server_with(json!({"drainDeadlineMs": 700}));
+    // Calls have all but the last fifth of it.
+    let server = host.server_with(json!({"drainDeadlineMs": 1_000}));
     let (connection, _) =
         host.opened(json!({"client": {"closeTimeoutMs": 300}, "transport": {"type": "memory", "server": server}}));
     let deadline = |handle| host.port.close_deadline(handle).map(|deadline| deadline.as_millis());
-    assert_eq!((deadline(server).unwrap(), deadline(connection).unwrap()), (700, 300));
+    assert_eq!((deadline(server).unwrap(), deadline(connection).unwrap()), (800, 300));
     host.port.close(connection, 0).unwrap();
     host.event("the end", |event| event.kind == EventKind::Closed);
     assert_eq!(deadline(connection).unwrap(), 0, "a connection that is closed needs no time");

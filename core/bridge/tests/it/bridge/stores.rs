@@ -35,8 +35,8 @@ fn a_store_that_fails_or_answers_nonsense_is_a_typed_error_and_others_go_on() {
     for (answer, reason) in [
         (Err(json!({"kind": "internal", "message": "no database"})), "is not available: no database"),
         (Err(json!({"kind": "protocol", "message": "no space", "data": {"error": "full"}})), "is full: no space"),
-        (Ok(json!({})), "the answer of store_put_if makes no sense: missing field `done`"),
-        (Ok(json!({"done": 1})), "the answer of store_put_if makes no sense: done: invalid type: integer `1`"),
+        (Ok(json!({})), "the answer of store_put_if makes no sense: `done` is missing"),
+        (Ok(json!({"done": 1})), "the answer of store_put_if makes no sense: done: must be true or false, not 1"),
         (Err(Value::Null), "it did not answer within 300ms"),
     ] {
         let mut host = Host::new();

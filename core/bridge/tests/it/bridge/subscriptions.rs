@@ -86,7 +86,7 @@ fn a_subscription_that_cannot_be_is_an_error_with_a_reason() {
     }
     let nonsense = br#"{"method": "subscribe", "params": {"resources": "a:1"}}"#;
     let error = host.port.request(connection, nonsense).unwrap_err();
-    assert!(error.message.starts_with("subscribe: `resources`: invalid type"), "{error}");
+    assert!(error.message.starts_with("subscribe: resources: must be a list, not"), "{error}");
     let subscription = host.request(connection, json!({"method": "subscribe", "params": {"resources": ["a:1"]}}));
     assert!(host.reply(subscription).ok());
     let error = host.port.request(subscription, br#"{"method": "tools/list"}"#).unwrap_err();

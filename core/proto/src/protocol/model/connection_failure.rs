@@ -23,11 +23,17 @@ json_names! {
         SessionLost = "sessionLost",
         /// The answer is not a result of the method.
         InvalidResponse = "invalidResponse",
+        /// Another program listens at the address of the listener.
+        AddressInUse = "addressInUse",
+        /// The address of the listener cannot be had: it is not one of this machine, or this
+        /// process may not listen there.
+        AddressUnavailable = "addressUnavailable",
     }
 }
 
 json_object! {
-    /// The facts of a failed connection, as far as they are known.
+    /// The facts of a failed connection or of a listener that could not be opened, as far as they
+    /// are known.
     pub struct ConnectionFailure {
         /// The reason.
         optional reason: FailureReason = "reason",

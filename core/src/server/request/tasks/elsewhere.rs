@@ -1,10 +1,6 @@
 //! Requests about tasks of other workers.
 
-use super::{
-    record::TaskRecord,
-    stored::StoredTasks,
-    task::{TaskOwner, relate},
-};
+use super::{record::TaskRecord, stored::StoredTasks, task::TaskOwner};
 use crate::{
     protocol::{RawJson, RevisionFeature, RpcError},
     race,
@@ -38,20 +34,18 @@ impl TaskElsewhere {
         later(move |context| {
             Box::pin(async move {
                 let record = self.find().await?;
-                Ok(seal(&context, record.to_json(context.info.revision)))
+                Ok(shown(&context, &record))
             })
         })
     }
 
     /// `tasks/result`
     pub(in crate::server) fn fetched(self) -> Routed {
-        later(move |context| {
+        later(move |_| {
             Box::pin(async move {
                 self.find().await?;
                 let record = self.stored.ended(&self.id, &self.owner).await?;
-                let mut result = record.outcome().ok_or_else(RpcError::internal)??;
-                relate(&mut result, &self.id);
-                Ok(seal(&context, result))
+                record.outcome().ok_or_else(RpcError::internal)?
             })
         })
     }
@@ -67,7 +61,7 @@ impl TaskElsewhere {
                     return Ok(seal(&context, json!({})));
                 }
                 match ended {
-                    Some(record) => Ok(seal(&context, record.to_json(context.info.revision))),
+                    Some(record) => Ok(shown(&context, &record)),
                     None if is_over => Err(RpcError::invalid_params(format!("The task {} is over already", self.id))),
                     None => Err(RpcError::busy("the worker of the task does not answer")),
                 }
@@ -120,6 +114,10 @@ impl StoredTasks {
             })
         })
     }
+}
+
+fn shown(context: &RequestContext, record: &TaskRecord) -> RawJson {
+    record.to_result(context.results(), context.info.revision)
 }
 
 fn seal(context: &RequestContext, result: Value) -> RawJson {

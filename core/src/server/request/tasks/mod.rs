@@ -5,6 +5,7 @@ mod elsewhere;
 mod record;
 mod recording;
 mod restart;
+mod shown;
 mod starting;
 mod stored;
 #[cfg(all(test, feature = "tokio"))]

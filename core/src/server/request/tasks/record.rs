@@ -1,8 +1,12 @@
 //! Tasks as a store keeps them.
 
-use super::task::{Task, TaskOwner};
+use super::{
+    shown::ShownTask,
+    task::{Task, TaskOwner},
+};
 use crate::{
-    protocol::{Revision, RpcError, model::TaskStatus, project},
+    protocol::{RawJson, Revision, RpcError, model::TaskStatus},
+    server::result::ResultWriter,
     store::{StoreError, StoreErrorKind},
 };
 use serde::{Deserialize, Serialize};
@@ -27,7 +31,7 @@ pub(super) struct TaskRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<u32>,
     /// The task as the extension shows it.
-    pub(super) task: Value,
+    task: ShownTask,
 }
 
 impl TaskRecord {
@@ -53,12 +57,12 @@ impl TaskRecord {
     }
 
     pub(super) fn id(&self) -> &str {
-        self.task["taskId"].as_str().unwrap_or_default()
+        self.task.members["taskId"].as_str().unwrap_or_default()
     }
 
     /// The time for which it is kept, since it was made.
     pub(super) fn ttl(&self) -> Duration {
-        Duration::from_millis(self.task["ttlMs"].as_u64().unwrap_or_default())
+        Duration::from_millis(self.task.members["ttlMs"].as_u64().unwrap_or_default())
     }
 
     /// The time until it is forgotten.
@@ -77,7 +81,7 @@ impl TaskRecord {
     }
 
     pub(super) fn status(&self) -> TaskStatus {
-        serde_json::from_value(self.task["status"].clone()).unwrap_or_default()
+        serde_json::from_value(self.task.members["status"].clone()).unwrap_or_default()
     }
 
     /// The same task when its worker is gone, and it is not run again.
@@ -91,9 +95,9 @@ impl TaskRecord {
     pub(super) fn next_run(&self, worker: &str, now: &str) -> Option<Self> {
         let number = self.run.filter(|number| *number < MAX_RUNS)?;
         let mut next = Self { worker: worker.to_owned(), run: Some(number + 1), ..self.clone() };
-        next.task["status"] = TaskStatus::Working.as_str().into();
-        next.task["lastUpdatedAt"] = now.into();
-        if let Some(task) = next.task.as_object_mut() {
+        next.task.members["status"] = TaskStatus::Working.as_str().into();
+        next.task.members["lastUpdatedAt"] = now.into();
+        if let Some(task) = next.task.members.as_object_mut() {
             task.shift_remove("inputRequests");
             task.shift_remove("statusMessage");
         }
@@ -103,11 +107,11 @@ impl TaskRecord {
     /// The same task when it has failed.
     pub(super) fn failed(&self, error: &RpcError, now: &str) -> Self {
         let mut lost = self.clone();
-        lost.task["status"] = TaskStatus::Failed.as_str().into();
-        lost.task["statusMessage"] = error.message.as_str().into();
-        lost.task["lastUpdatedAt"] = now.into();
-        lost.task["error"] = json!(error);
-        if let Some(task) = lost.task.as_object_mut() {
+        lost.task.members["status"] = TaskStatus::Failed.as_str().into();
+        lost.task.members["statusMessage"] = error.message.as_str().into();
+        lost.task.members["lastUpdatedAt"] = now.into();
+        lost.task.members["error"] = json!(error);
+        if let Some(task) = lost.task.members.as_object_mut() {
             task.shift_remove("inputRequests");
         }
         lost
@@ -115,17 +119,21 @@ impl TaskRecord {
 
     /// The task in the form of a revision.
     pub(super) fn to_json(&self, revision: Revision) -> Value {
-        let mut task = self.task.clone();
-        project::project_task(&mut task, revision);
-        task
+        self.task.to_json(revision)
     }
 
-    /// The result of the request, or its error. `None`: there is none yet.
-    pub(super) fn outcome(&self) -> Option<Result<Value, RpcError>> {
+    /// The same as a result.
+    pub(super) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
+        self.task.to_result(results, revision)
+    }
+
+    /// The result of the request, tied to the task, or its error. `None`: there is none yet.
+    pub(super) fn outcome(&self) -> Option<Result<RawJson, RpcError>> {
         match self.status() {
-            TaskStatus::Completed => Some(Ok(self.task["result"].clone())),
+            TaskStatus::Completed => self.task.result.as_ref().map(|result| result.related(self.id())),
             TaskStatus::Failed => {
-                Some(Err(serde_json::from_value(self.task["error"].clone()).unwrap_or_else(|_| RpcError::internal())))
+                let error = serde_json::from_value(self.task.members["error"].clone());
+                Some(Err(error.unwrap_or_else(|_| RpcError::internal())))
             }
             TaskStatus::Cancelled => Some(Err(RpcError::invalid_request("The task was cancelled"))),
             TaskStatus::Working | TaskStatus::InputRequired => None,

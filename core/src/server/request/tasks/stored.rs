@@ -203,16 +203,14 @@ impl StoredTasks {
         record: &TaskRecord,
         owner: &TaskOwner,
     ) -> Result<Option<TaskRecord>, RpcError> {
-        let Some(id) = record.task["taskId"].as_str() else { return Err(RpcError::internal()) };
-        self.send(&record.worker, &TaskMessage::Cancel { task: id.to_owned() }).await?;
+        self.send(&record.worker, &TaskMessage::Cancel { task: record.id().to_owned() }).await?;
         let until = later(self.runtime.now(), TAKEN_WITHIN);
-        race::until(&*self.runtime, until, self.ended(id, owner)).await.transpose()
+        race::until(&*self.runtime, until, self.ended(record.id(), owner)).await.transpose()
     }
 
     /// Hands answers of the client to the worker of a task.
     pub(super) async fn update(&self, record: &TaskRecord, responses: Map<String, Value>) -> Result<(), RpcError> {
-        let Some(id) = record.task["taskId"].as_str() else { return Err(RpcError::internal()) };
-        self.send(&record.worker, &TaskMessage::Update { task: id.to_owned(), responses }).await
+        self.send(&record.worker, &TaskMessage::Update { task: record.id().to_owned(), responses }).await
     }
 
     async fn send(&self, worker: &str, message: &TaskMessage) -> Result<(), RpcError> {

@@ -1,5 +1,6 @@
 //! Tasks in a store, by two workers of one server.
 
+use super::tests::{EXACT, exact};
 use crate::{
     protocol::{
         Revision,
@@ -65,6 +66,7 @@ impl Shared {
             .add_tool(Tool::new("ask-again", "Asks", ask).task(TaskSupport::Required).restart_task(true))
             .add_tool(Tool::new("ask", "Asks", ask).task(TaskSupport::Required))
             .add_tool(Tool::new("wrong", "Fails", wrong).task(TaskSupport::Required))
+            .add_tool(exact())
             .build();
         Worker { server, gate, runs }
     }
@@ -146,6 +148,26 @@ async fn tkx_08_other_workers_answer_for_a_task_also_when_its_own_is_gone() {
     let next = store.worker();
     assert_eq!(get(&next.client(Some("alice")), &task).await["result"], here);
     assert_eq!(next.runs.load(Ordering::Relaxed), 0, "nothing ran again");
+}
+
+/// TSK-21, TKX-30: as it was written.
+#[tokio::test(start_paused = true)]
+async fn tsk_21_tkx_30_other_workers_have_exactly_the_result_of_a_task() {
+    let store = Shared::new();
+    let (one, other) = (store.worker(), store.worker());
+    let (alice, elsewhere) = (one.client(Some("alice")), other.client(Some("alice")));
+    let task = start(&alice, "exact").await;
+    becomes(&elsewhere, &task, "completed").await;
+    let named = declaring(json!({"taskId": task}));
+    let here = alice.result_text(alice.request("tasks/get", named.clone())).await;
+    assert!(here.contains(EXACT), "{here}");
+    assert_eq!(elsewhere.result_text(elsewhere.request("tasks/get", named)).await, here);
+
+    let (alice, elsewhere) = (one.session("alice").await, other.session("alice").await);
+    let named = json!({"taskId": start_in_session(&alice, "exact").await});
+    let here = alice.result_text(alice.request("tasks/result", named.clone())).await;
+    assert!(here.contains(EXACT) && here.contains("related-task"), "{here}");
+    assert_eq!(elsewhere.result_text(elsewhere.request("tasks/result", named)).await, here);
 }
 
 #[tokio::test(start_paused = true)]
@@ -439,7 +461,7 @@ fn a_store_that_cannot_be_is_refused_when_the_server_is_built() {
     for url in ["redis:x", "mysql://u:secret@h/d"] {
         let options = ServerOptions::default().with_store(Some(StoreChoice::url(url)));
         let error = server().options(options).try_build().err().unwrap().to_string();
-        assert!(error.contains("options.store: ") && !error.contains("secret"), "{error}");
+        assert!(error.contains("store: ") && !error.contains("secret"), "{error}");
         let error = serde_json::from_value::<ServerOptions>(json!({"store": url})).unwrap_err().to_string();
         assert!(error.contains("forms of URLs") && !error.contains("secret"), "{error}");
     }

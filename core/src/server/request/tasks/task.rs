@@ -1,8 +1,9 @@
 //! One task: its status, its result, and what it waits for.
 
+use super::shown::{ShownTask, TaskResult, relate};
 use crate::{
     engine::{RequestTimeout, later},
-    protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, model::TaskStatus, project},
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, model::TaskStatus},
     runtime::Runtime,
     server::{
         handlers::{Answer, Cancellation, ClientRequestError, InputRequest, TaskRun},
@@ -10,6 +11,7 @@ use crate::{
             context::{RequestContext, Responder},
             keys::unused_key,
         },
+        result::ResultWriter,
         session::{ServerState, TaskChange},
     },
     sync::Mutex,
@@ -72,7 +74,7 @@ struct TaskState {
     status: TaskStatus,
     message: Option<String>,
     updated: Duration,
-    outcome: Option<Result<RawJson, RpcError>>,
+    outcome: Option<Result<TaskResult, RpcError>>,
     progress: Option<f64>,
     open_requests: IndexMap<String, OpenInputRequest>,
     /// Keys are never used again (TKX-12).
@@ -220,13 +222,16 @@ impl Task {
 
     /// The task as the extension shows it (TKX-10, TKX-27), projected to a revision.
     pub(in crate::server) fn to_json(&self, revision: Revision) -> Value {
-        let mut task = self.shown();
-        project::project_task(&mut task, revision);
-        task
+        self.shown().to_json(revision)
+    }
+
+    /// The same as a result.
+    pub(in crate::server) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
+        self.shown().to_result(results, revision)
     }
 
     /// The task as the extension shows it.
-    pub(super) fn shown(&self) -> Value {
+    pub(super) fn shown(&self) -> ShownTask {
         let state = self.state.lock();
         let mut task = json!({
             "taskId": self.id,
@@ -239,17 +244,18 @@ impl Task {
         if let Some(message) = &state.message {
             task["statusMessage"] = message.as_str().into();
         }
+        let mut result = None;
         match (&state.status, &state.outcome) {
             (TaskStatus::InputRequired, _) => {
                 let open: Map<_, _> =
                     state.open_requests.iter().map(|(key, open)| (key.clone(), open.request.to_json())).collect();
                 task["inputRequests"] = open.into();
             }
-            (TaskStatus::Completed, Some(Ok(result))) => task["result"] = result.parse().unwrap_or_default(),
+            (TaskStatus::Completed, Some(Ok(given))) => result = Some(given.clone()),
             (TaskStatus::Failed, Some(Err(error))) => task["error"] = json!(error),
             _ => {}
         }
-        task
+        ShownTask { members: task, result }
     }
 
     /// Says what the task does now.
@@ -310,6 +316,7 @@ impl Task {
     }
 
     fn end(self: &Arc<Self>, status: TaskStatus, outcome: Result<RawJson, RpcError>) -> bool {
+        let outcome = outcome.map(TaskResult::new);
         let (fetchers, open_requests) = {
             let mut state = self.state.lock();
             if !state.status.may_become(status) {
@@ -328,17 +335,15 @@ impl Task {
         }
         self.notify();
         for Fetcher { context, responder } in fetchers {
-            context.deliver(responder, self.payload(&context));
+            context.deliver(responder, self.payload());
         }
         true
     }
 
-    /// The result of the request, tied to the task (TSK-18, TSK-21).
-    fn payload(&self, context: &RequestContext) -> Result<RawJson, RpcError> {
+    /// The result of the request, tied to the task.
+    fn payload(&self) -> Result<RawJson, RpcError> {
         let outcome = self.state.lock().outcome.clone().ok_or_else(RpcError::internal)?;
-        let mut result: Value = outcome?.parse().map_err(|_| RpcError::internal())?;
-        self.relate(&mut result);
-        Ok(context.results().seal_object(result, context.info.revision))
+        outcome?.related(&self.id)
     }
 
     /// Ties a message to the task (TSK-15).
@@ -364,7 +369,7 @@ impl Task {
                 return;
             }
         }
-        context.deliver(responder, self.payload(context));
+        context.deliver(responder, self.payload());
     }
 
     fn forget_fetcher(&self, gone: &Weak<RequestContext>) {
@@ -503,12 +508,4 @@ impl Task {
     pub(in crate::server) fn is_core(revision: Revision) -> bool {
         revision.supports(RevisionFeature::CoreTasks)
     }
-}
-
-/// Ties a message to a task (TSK-15).
-pub(super) fn relate(message: &mut Value, task: &str) {
-    if !message["_meta"].is_object() {
-        message["_meta"] = json!({});
-    }
-    message["_meta"][meta::RELATED_TASK] = json!({"taskId": task});
 }

@@ -3,12 +3,13 @@
 use crate::{
     engine::Limits,
     protocol::{
-        Revision,
+        RawJson, Revision,
+        extension::TASKS,
         model::{ElicitParams, Field, FormSchema},
     },
     server::{
-        Context, Server, ServerOptions, TaskSupport, Tool,
-        tests::{Peer, accept, server, text_of},
+        Call, Context, Outcome, Server, ServerOptions, TaskSupport, Tool, ToolDefinition,
+        tests::{Peer, accept, modern, server, text_of},
     },
     wire_log::Transport,
 };
@@ -198,4 +199,46 @@ async fn tsk_33_ids_of_tasks_cannot_be_guessed() {
             assert!(alike <= 8, "{one} {other}");
         }
     }
+}
+
+/// Asks about a call of a tool as a task that has ended. Gives the id of the task, and the text of
+/// the result.
+async fn asked_about(peer: &Peer, called: Value, method: &str, declaring: fn(Value) -> Value) -> (String, String) {
+    let created = peer.ask("tools/call", called).await;
+    let id = created["result"].get("task").unwrap_or(&created["result"])["taskId"].as_str().expect("a task").to_owned();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let text = peer.result_text(peer.request(method, declaring(json!({"taskId": id})))).await;
+    (id, text)
+}
+
+/// A tool whose result has numbers beyond those of the machine.
+pub(super) fn exact() -> ToolDefinition {
+    ToolDefinition::new(json!({"name": "exact", "outputSchema": {"type": "object"}}), |call: Call| {
+        call.complete(Outcome::Object(RawJson::from_text(EXACT.into()).unwrap()));
+    })
+    .task(TaskSupport::Optional)
+}
+
+pub(super) const EXACT: &str = r#"{"n":1000000000000000000000000000000,"f":0.10000000000000000000001}"#;
+
+/// As it was written, for nobody reads it on its way.
+#[tokio::test(start_paused = true)]
+async fn tsk_21_tkx_30_a_task_has_exactly_the_result_of_its_call() {
+    let server = server().add_tool(exact()).build();
+    let declaring = |params| modern(params, json!({"extensions": {TASKS.id: {}}}));
+    let peer = Peer::with(&server, Transport::Http, Some("alice"));
+    let mut call = json!({"name": "exact", "arguments": {}});
+    let direct = peer.result_text(peer.request("tools/call", modern(call.clone(), json!({})))).await;
+    assert!(direct.contains(EXACT), "{direct}");
+    let (id, got) = asked_about(&peer, declaring(call.clone()), "tasks/get", declaring).await;
+    assert!(got.starts_with(&format!(r#"{{"taskId":"{id}","status":"completed","createdAt":"#)), "{got}");
+    let end = direct.split_once(r#""resultType":"#).expect("the end of each result").1;
+    assert!(got.ends_with(&format!(r#","result":{direct},"resultType":{end}"#)), "{got}");
+
+    let peer = session(&server).await;
+    let direct = peer.result_text(peer.request("tools/call", call.clone())).await;
+    call["task"] = json!({});
+    let (id, got) = asked_about(&peer, call, "tasks/result", |params| params).await;
+    let related = format!(r#""_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"{id}"}}}}"#);
+    assert_eq!(got, format!("{},{related}}}", direct.strip_suffix('}').unwrap()));
 }

@@ -6,9 +6,10 @@ use crate::{
         model::{ElicitParams, ElicitUrlParams},
     },
     server::{
-        Context, Resource, Server, Tool,
+        Context, Resource, Server, ServerOptions, Tool,
         tests::{Peer, accept, modern, server, text_of},
     },
+    wire_log::Transport,
 };
 use serde_json::{Value, json};
 
@@ -128,4 +129,33 @@ async fn eli_28_completion_is_told_to_those_that_were_sent_the_id_and_to_no_othe
     for peer in [&bystander, &one, &two] {
         assert_eq!(peer.rest().await, [] as [Value; 0]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_of_all_sessions_and_streams_are_bounded_together() {
+    let resource = |uri| Resource::new(uri, "r", || async { "text" });
+    let options = ServerOptions::default().with_max_subscription_bytes(600);
+    let server = server().options(options).add_resource(resource("a:1")).add_resource(resource("a:2")).build();
+    let peer = async |principal| {
+        Peer::with(&server, Transport::Http, principal).in_session(Revision::V2025_11_25, json!({})).await
+    };
+    let subscribe = async |peer: &Peer, uri: &str| {
+        let answer = peer.ask("resources/subscribe", json!({"uri": uri})).await;
+        answer["error"]["data"]["reason"].as_str().map(str::to_owned)
+    };
+    let busy = Some("busy".to_owned());
+    let (ada, again) = (peer(Some("ada")).await, peer(Some("ada")).await);
+    assert_eq!(subscribe(&ada, "a:1").await, None);
+    assert_eq!(subscribe(&again, "a:2").await, busy, "a quarter for one principal, whatever its sessions");
+    let (one, two) = (peer(None).await, peer(None).await);
+    assert_eq!(
+        [subscribe(&one, "a:1").await, subscribe(&one, "a:2").await, subscribe(&two, "a:1").await],
+        [None, None, None]
+    );
+    assert_eq!(subscribe(&two, "a:2").await, busy, "all sessions together");
+    let listened = two
+        .ask("subscriptions/listen", modern(json!({"notifications": {"resourceSubscriptions": ["a:2"]}}), json!({})));
+    assert_eq!(listened.await["error"]["data"]["reason"], "busy", "and streams");
+    drop(one);
+    assert_eq!(subscribe(&two, "a:2").await, None, "a session that has ended");
 }

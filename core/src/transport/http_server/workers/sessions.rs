@@ -2,18 +2,14 @@
 
 use super::{keys, notice::Tells, process::Workers};
 use crate::{
+    http::sessions::UNUSED,
     server::{Connection, SharedState},
     store::{Store, StoreError, StoreErrorKind},
     sync::Mutex,
 };
 use serde::{Deserialize, Serialize};
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
-/// Longest time of a session that nothing has used since it was opened.
-const UNUSED: Duration = Duration::from_secs(60);
 /// Steps of others that a change of a record gives way to.
 const MAX_TRIES: usize = 100;
 

@@ -18,11 +18,12 @@ class ShareableClient(Protocol):
     def _shared(self) -> dict[str, int]: ...
 
 
-# A URL, the command of a server to start, an entry of `mcpServers`, or a connected client,
-# which the group shares.
 ServerTarget: TypeAlias = str | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | ShareableClient
-# A configuration with `mcpServers`, its file, or targets by name.
+"""A URL, the command of a server to start, an entry of `mcpServers`, or a connected client,
+which the group shares.
+"""
 GroupTarget: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
+"""A configuration with `mcpServers`, its file, or targets by name."""
 
 
 class ServersOf:

@@ -574,8 +574,8 @@ class HostHandlers:
 
     def on_authorize(self, function: _Authorize) -> _Authorize:
         """Lets the user visit a page, on which the client is authorized, and gives the redirect
-        that follows. Needs the option `redirectUri`. Without this function the browser is
-        opened. Registered before connecting.
+        that follows. Needs a redirect URI among the options. Without this function the
+        browser is opened. Registered before connecting.
         """
         self._answer("authorize", function, AuthorizeRequest.from_json)
         return function
@@ -589,7 +589,7 @@ class HostHandlers:
 
     def on_identity_token(self, function: _IdentityToken) -> _IdentityToken:
         """Gives the user's ID token of the organization's identity provider (grant
-        `enterprise_managed`), in the place of the option `identityToken`. Registered before
+        `enterprise_managed`), in the place of the option with one. Registered before
         connecting.
         """
         self._answer("identity_token", function, IdentityTokenRequest.from_json)

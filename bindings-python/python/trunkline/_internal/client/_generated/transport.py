@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
@@ -60,8 +59,10 @@ def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, ServerReq
         InvalidArgumentError: in a blocking client, if a method is asynchronous: no loop runs it
             there.
     """
+    from inspect import iscoroutinefunction
+
     methods = {name: getattr(transport, row[0]) for name, row in FUNCTIONS.items()}
-    if blocking and any(inspect.iscoroutinefunction(method) for method in methods.values()):
+    if blocking and any(iscoroutinefunction(method) for method in methods.values()):
         raise InvalidArgumentError(
             "the methods of this transport are asynchronous: use Client, or give SyncClient ordinary functions"
         )
@@ -90,7 +91,7 @@ class TransportCalls:
         """The function of that name."""
         return self._functions.get(name)
 
-    def scope(self, cause: int) -> None:
+    def scope(self, cause: int, port: int) -> None:
         """None: nothing in this process causes calls of a transport."""
 
     def __del__(self) -> None:
@@ -99,6 +100,7 @@ class TransportCalls:
 
 def _function(method: Callable[..., Any], params: tuple[str, ...], result: str | None) -> Callable[..., Any]:
     """The function of the core; its error is that of the connection."""
+    from inspect import iscoroutinefunction
 
     def returned(value: Any) -> Mapping[str, Any]:
         return {} if result is None else {result: value}
@@ -118,4 +120,4 @@ def _function(method: Callable[..., Any], params: tuple[str, ...], result: str |
         except Exception as error:
             raise wrong(error) from error
 
-    return call_async if inspect.iscoroutinefunction(method) else call
+    return call_async if iscoroutinefunction(method) else call

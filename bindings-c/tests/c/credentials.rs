@@ -1,0 +1,126 @@
+//! A C program's client (`suite_credentials.c`) connects to this server, which issues its tokens
+//! too.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::{fs, process, thread};
+
+use serde_json::{Value, json};
+
+use super::{LIMIT, SUITE_C99, TMP, command, finish, told};
+
+const TOKEN: &str = "Bearer issued";
+
+/// The paths of the requests, each with the token that it presents.
+type Seen = Arc<Mutex<Vec<(String, String)>>>;
+
+/// A server and its authorization server in one, for as long as the tests run.
+fn serve() -> (String, Seen) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let origin = format!("http://{}", listener.local_addr().expect("it has an address"));
+    let (seen, served) = (Seen::default(), origin.clone());
+    let noted = Arc::clone(&seen);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (origin, seen) = (served.clone(), Arc::clone(&noted));
+            // A client that goes away meanwhile fails by itself.
+            thread::spawn(move || drop(answer(stream, &origin, &seen)));
+        }
+    });
+    (origin, seen)
+}
+
+/// One request of a connection, and its response.
+fn answer(mut stream: TcpStream, origin: &str, seen: &Seen) -> io::Result<()> {
+    stream.set_read_timeout(Some(LIMIT))?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        match line.trim_end() {
+            "" => break,
+            line => lines.push(line.to_owned()),
+        }
+    }
+    let headers: HashMap<String, &str> = lines[1..]
+        .iter()
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim()))
+        .collect();
+    let length = headers.get("content-length").map_or(0, |length| length.parse().expect("a length is a number"));
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let mut words = lines[0].split(' ');
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let presented = headers.get("authorization").filter(|value| value.starts_with("Bearer ")).copied();
+    let presented = presented.unwrap_or_default();
+    seen.lock().expect("nobody panics with it").push((path.to_owned(), presented.to_owned()));
+    let message = serde_json::from_slice(&body).unwrap_or_default();
+    let (status, body) = response(method, path, presented, &message, origin);
+    let challenge = match status {
+        401 => format!("WWW-Authenticate: Bearer resource_metadata=\"{origin}/metadata\"\r\n"),
+        _ => String::new(),
+    };
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    write!(
+        stream,
+        "HTTP/1.1 {status} -\r\n{challenge}Content-Type: application/json\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// The status and the body.
+fn response(method: &str, path: &str, presented: &str, message: &Value, origin: &str) -> (u16, Value) {
+    let resource = format!("{origin}/mcp");
+    match (method, path) {
+        ("GET", "/metadata") => (200, json!({"resource": resource, "authorization_servers": [origin]})),
+        ("GET", "/.well-known/oauth-authorization-server") => {
+            let (endpoint, grants) = (format!("{origin}/token"), ["client_credentials"]);
+            (200, json!({"issuer": origin, "token_endpoint": endpoint, "grant_types_supported": grants}))
+        }
+        ("POST", "/token") => (200, json!({"access_token": "issued", "token_type": "Bearer", "expires_in": 3600})),
+        (_, "/mcp") if presented != TOKEN => (401, Value::Null),
+        ("POST", "/mcp") => {
+            let result = match message["method"].as_str() {
+                Some("initialize") => json!({
+                    "protocolVersion": message["params"]["protocolVersion"],
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "guarded", "version": "1"},
+                }),
+                Some("tools/list") => json!({"tools": [{"name": "guarded", "inputSchema": {"type": "object"}}]}),
+                _ => return (202, Value::Null),
+            };
+            (200, json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+        }
+        (_, "/mcp") => (405, Value::Null),
+        _ => (404, Value::Null),
+    }
+}
+
+/// A store that a URL names is one for programs that run one after another.
+#[test]
+fn a_token_in_a_sqlite_file_is_used_by_the_next_program() {
+    let folder = Path::new(TMP).join(format!("credentials-{}", process::id()));
+    fs::create_dir_all(&folder).expect("the folder can be made");
+    let store = format!("sqlite:{}", folder.join("tokens.db").display());
+    let (origin, seen) = serve();
+    let connect = || {
+        let output =
+            finish(command(&*SUITE_C99).args(["--connect-with-credentials", &format!("{origin}/mcp"), &store]));
+        assert!(output.status.success(), "{}", told(&output));
+        std::mem::take(&mut *seen.lock().expect("nobody panics with it"))
+    };
+    let (first, second) = (connect(), connect());
+    let count = |wanted: (&str, &str)| first.iter().filter(|(path, token)| (&**path, &**token) == wanted).count();
+    assert_eq!((count(("/mcp", "")), count(("/token", ""))), (1, 1), "{first:?}");
+    assert!(!second.is_empty());
+    assert!(second.iter().all(|(path, token)| (&**path, &**token) == ("/mcp", TOKEN)), "{second:?}");
+    fs::remove_dir_all(folder).expect("the folder can be removed");
+}

@@ -1,0 +1,23 @@
+/* A connection with credentials that a store keeps: a client that `credentials.rs` starts. A part
+   of suite.c. */
+
+static void connect_with_credentials(const char *url, const char *store) {
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *place = NULL, *tools = NULL;
+  char auth[1000];
+  OK(trunkline_json_string(trunkline_str_of(store), &place, &error));
+  CHECK(trunkline_text_str(place).len < sizeof auth / 2);
+  snprintf(auth, sizeof auth,
+           "{\"grant\":\"client_credentials\",\"clientId\":\"machine\",\"clientSecret\":\"secret\",\"store\":%s}",
+           trunkline_text_str(place).data);
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_revision(options, S("2025-11-25")) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_set_auth(options, trunkline_str_of(auth)) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_http(trunkline_str_of(url), options, &client, &error));
+  OK(trunkline_client_list_tools(client, NULL, &tools, &error));
+  check_text(tools, "/0/name", "guarded");
+  trunkline_text_free(tools), trunkline_text_free(place);
+  trunkline_client_options_free(options);
+  trunkline_client_free(client);
+}

@@ -1,0 +1,127 @@
+// Values in JSON texts. Maps and sets are kept; all else that JSON has no form for is refused.
+import { types } from "node:util";
+
+import { invalid } from "./errors.js";
+
+/** A value without a JSON form; the message names the place in it. */
+export class UnfitValue extends TypeError {}
+
+/** A function as the member of an object. */
+export class UnfitFunction extends UnfitValue {
+  constructor(
+    message: string,
+    readonly member: string,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * The origin of a value: a handler returned it, or the program gave it to a function of the
+ * package, where functions and symbols are refused also as members of objects. JSON leaves such
+ * members out.
+ */
+type Origin = "returned" | "given";
+
+/** The JSON text of a value. An {@link UnfitValue} if it has none. */
+export function json(value: unknown, origin: Origin = "returned"): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch {
+    // It names no place.
+  }
+  return text === undefined || isLossy(value, origin) ? JSON.stringify(kept(value, origin, "$", [])) : text;
+}
+
+/** Writes a message to the core as JSON. `what` names it in the error if it has no JSON form. */
+export function stringify(value: object, what: string): string {
+  try {
+    return json(value, "given");
+  } catch (error) {
+    throw invalid(`${what} cannot be written as JSON: ${(error as Error).message}`, error);
+  }
+}
+
+/**
+ * The plain form: the result of its `toJSON`, the entries of a Map, the items of a Set, the value
+ * in a boxed one.
+ */
+export function plain(value: unknown, key = ""): unknown {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
+  if (value instanceof Map) return Object.fromEntries(value);
+  if (value instanceof Set) return [...(value as Set<unknown>)];
+  if (types.isBoxedPrimitive(value)) return value.valueOf();
+  return "toJSON" in value && typeof value.toJSON === "function" && !isInvalidDate(value) ? (value.toJSON as (key: string) => unknown)(key) : value;
+}
+
+/** True if JSON loses something of the value, which has no cycles. */
+function isLossy(value: unknown, origin: Origin): boolean {
+  switch (typeof value) {
+    case "number":
+      return !Number.isFinite(value);
+    case "function":
+    case "symbol":
+      return origin === "given";
+    case "object":
+      break;
+    default:
+      return false;
+  }
+  if (value === null) return false;
+  if (Array.isArray(value)) return value.some((item) => isLossy(item, origin));
+  if ("toJSON" in value) {
+    const form = plain(value);
+    return ArrayBuffer.isView(value) || isInvalidDate(value) || (form !== value && isLossy(form, origin));
+  }
+  // Most objects are plain, of which this is known at once.
+  if (Object.getPrototypeOf(value) !== Object.prototype && kindOf(value) !== "Object") return true;
+  for (const name of Object.keys(value)) if (isLossy((value as Record<string, unknown>)[name], origin)) return true;
+  return false;
+}
+
+function isInvalidDate(value: object): boolean {
+  return value instanceof Date && Number.isNaN(value.getTime());
+}
+
+function kindOf(value: object): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
+}
+
+/** The value, with what JSON would lose kept or refused. */
+function kept(given: unknown, origin: Origin, place: string, within: readonly unknown[], key = ""): unknown {
+  const value = plain(given, key);
+  const isGiven = origin === "given";
+  const words = (what: string, remedy: string, has = "has"): string => `${place}: ${what} ${has} no JSON form: ${remedy}`;
+  const verb = isGiven ? "give" : "return";
+  switch (typeof value) {
+    case "number":
+      if (Number.isFinite(value)) return value;
+      throw new UnfitValue(words(String(value), `${verb} null or a string`));
+    case "bigint":
+      throw new UnfitValue(words("a bigint", `${verb} a number or a string`));
+    case "function":
+    case "symbol": {
+      const message = words(`a ${typeof value}`, `${verb} data`);
+      if (isGiven && typeof value === "function") throw new UnfitFunction(message, key);
+      if (isGiven || within.length === 0) throw new UnfitValue(message);
+    }
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (within.includes(value)) throw new UnfitValue(`${place}: a circular reference has no JSON form`);
+  const inside = [...within, value];
+  if (Array.isArray(value)) return value.map((item, index) => kept(item, origin, `${place}[${String(index)}]`, inside, String(index)));
+  const kind = kindOf(value);
+  if (types.isNativeError(value)) throw new UnfitValue(words(withArticle(value.name), isGiven ? "give its message" : "throw it"));
+  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
+    const remedy = isGiven ? "give a string, such as their base64" : "image(bytes, type), audio(bytes, type) and resource(uri, bytes) make content of bytes";
+    throw new UnfitValue(kind === "Uint8Array" ? words("bytes", remedy, "have") : words(withArticle(kind), remedy));
+  }
+  if (isInvalidDate(value)) throw new UnfitValue(words("an invalid Date", `${verb} null or a string`));
+  if (kind !== "Object") throw new UnfitValue(words(withArticle(kind), kind.endsWith("Generator") ? `${verb} an array` : kind === "Promise" ? "await it" : `${verb} what is in it`));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, kept(member, origin, `${place}.${name}`, inside, name)]));
+}
+
+function withArticle(name: string): string {
+  return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}`;
+}

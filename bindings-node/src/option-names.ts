@@ -1,0 +1,57 @@
+// Names of the options that this package reads itself, judged in the words of the core, to which
+// all others go.
+import { inspect } from "node:util";
+
+import { invalid } from "./errors.js";
+import type { InvalidArgumentError } from "./generated/errors.js";
+import { stringify, UnfitFunction } from "./json.js";
+
+/** Refuses an option that is not known. */
+export function checkNames(options: object, known: readonly string[]): void {
+  if (typeof (options as unknown) !== "object" || (options as unknown) === null) throw invalid(`options must be an object, not ${inspect(options)}`);
+  for (const [name, value] of Object.entries(options)) if (value !== undefined && !known.includes(name)) throw unknownOption(name, known);
+}
+
+/**
+ * Writes options to the core. `hooks` are the names of those that are functions and stay here: a
+ * function that is left was meant for one of them.
+ */
+export function stringifyOptions(options: object, what: string, hooks: readonly string[]): string {
+  try {
+    return stringify(options, what);
+  } catch (error) {
+    const { cause } = error as InvalidArgumentError;
+    throw cause instanceof UnfitFunction && nearest(cause.member, hooks) !== undefined ? unknownOption(cause.member, hooks) : error;
+  }
+}
+
+function unknownOption(name: string, known: readonly string[]): InvalidArgumentError {
+  const meant = nearest(name, known);
+  const remedy = meant === undefined ? `there are ${known.map((name) => `\`${name}\``).join(", ")}` : `is it \`${meant}\`?`;
+  return invalid(`unknown option \`${name}\`: ${remedy}`);
+}
+
+/** Characters of a name that many others resemble. */
+const short = 5;
+
+/** The name that was meant, where one is misspelt. */
+function nearest(name: string, known: readonly string[]): string | undefined {
+  const mostSlips = name.length < short ? 1 : 2;
+  const [[distance, meant] = [Infinity, undefined]] = known.map((known) => [slips(known, name), known] as const).sort(([one], [other]) => one - other);
+  return distance <= mostSlips ? meant : undefined;
+}
+
+/** The letters to put in, leave out or change (Levenshtein); capitals are those letters. */
+function slips(known: string, given: string): number {
+  const [one, other] = [known.toLowerCase(), given.toLowerCase()];
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (let index = 0; index < one.length; index++) {
+    const next = [index + 1];
+    for (let column = 0; column < other.length; column++) {
+      const changed = (row[column] ?? 0) + (one[index] === other[column] ? 0 : 1);
+      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

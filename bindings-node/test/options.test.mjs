@@ -1,0 +1,74 @@
+// Options that this package reads itself: unknown names, and values of the wrong kind.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+
+import { Client, Server } from "trunkline";
+
+const info = { name: "test", version: "1.0.0" };
+const server = new Server(info);
+server.registerTool("x", {}, () => "");
+const client = await Client.connect(server);
+after(() => server.close());
+
+const refused = (message) => ({ name: "InvalidArgumentError", kind: "invalidArgument", message });
+const meant = (name, known) => refused(`unknown option \`${name}\`: is it \`${known}\`?`);
+
+test("a misspelt hook is refused, and leaves no feature open to everybody", async () => {
+  const hidden = { visibel: () => false };
+  assert.throws(() => new Server(info, { onerror: () => {} }), meant("onerror", "onError"));
+  assert.throws(() => new Server(info, { lifespn: () => ({}) }), meant("lifespn", "lifespan"));
+  assert.throws(() => server.registerTool("y", hidden, () => ""), meant("visibel", "visible"));
+  assert.throws(() => server.registerPrompt("y", hidden, () => ""), meant("visibel", "visible"));
+  assert.throws(() => server.registerResource("y", "a://y", hidden, () => ""), meant("visibel", "visible"));
+  assert.throws(() => server.registerPrompt("y", { completes: { city: () => [] } }, () => ""), /completes\.city: a function has no JSON form/);
+  const auth = { resource: "https://a.example/mcp", issuer: "https://login.example", verifer: () => ({}) };
+  assert.throws(() => server.handler({ auth }), meant("verifer", "verifier"));
+  await assert.rejects(server.listen({ port: 0, auth }), meant("verifer", "verifier"));
+  await assert.rejects(Client.connect(server, { onElict: () => ({ action: "cancel" }) }), meant("onElict", "onElicit"));
+  assert.throws(() => client.setHandlers({ onElict: () => ({ action: "cancel" }) }), meant("onElict", "onElicit"));
+  assert.throws(() => client.setHandlers({ ask: () => ({ action: "cancel" }) }), /^InvalidArgumentError: unknown option `ask`: there are `onElicit`, /);
+  assert.deepEqual((await client.listTools()).map(({ name }) => name), ["x"]);
+});
+
+test("a function in the place of data is refused, with the place", () => {
+  assert.throws(() => new Server(info, { pageSize: () => 3 }), refused(/ \$\.options\.pageSize: a function has no JSON form: give data$/));
+  assert.throws(() => server.registerTool("y", { annotations: { title: () => "" } }, () => ""), refused(/ \$\.tool\.annotations\.title: a function has no JSON form: give data$/));
+});
+
+test("a misspelt option is refused", async () => {
+  const skill = { "SKILL.md": "---\nname: x\ndescription: X.\n---\n" };
+  assert.throws(() => server.addSkill(skill, { rot: "skill://x" }), meant("rot", "root"));
+  assert.throws(() => server.addDirectory("d://x", ".", { hiden: true }), meant("hiden", "hidden"));
+  assert.throws(() => server.registerRequestHandler("com.acme/sum", { paramSchema: {} }, () => ({})), meant("paramSchema", "paramsSchema"));
+  assert.throws(() => server.registerProvider("tools", { list: () => [], gett: () => "" }), meant("gett", "get"));
+  assert.throws(() => server.proxy(client, { prefx: "a" }), meant("prefx", "prefix"));
+  await assert.rejects(client.callTool("x", {}, { timout: 3 }), meant("timout", "timeout"));
+  await assert.rejects(client.listTools({ abort: true }), /unknown option `abort`: there are `signal`, `timeout`/);
+  await assert.rejects(client.close(3), refused("options must be an object, not 3"));
+  await assert.rejects(client.startTask("x", {}, { tll: 3 }), /unknown option `tll`/);
+  await assert.rejects(client.close({ deadlin: 3 }), meant("deadlin", "deadline"));
+  await assert.rejects(server.close({ deadlin: 3 }), meant("deadlin", "deadline"));
+  const listener = await server.listen({ port: 0 });
+  await assert.rejects(listener.close({ deadlin: 3 }), meant("deadlin", "deadline"));
+  await listener.close({ deadline: undefined });
+  assert.equal((await client.callTool("x", {}, { timeout: undefined, timout: undefined })).text, "");
+});
+
+test("a provider of a class may have members of its own", () => {
+  class Rows {
+    cache = new Map();
+    list = () => [];
+  }
+  server.registerProvider("resources", new Rows()).remove();
+});
+
+test("a value of the wrong kind is refused", async () => {
+  for (const name of ["onError", "lifespan"]) assert.throws(() => new Server(info, { [name]: 3 }), refused(`${name} must be a function, not number`));
+  assert.throws(() => new Server(info, { stateKeys: "abc" }), refused(/^stateKeys: /));
+  assert.throws(() => new Server(info, { stateKeys: [3] }), refused(/^stateKeys/));
+  assert.throws(() => server.registerProvider("tools", { list: () => [], get: 3 }), refused("the get of a provider must be a function, not number"));
+  await assert.rejects(client.callTool("x", {}, { onProgress: 3 }), refused("onProgress must be a function, not number"));
+  await assert.rejects(client.callTool("x", {}, { signal: 3 }), refused("signal must be an AbortSignal, not 3"));
+  await assert.rejects(Client.connect(server, { signal: {} }), refused("signal must be an AbortSignal, not {}"));
+  await assert.rejects(Client.connect(server, { onNotification: "x" }), refused("onNotification must be a function, not string"));
+});

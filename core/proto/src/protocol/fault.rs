@@ -1,0 +1,238 @@
+//! Faults of values that a type cannot be read from, in words of JSON.
+
+use super::{
+    describe::{ObjectDescription, Presence, Type, Union},
+    known_names::unknown_name,
+    serde_words::{between_ticks, is_of_serde, reworded},
+};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// The part of a value that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The place below the value, such as `.headers` or `[0].uri`; empty for the value itself.
+    pub place: String,
+    /// The fault.
+    pub problem: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.as_str() {
+            "" => f.write_str(&self.problem),
+            place => f.write_str(&placed(place, &self.problem)),
+        }
+    }
+}
+
+impl Fault {
+    /// The fault of a value that serde has refused as a type, at a place and with these words.
+    /// Words that are our own stay.
+    pub fn of(ty: Type, value: &Value, place: &str, words: &str) -> Self {
+        let place = match place {
+            "." => String::new(),
+            place if place.starts_with('[') => place.to_owned(),
+            place => format!(".{place}"),
+        };
+        if !is_of_serde(words) {
+            return Self { place, problem: words.to_owned() };
+        }
+        if let Some(name) = between_ticks(words.strip_prefix("unknown field ").unwrap_or_default()) {
+            return unknown(ty, value, name).unwrap_or(Self { place, problem: format!("unknown option `{name}`") });
+        }
+        // A whole number that is negative may be right where another member is wrong.
+        let found = [false, true].into_iter().find_map(|is_strict| first(ty, value, is_strict));
+        found.unwrap_or_else(|| Self { place, problem: reworded(words) })
+    }
+
+    fn here(problem: impl Into<String>) -> Self {
+        Self { place: String::new(), problem: problem.into() }
+    }
+
+    fn below(mut self, step: &str) -> Self {
+        self.place.insert_str(0, step);
+        self
+    }
+}
+
+/// A place and the words for it: those that begin with a deeper place follow it directly.
+pub fn placed(place: &str, words: &str) -> String {
+    let separator = if words.starts_with(['.', '[']) { "" } else { ": " };
+    format!("{place}{separator}{words}")
+}
+
+/// The first part of a value that its type does not have.
+fn first(ty: Type, value: &Value, is_strict: bool) -> Option<Fault> {
+    match (ty, value) {
+        (Type::OrFalse(_), Value::Bool(false)) => None,
+        (Type::List(of) | Type::OneOrList(of), Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, item)| first(*of, item, is_strict).map(|fault| fault.below(&format!("[{at}]")))),
+        (Type::Map(of), Value::Object(members)) => members
+            .iter()
+            .find_map(|(name, member)| first(*of, member, is_strict).map(|fault| fault.below(&format!(".{name}")))),
+        (Type::Model(model), Value::Object(members)) => in_members(model, members, is_strict),
+        (Type::Union(union), Value::Object(members)) => in_variant(union, value, members, is_strict),
+        (ty, value) if fits(ty, value, is_strict) => None,
+        (ty, value) => expected(ty).map(|expected| Fault::here(refused(value, &expected))),
+    }
+}
+
+fn in_members(model: &ObjectDescription, members: &Map<String, Value>, is_strict: bool) -> Option<Fault> {
+    let given = members.iter().find_map(|(name, member)| {
+        let field = model.fields.iter().find(|field| field.json == name)?;
+        if member.is_null() && field.presence != Presence::Required {
+            return None;
+        }
+        first(field.ty, member, is_strict).map(|fault| fault.below(&format!(".{name}")))
+    });
+    given.or_else(|| {
+        let is_missing = |name: &str| !members.contains_key(name);
+        let missing =
+            model.fields.iter().find(|field| field.presence == Presence::Required && is_missing(field.json))?;
+        Some(Fault::here("is missing").below(&format!(".{}", missing.json)))
+    })
+}
+
+fn in_variant(union: &Union, value: &Value, members: &Map<String, Value>, is_strict: bool) -> Option<Fault> {
+    let tag = union.tag?;
+    let given = members.get(tag);
+    if let Some((_, variant)) = union.variants.iter().find(|(name, _)| given.and_then(Value::as_str) == Some(*name)) {
+        return first(*variant, value, is_strict);
+    }
+    if given.is_none() || union.open {
+        return None;
+    }
+    let names: Vec<_> = union.variants.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+    let problem = refused(given.unwrap_or(&Value::Null), &names.join(" or "));
+    Some(Fault::here(problem).below(&format!(".{tag}")))
+}
+
+/// The member of that name, wherever it is not known.
+fn unknown(ty: Type, value: &Value, name: &str) -> Option<Fault> {
+    match (ty, value) {
+        (Type::Model(model), Value::Object(members)) => {
+            if members.contains_key(name) && !model.fields.iter().any(|field| field.json == name) {
+                return Some(Fault::here(unknown_name(
+                    name,
+                    &model.fields.iter().map(|field| field.json).collect::<Vec<_>>(),
+                )));
+            }
+            members.iter().find_map(|(member, value)| {
+                let field = model.fields.iter().find(|field| field.json == member)?;
+                unknown(field.ty, value, name).map(|fault| fault.below(&format!(".{member}")))
+            })
+        }
+        (Type::List(of) | Type::OneOrList(of), Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, item)| unknown(*of, item, name).map(|fault| fault.below(&format!("[{at}]")))),
+        _ => None,
+    }
+}
+
+fn fits(ty: Type, value: &Value, is_strict: bool) -> bool {
+    match ty {
+        Type::String | Type::OneOf(_) => value.is_string(),
+        Type::Values(values) => {
+            value.as_str().is_some_and(|text| values.open || values.values.iter().any(|(value, _)| *value == text))
+        }
+        Type::Boolean => value.is_boolean(),
+        Type::Integer | Type::Duration if is_strict => value.is_u64(),
+        Type::Integer | Type::Duration => value.is_i64() || value.is_u64(),
+        Type::Number => value.is_number(),
+        Type::Json => true,
+        Type::Object | Type::Map(_) | Type::Model(_) | Type::Union(_) => value.is_object(),
+        Type::List(_) => value.is_array(),
+        Type::OneOrList(of) => fits(*of, value, is_strict),
+        Type::OrFalse(of) => fits(*of, value, is_strict),
+    }
+}
+
+/// The values of a type, in words.
+fn expected(ty: Type) -> Option<String> {
+    let words = match ty {
+        Type::Values(values) if !values.open => {
+            let values: Vec<_> = values.values.iter().map(|(value, _)| format!("\"{value}\"")).collect();
+            return Some(values.join(" or "));
+        }
+        Type::String | Type::OneOf(_) | Type::Values(_) => "a string",
+        Type::Boolean => "true or false",
+        Type::Integer => "a whole number from 0 on",
+        Type::Duration => "a time from 0 on",
+        Type::Number => "a number",
+        Type::Object | Type::Map(_) | Type::Model(_) | Type::Union(_) => "an object",
+        Type::List(_) => "a list",
+        Type::OneOrList(of) => return expected(*of).map(|one| format!("{one} or a list")),
+        Type::OrFalse(of) => return expected(*of).map(|one| format!("{one} or false")),
+        Type::Json => return None,
+    };
+    Some(words.to_owned())
+}
+
+fn refused(given: &Value, expected: &str) -> String {
+    let number = given.as_str().filter(|text| text.parse::<f64>().is_ok() && expected.contains("number"));
+    let remedy = number.map(|number| format!(": give the number {number}")).unwrap_or_default();
+    let shown = match given {
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        // Tokens and keys may be long, and are nobody's business.
+        Value::String(text) if text.len() > 20 => "a string".to_owned(),
+        scalar => scalar.to_string(),
+    };
+    format!("must be {expected}, not {shown}{remedy}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{
+        describe::Described,
+        model::{Prompt, Resource, ResourceTemplate, Root, Tool},
+    };
+    use serde::de::DeserializeOwned;
+    use serde_json::json;
+
+    fn fault<T: Described + DeserializeOwned>(value: Value) -> String {
+        let error = serde_path_to_error::deserialize::<_, T>(&value).map(drop).expect_err("the value is wrong");
+        Fault::of(T::TYPE, &value, &error.path().to_string(), &error.inner().to_string()).to_string()
+    }
+
+    #[test]
+    fn errors_name_the_member() {
+        let schema = json!({"type": "object"});
+        for (found, expected) in [
+            (fault::<Tool>(json!(3)), "must be an object, not 3"),
+            (fault::<Tool>(json!({"name": "q"})), ".inputSchema: is missing"),
+            (fault::<Tool>(json!({"name": "q", "inputSchema": schema, "title": 3})), ".title: must be a string, not 3"),
+            (
+                fault::<Tool>(json!({"name": "q", "inputSchema": schema, "annotations": {"readOnlyHint": "yes"}})),
+                r#".annotations.readOnlyHint: must be true or false, not "yes""#,
+            ),
+            (fault::<Resource>(json!({"uri": "a:b", "name": 3})), ".name: must be a string, not 3"),
+            (
+                fault::<Resource>(json!({"uri": "a:b", "name": "b", "size": "3"})),
+                r#".size: must be a whole number from 0 on, not "3": give the number 3"#,
+            ),
+            (fault::<ResourceTemplate>(json!({"uriTemplate": "a:{b}"})), ".name: is missing"),
+            (
+                fault::<Prompt>(json!({"name": "p", "arguments": [{"name": "a"}, {"name": true}]})),
+                ".arguments[1].name: must be a string, not true",
+            ),
+            (fault::<Prompt>(json!({"name": "p", "arguments": {}})), ".arguments: must be a list, not an object"),
+            (fault::<Vec<Root>>(json!([{"uri": 3}])), "[0].uri: must be a string, not 3"),
+            (fault::<Vec<Root>>(json!({"a": 1})), "must be a list, not an object"),
+        ] {
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn places_follow_one_another() {
+        assert_eq!(placed("roots", "[0].uri: is missing"), "roots[0].uri: is missing");
+        assert_eq!(placed("implies", ".a: must be a list"), "implies.a: must be a list");
+        assert_eq!(placed("page", "must be a list"), "page: must be a list");
+    }
+}

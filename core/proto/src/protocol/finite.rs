@@ -1,0 +1,310 @@
+//! Numbers without a form in JSON: `serde_json` writes NaN and infinities as `null`, as if there
+//! were no value.
+
+use serde::{
+    Serialize, Serializer,
+    ser::{
+        Error as _, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+        SerializeTupleStruct, SerializeTupleVariant,
+    },
+};
+use std::fmt::{self, Display};
+
+/// Checks that all numbers of a value are finite.
+///
+/// # Errors
+/// The first one that is not, with its place: `$.readings[1].celsius: NaN has no JSON form`.
+pub(super) fn check(value: &(impl Serialize + ?Sized)) -> serde_json::Result<()> {
+    value.serialize(Numbers).map_err(serde_json::Error::custom)
+}
+
+/// A number without a form, and its place below the value that was looked at.
+#[derive(Debug)]
+struct NotFinite {
+    place: String,
+    problem: String,
+}
+
+impl NotFinite {
+    fn below(self, part: impl Display) -> Self {
+        Self { place: format!("{part}{}", self.place), ..self }
+    }
+}
+
+impl Display for NotFinite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "${}: {}", self.place, self.problem)
+    }
+}
+
+impl std::error::Error for NotFinite {}
+
+impl serde::ser::Error for NotFinite {
+    fn custom<T: Display>(problem: T) -> Self {
+        Self { place: String::new(), problem: problem.to_string() }
+    }
+}
+
+type FiniteCheck = Result<(), NotFinite>;
+
+/// Looks at numbers and writes nothing.
+struct Numbers;
+
+/// The parts of a list, a map or a struct.
+#[derive(Default)]
+struct FiniteParts {
+    /// Those that were looked at.
+    count: usize,
+    /// The key of the next value of a map.
+    key: String,
+}
+
+impl FiniteParts {
+    fn item(&mut self, item: &(impl Serialize + ?Sized)) -> FiniteCheck {
+        self.count += 1;
+        item.serialize(Numbers).map_err(|error| error.below(format_args!("[{}]", self.count - 1)))
+    }
+
+    fn member(name: &str, value: &(impl Serialize + ?Sized)) -> FiniteCheck {
+        value.serialize(Numbers).map_err(|error| error.below(format_args!(".{name}")))
+    }
+}
+
+fn finite(number: f64) -> FiniteCheck {
+    if number.is_finite() { Ok(()) } else { Err(NotFinite::custom(format_args!("{number} has no JSON form"))) }
+}
+
+/// Values without a number that could be wrong.
+macro_rules! plain {
+    ($($method:ident($($ty:ty),*);)*) => {
+        $(fn $method(self, $(_: $ty),*) -> FiniteCheck {
+            Ok(())
+        })*
+    };
+}
+
+/// The begin of a value with parts.
+macro_rules! parts {
+    ($($method:ident($($ty:ty),*);)*) => {
+        $(fn $method(self, $(_: $ty),*) -> Result<FiniteParts, NotFinite> {
+            Ok(FiniteParts::default())
+        })*
+    };
+}
+
+/// The begin of a variant with parts, which is a member.
+macro_rules! variants {
+    ($($method:ident)*) => {
+        $(fn $method(self, _: &'static str, _: u32, name: &'static str, _: usize) -> Result<Variant, NotFinite> {
+            Ok(Variant { name, parts: FiniteParts::default() })
+        })*
+    };
+}
+
+impl Serializer for Numbers {
+    type Ok = ();
+    type Error = NotFinite;
+    type SerializeSeq = FiniteParts;
+    type SerializeTuple = FiniteParts;
+    type SerializeTupleStruct = FiniteParts;
+    type SerializeTupleVariant = Variant;
+    type SerializeMap = FiniteParts;
+    type SerializeStruct = FiniteParts;
+    type SerializeStructVariant = Variant;
+
+    fn serialize_f32(self, number: f32) -> FiniteCheck {
+        finite(number.into())
+    }
+
+    fn serialize_f64(self, number: f64) -> FiniteCheck {
+        finite(number)
+    }
+
+    plain! {
+        serialize_bool(bool);
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+        serialize_i128(i128);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_u64(u64);
+        serialize_u128(u128);
+        serialize_char(char);
+        serialize_str(&str);
+        serialize_bytes(&[u8]);
+        serialize_none();
+        serialize_unit();
+        serialize_unit_struct(&'static str);
+        serialize_unit_variant(&'static str, u32, &'static str);
+    }
+
+    parts! {
+        serialize_seq(Option<usize>);
+        serialize_tuple(usize);
+        serialize_tuple_struct(&'static str, usize);
+        serialize_map(Option<usize>);
+        serialize_struct(&'static str, usize);
+    }
+
+    variants! {
+        serialize_tuple_variant
+        serialize_struct_variant
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> FiniteCheck {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> FiniteCheck {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        value: &T,
+    ) -> FiniteCheck {
+        FiniteParts::member(name, value)
+    }
+
+    fn collect_str<T: Display + ?Sized>(self, _: &T) -> FiniteCheck {
+        Ok(())
+    }
+}
+
+/// A variant with parts.
+struct Variant {
+    name: &'static str,
+    parts: FiniteParts,
+}
+
+/// FiniteParts by their position.
+macro_rules! items {
+    ($($kind:ident $method:ident)*) => {
+        $(impl $kind for FiniteParts {
+            type Ok = ();
+            type Error = NotFinite;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, item: &T) -> FiniteCheck {
+                self.item(item)
+            }
+
+            fn end(self) -> FiniteCheck {
+                Ok(())
+            }
+        })*
+    };
+}
+
+items! {
+    SerializeSeq serialize_element
+    SerializeTuple serialize_element
+    SerializeTupleStruct serialize_field
+}
+
+impl SerializeStruct for FiniteParts {
+    type Ok = ();
+    type Error = NotFinite;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> FiniteCheck {
+        Self::member(name, value)
+    }
+
+    fn end(self) -> FiniteCheck {
+        Ok(())
+    }
+}
+
+impl SerializeMap for FiniteParts {
+    type Ok = ();
+    type Error = NotFinite;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> FiniteCheck {
+        // As the key was written: without the quotes of a string.
+        self.key = serde_json::to_string(key).unwrap_or_default().trim_matches('"').to_owned();
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> FiniteCheck {
+        Self::member(&self.key, value)
+    }
+
+    fn end(self) -> FiniteCheck {
+        Ok(())
+    }
+}
+
+impl SerializeTupleVariant for Variant {
+    type Ok = ();
+    type Error = NotFinite;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, item: &T) -> FiniteCheck {
+        self.parts.item(item).map_err(|error| error.below(format_args!(".{}", self.name)))
+    }
+
+    fn end(self) -> FiniteCheck {
+        Ok(())
+    }
+}
+
+impl SerializeStructVariant for Variant {
+    type Ok = ();
+    type Error = NotFinite;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> FiniteCheck {
+        FiniteParts::member(name, value).map_err(|error| error.below(format_args!(".{}", self.name)))
+    }
+
+    fn end(self) -> FiniteCheck {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RawJson;
+    use serde::Serialize;
+    use std::collections::BTreeMap;
+
+    #[derive(Serialize)]
+    enum Shape {
+        Round(f64),
+        Square { side: Option<f64>, unit: &'static str },
+        Pair(f32, f32),
+    }
+
+    #[derive(Serialize)]
+    struct Drawing {
+        shapes: Vec<Shape>,
+        by_name: BTreeMap<&'static str, (u8, f64)>,
+    }
+
+    fn drawing(shape: Shape, number: f64) -> Result<RawJson, serde_json::Error> {
+        let nothing = Shape::Square { side: None, unit: "cm" };
+        RawJson::from_value(&Drawing { shapes: vec![nothing, shape], by_name: BTreeMap::from([("a", (1, number))]) })
+    }
+
+    #[test]
+    fn numbers_that_json_does_not_have_are_refused_with_their_path() {
+        let text = r#"{"shapes":[{"Square":{"side":null,"unit":"cm"}},{"Pair":[0.5,1.0]}],"by_name":{"a":[1,2.0]}}"#;
+        assert_eq!(drawing(Shape::Pair(0.5, 1.0), 2.0).unwrap().as_str(), text);
+        for (drawing, place) in [
+            (drawing(Shape::Round(f64::NAN), 1.0), "$.shapes[1].Round: NaN has no JSON form"),
+            (drawing(Shape::Pair(0.0, f32::INFINITY), 1.0), "$.shapes[1].Pair[1]: inf has no JSON form"),
+            (
+                drawing(Shape::Square { side: Some(f64::NAN), unit: "m" }, 1.0),
+                "$.shapes[1].Square.side: NaN has no JSON form",
+            ),
+            (drawing(Shape::Round(1.0), f64::NEG_INFINITY), "$.by_name.a[1]: -inf has no JSON form"),
+            (RawJson::from_value(&f64::NAN), "$: NaN has no JSON form"),
+            (RawJson::from_value(&[f64::NAN]), "$[0]: NaN has no JSON form"),
+        ] {
+            assert_eq!(drawing.unwrap_err().to_string(), place);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Names of options in texts, as a language has them. Texts of the core name an option by its JSON
+//! name: as the place at their beginning, such as `options.pageSize:`, or in backticks.
+
+/// The form of the names of options.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OptionNames {
+    /// The names and the places of the messages of the waist, such as `options.sessionIdleMs`.
+    #[default]
+    Json,
+    /// `session_idle`: Python and Rust.
+    Snake,
+    /// `sessionIdle`: Node.js.
+    Camel,
+    /// `session_idle`: C. The members of `auth` and of descriptors are the program's own JSON and
+    /// stay.
+    C,
+}
+
+/// The members of messages that hold options; hosts give these as arguments.
+const CONTAINERS: [&str; 4] = ["options", "transport", "client", "info"];
+
+/// Options that hold options.
+const AUTH: &str = "auth";
+
+impl OptionNames {
+    /// A text in these names.
+    pub fn text(self, text: &str) -> String {
+        if self == Self::Json {
+            return text.to_owned();
+        }
+        let words: Vec<_> = text.split(' ').collect();
+        let is_json = self == Self::C && is_below_auth(words[0]);
+        let word = |(at, word): (usize, &&str)| match at {
+            0 => self.first(word),
+            // The program's own name; Python alone has changed it.
+            2.. if words[at - 2..at] == ["unknown", "option"] && self != Self::Snake => Some((*word).to_owned()),
+            _ if is_json => Some((*word).to_owned()),
+            _ => Some(self.word(word)),
+        };
+        words.iter().enumerate().filter_map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The first word of a text, which may be the place. `None`: it is a container, which hosts do
+    /// not have.
+    fn first(self, word: &str) -> Option<String> {
+        match word.strip_suffix(':') {
+            Some(container) if CONTAINERS.contains(&container) => None,
+            Some(place) if is_place(place) => Some(format!("{}:", self.place(place))),
+            None if word.contains('.') && is_place(word) => Some(self.place(word)),
+            _ => Some(self.word(word)),
+        }
+    }
+
+    /// A word within a text: a name in backticks, or an option with its container.
+    fn word(self, word: &str) -> String {
+        let is_letter = |c: char| c.is_ascii_alphabetic();
+        let name = word.trim_matches(|c: char| !is_letter(c));
+        let Some((before, after)) = word.split_once(name).filter(|_| !name.is_empty()) else { return word.to_owned() };
+        if before == "`" && after.starts_with('`') && name.chars().all(is_letter) {
+            return format!("`{}{after}", self.name(name));
+        }
+        match name.split_once('.') {
+            Some((container, option))
+                if before.is_empty()
+                    && (CONTAINERS.contains(&container) || container == AUTH)
+                    && option.chars().all(is_letter) =>
+            {
+                format!("{}{after}", self.place(name))
+            }
+            _ => word.to_owned(),
+        }
+    }
+
+    /// A place, without the containers that hosts do not have. Deeper members are the program's.
+    pub fn place(self, place: &str) -> String {
+        if self == Self::Json {
+            return place.to_owned();
+        }
+        let mut parts: Vec<_> = place.split('.').collect();
+        while parts.len() > 1 && CONTAINERS.contains(&parts[0]) {
+            parts.remove(0);
+        }
+        let named = if parts[0] == AUTH && self != Self::C { 2 } else { 1 };
+        let name = |(at, part): (usize, &&str)| if at < named { self.name(part) } else { (*part).to_owned() };
+        parts.iter().enumerate().map(name).collect::<Vec<_>>().join(".")
+    }
+
+    /// The name of an option.
+    pub fn name(self, json: &str) -> String {
+        let name = json.strip_suffix("Ms").unwrap_or(json);
+        match self {
+            Self::Json => json.to_owned(),
+            Self::Camel => name.to_owned(),
+            Self::Snake | Self::C => {
+                let mut snake = String::with_capacity(name.len() + 4);
+                for c in name.chars() {
+                    if c.is_ascii_uppercase() {
+                        snake.push('_');
+                    }
+                    snake.push(c.to_ascii_lowercase());
+                }
+                snake
+            }
+        }
+    }
+}
+
+fn is_place(word: &str) -> bool {
+    let is_of_one = |c: char| c.is_ascii_alphanumeric() || "._-[]/".contains(c);
+    word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(is_of_one)
+}
+
+fn is_below_auth(first: &str) -> bool {
+    let mut parts = first.trim_end_matches(':').split('.').skip_while(|part| CONTAINERS.contains(part));
+    parts.next() == Some(AUTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_names_are_those_of_the_language() {
+        for (json, snake, camel, c) in [
+            (
+                "options.pageSize: must be 1 or more",
+                "page_size: must be 1 or more",
+                "pageSize: must be 1 or more",
+                "page_size: must be 1 or more",
+            ),
+            (
+                "transport: unknown option `allowedHost`: is it `allowedHosts`?",
+                "unknown option `allowed_host`: is it `allowed_hosts`?",
+                "unknown option `allowedHost`: is it `allowedHosts`?",
+                "unknown option `allowedHost`: is it `allowed_hosts`?",
+            ),
+            (
+                "transport: unknown option `sessionIdelMs`: is it `sessionIdleMs`?",
+                "unknown option `session_idel`: is it `session_idle`?",
+                "unknown option `sessionIdelMs`: is it `sessionIdle`?",
+                "unknown option `sessionIdelMs`: is it `session_idle`?",
+            ),
+            (
+                "transport.auth: unknown option `strictTyp`: is it `strictType`?",
+                "auth: unknown option `strict_typ`: is it `strict_type`?",
+                "auth: unknown option `strictTyp`: is it `strictType`?",
+                "auth: unknown option `strictTyp`: is it `strictType`?",
+            ),
+            (
+                "transport.auth.strictType: must be true or false, not 5",
+                "auth.strict_type: must be true or false, not 5",
+                "auth.strictType: must be true or false, not 5",
+                "auth.strictType: must be true or false, not 5",
+            ),
+            (
+                "auth.clientId is missing: it needs `clientId` or `clientMetadataUrl`",
+                "auth.client_id is missing: it needs `client_id` or `client_metadata_url`",
+                "auth.clientId is missing: it needs `clientId` or `clientMetadataUrl`",
+                "auth.clientId is missing: it needs `clientId` or `clientMetadataUrl`",
+            ),
+            (
+                "transport.auth.implies.readAll: must be a list, not 3",
+                "auth.implies.readAll: must be a list, not 3",
+                "auth.implies.readAll: must be a list, not 3",
+                "auth.implies.readAll: must be a list, not 3",
+            ),
+            ("client.options.maxTimeoutMs: no", "max_timeout: no", "maxTimeout: no", "max_timeout: no"),
+            (
+                "client.roots[0].uri: is missing",
+                "roots[0].uri: is missing",
+                "roots[0].uri: is missing",
+                "roots[0].uri: is missing",
+            ),
+            (
+                "a mounted one has no transport.unixMode, port or unix",
+                "a mounted one has no unix_mode, port or unix",
+                "a mounted one has no unixMode, port or unix",
+                "a mounted one has no unix_mode, port or unix",
+            ),
+            (
+                "info.name must be a string, not client.example.com or \"options.fooBar\"",
+                "name must be a string, not client.example.com or \"options.fooBar\"",
+                "name must be a string, not client.example.com or \"options.fooBar\"",
+                "name must be a string, not client.example.com or \"options.fooBar\"",
+            ),
+        ] {
+            for (names, expected) in [
+                (OptionNames::Json, json),
+                (OptionNames::Snake, snake),
+                (OptionNames::Camel, camel),
+                (OptionNames::C, c),
+            ] {
+                assert_eq!(names.text(json), expected);
+            }
+        }
+    }
+}

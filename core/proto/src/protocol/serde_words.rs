@@ -1,0 +1,83 @@
+//! The words of serde's errors, without types of Rust.
+
+/// The beginnings of serde's errors.
+const OF_SERDE: [&str; 8] = [
+    "invalid type: ",
+    "invalid value: ",
+    "invalid length ",
+    "unknown variant ",
+    "unknown field ",
+    "missing field ",
+    "duplicate field ",
+    "data did not match any variant",
+];
+
+pub(super) fn is_of_serde(words: &str) -> bool {
+    // Objects of the model name the member that was being read.
+    let mut words = words;
+    while let Some((_, rest)) = words.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
+        words = rest;
+    }
+    OF_SERDE.iter().any(|start| words.starts_with(start))
+}
+
+/// The words of serde's errors without types of Rust; other words stay.
+pub(super) fn reworded(words: &str) -> String {
+    if let Some(rest) = words.strip_prefix("missing field ") {
+        return format!("{rest} is missing");
+    }
+    if let Some((member, rest)) = words.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
+        return format!("`{member}`: {}", reworded(rest));
+    }
+    let Some((given, expected)) = ["invalid type: ", "invalid value: "]
+        .iter()
+        .find_map(|start| words.strip_prefix(start))
+        .and_then(|rest| rest.split_once(", expected "))
+    else {
+        return words.to_owned();
+    };
+    let given = match given.split_once(' ') {
+        _ if given == "map" => "an object",
+        _ if given == "sequence" => "a list",
+        Some(("integer" | "floating", value)) => value.trim_start_matches("point ").trim_matches('`'),
+        Some(("boolean", value)) => value.trim_matches('`'),
+        Some(("string", text)) if text.len() > 22 => "a string",
+        Some(("string", text)) => text,
+        _ => given,
+    };
+    let expected = match expected {
+        "a map" => "an object",
+        "a sequence" => "a list",
+        "a boolean" => "true or false",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0 on",
+        "i32" | "i64" => "a whole number",
+        "f64" => "a number",
+        of_rust if of_rust.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("must be {expected}, not {given}")
+}
+
+pub(super) fn between_ticks(words: &str) -> Option<&str> {
+    words.strip_prefix('`')?.split_once('`').map(|(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reworded;
+
+    #[test]
+    fn words_of_serde_are_those_of_json() {
+        for (words, expected) in [
+            ("invalid type: integer `2`, expected a boolean", "must be true or false, not 2"),
+            ("`done`: invalid type: string \"yes\", expected a boolean", "`done`: must be true or false, not \"yes\""),
+            ("invalid type: sequence, expected a map", "must be an object, not a list"),
+            ("invalid type: floating point `2.5`, expected u64", "must be a whole number from 0 on, not 2.5"),
+            ("invalid type: null, expected struct Taken", "must be an object, not null"),
+            ("missing field `done`", "`done` is missing"),
+            ("keys have 32 bytes, in Base64", "keys have 32 bytes, in Base64"),
+        ] {
+            assert_eq!(reworded(words), expected);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Tasks as the extension shows them, and the results of their requests, which nobody reads on the
+//! way to the client.
+
+use crate::{
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, project},
+    server::result::ResultWriter,
+};
+use indexmap::IndexMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
+use serde_json::{
+    Map, Value, json,
+    value::{RawValue, to_raw_value},
+};
+
+/// The result of the request of a task.
+#[derive(Debug, Clone)]
+pub(super) struct TaskResult {
+    text: RawJson,
+    /// The tool says in it that it failed.
+    is_error: bool,
+}
+
+impl TaskResult {
+    pub(super) fn new(text: RawJson) -> Self {
+        #[derive(Deserialize, Default)]
+        #[serde(rename_all = "camelCase", default)]
+        struct ToolResult {
+            is_error: bool,
+        }
+        let is_error = text.parse::<ToolResult>().unwrap_or_default().is_error;
+        Self { text, is_error }
+    }
+
+    /// The result, tied to the task (TSK-18, TSK-21). Its other members are as they were written.
+    pub(super) fn related(&self, task: &str) -> Result<RawJson, RpcError> {
+        let unread = |_| RpcError::internal();
+        let mut members: IndexMap<String, Box<RawValue>> = self.text.parse().map_err(unread)?;
+        let meta: Option<Value> = members.get("_meta").and_then(|meta| serde_json::from_str(meta.get()).ok());
+        let mut related = json!({"_meta": meta});
+        relate(&mut related, task);
+        members.insert("_meta".to_owned(), to_raw_value(&related["_meta"]).map_err(unread)?);
+        RawJson::from_value(&members).map_err(unread)
+    }
+}
+
+/// Ties a message to a task (TSK-15).
+pub(super) fn relate(message: &mut Value, task: &str) {
+    if !message["_meta"].is_object() {
+        message["_meta"] = json!({});
+    }
+    message["_meta"][meta::RELATED_TASK] = json!({"taskId": task});
+}
+
+/// A task as the extension shows it.
+#[derive(Debug, Clone)]
+pub(super) struct ShownTask {
+    /// Its members but the result, an object.
+    pub(super) members: Value,
+    /// The result, if it is completed: its last member.
+    pub(super) result: Option<TaskResult>,
+}
+
+impl ShownTask {
+    /// The task in the form of a revision.
+    pub(super) fn to_json(&self, revision: Revision) -> Value {
+        let (mut task, result) = self.parts(revision);
+        if let Some(result) = result {
+            task["result"] = result.parse().unwrap_or_default();
+        }
+        task
+    }
+
+    /// The same as a result.
+    pub(super) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
+        let (task, result) = self.parts(revision);
+        let text = task.to_string();
+        let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
+        let mut members = inner.as_bytes().to_vec();
+        if let Some(result) = result {
+            members.extend_from_slice(br#","result":"#);
+            members.extend_from_slice(result.as_bytes());
+        }
+        results.seal(members, revision)
+    }
+
+    /// The task for a revision, and its last member, if it has that.
+    fn parts(&self, revision: Revision) -> (Value, Option<&RawJson>) {
+        let mut task = self.members.clone();
+        let result = self.result.as_ref();
+        if revision.supports(RevisionFeature::TasksExtension) {
+            return (task, result.map(|result| &result.text));
+        }
+        // The core form tells no more of a result than whether the tool failed (TSK-22).
+        if let Some(result) = result {
+            task["result"] = json!({"isError": result.is_error});
+        }
+        project::project_task(&mut task, revision);
+        (task, None)
+    }
+}
+
+/// One object.
+impl Serialize for ShownTask {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.members.as_object().into_iter().flatten() {
+            map.serialize_entry(name, value)?;
+        }
+        if let Some(result) = &self.result {
+            map.serialize_entry("result", &result.text)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for ShownTask {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut members = IndexMap::<String, RawJson>::deserialize(deserializer)?;
+        let result = members.shift_remove("result").map(TaskResult::new);
+        let read = |(name, text): (String, RawJson)| Ok((name, text.parse()?));
+        let members = members.into_iter().map(read).collect::<serde_json::Result<Map<_, _>>>();
+        Ok(Self { members: members.map_err(de::Error::custom)?.into(), result })
+    }
+}

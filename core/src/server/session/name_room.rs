@@ -1,0 +1,80 @@
+//! The room for the names that the sessions and streams of a server keep: one account of all.
+
+use super::outbound::Outbound;
+use crate::{engine::RequestInfo, protocol::RpcError, server::handlers::Arrival, sync::Mutex};
+use std::{collections::HashMap, sync::Arc};
+
+/// The bytes of the names that are kept, in all and for each client.
+pub(super) struct NameRoom {
+    max: usize,
+    kept: Mutex<KeptNames>,
+}
+
+#[derive(Default)]
+struct KeptNames {
+    bytes: usize,
+    of: HashMap<Arc<str>, usize>,
+}
+
+impl NameRoom {
+    pub(super) fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self { max, kept: Mutex::default() })
+    }
+
+    /// Takes so many bytes for a client; `None` has no share.
+    ///
+    /// # Errors
+    /// There is no room for them, in all or in the share of the client, a quarter.
+    pub(super) fn take(&self, client: Option<&Arc<str>>, bytes: usize) -> Result<(), RpcError> {
+        let mut kept = self.kept.lock();
+        let of_client = client.and_then(|client| kept.of.get(client)).copied().unwrap_or_default();
+        if client.is_some() && of_client.saturating_add(bytes) > self.max / 4 {
+            return Err(RpcError::busy("too many subscriptions are kept for this client"));
+        }
+        if kept.bytes.saturating_add(bytes) > self.max {
+            return Err(RpcError::busy("too many subscriptions are kept for all clients"));
+        }
+        kept.add(client, bytes);
+        Ok(())
+    }
+
+    /// Counts so many bytes that another process has found room for.
+    pub(super) fn add(&self, client: Option<&Arc<str>>, bytes: usize) {
+        self.kept.lock().add(client, bytes);
+    }
+
+    pub(super) fn give_back(&self, client: Option<&Arc<str>>, bytes: usize) {
+        let mut kept = self.kept.lock();
+        kept.bytes -= bytes;
+        if let Some(client) = client
+            && let Some(of_client) = kept.of.get_mut(client)
+        {
+            *of_client -= bytes;
+            if *of_client == 0 {
+                kept.of.remove(client);
+            }
+        }
+    }
+
+    /// The bytes that are kept now.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.kept.lock().bytes
+    }
+}
+
+impl KeptNames {
+    fn add(&mut self, client: Option<&Arc<str>>, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if let Some(client) = client {
+            *self.of.entry(Arc::clone(client)).or_default() += bytes;
+        }
+    }
+}
+
+/// The name of the one whose share a request takes: its principal, or its address behind trusted
+/// proxies. `None`: it has no share.
+pub(in crate::server) fn client_of(info: &RequestInfo, reply: &Arc<dyn Outbound>) -> Option<Arc<str>> {
+    let principal = || Some(info.principal()).filter(|principal| !principal.is_empty()).map(Arc::from);
+    reply.arrival().and_then(Arrival::sharer).cloned().or_else(principal)
+}

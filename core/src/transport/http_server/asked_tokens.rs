@@ -1,0 +1,70 @@
+//! The access tokens that a verifier is asked about: they come from anybody.
+
+use crate::sync::Mutex;
+use std::{collections::HashMap, net::IpAddr};
+
+/// Most tokens that wait for a verifier at once; those of one address are a quarter of it.
+const MAX: usize = 4096;
+
+/// The tokens that wait for a verifier, by the address of the client that sent them.
+pub(super) struct AskedTokens {
+    waiting: Mutex<WaitingTokens>,
+    max: usize,
+}
+
+#[derive(Default)]
+struct WaitingTokens {
+    all: usize,
+    of: HashMap<IpAddr, usize>,
+}
+
+/// A token that waits, until it is dropped.
+pub(super) struct AskedToken<'a> {
+    asked: &'a AskedTokens,
+    address: Option<IpAddr>,
+}
+
+impl Default for AskedTokens {
+    fn default() -> Self {
+        Self::new(MAX)
+    }
+}
+
+impl AskedTokens {
+    pub(super) fn new(max: usize) -> Self {
+        Self { waiting: Mutex::default(), max }
+    }
+
+    /// Takes a place for a token. `None`: too many wait, in all or of the address. Where nobody
+    /// knows the address, there is no share.
+    pub(super) fn ask(&self, address: Option<IpAddr>) -> Option<AskedToken<'_>> {
+        let mut waiting = self.waiting.lock();
+        if waiting.all >= self.max {
+            return None;
+        }
+        if let Some(address) = address {
+            let of_address = waiting.of.entry(address).or_default();
+            if *of_address >= (self.max / 4).max(1) {
+                return None;
+            }
+            *of_address += 1;
+        }
+        waiting.all += 1;
+        Some(AskedToken { asked: self, address })
+    }
+}
+
+impl Drop for AskedToken<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.asked.waiting.lock();
+        waiting.all -= 1;
+        if let Some(address) = self.address
+            && let Some(count) = waiting.of.get_mut(&address)
+        {
+            *count -= 1;
+            if *count == 0 {
+                waiting.of.remove(&address);
+            }
+        }
+    }
+}

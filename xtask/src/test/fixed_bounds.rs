@@ -1,0 +1,172 @@
+//! Proves that the table of fixed bounds in the documentation has the figures of the code.
+
+use anyhow::{Context, Result};
+
+use crate::test::{Count, Selection};
+use crate::workspace::Workspace;
+
+const PAGE: &str = "docs/deployment.md";
+const HEADING: &str = "### Fixed bounds";
+
+/// A constant: its file, and its name there.
+type Constant = (&'static str, &'static str);
+
+const HTTP: &str = "core/src/transport/http_server";
+const NAMES: &str = "core/src/server/session/names.rs";
+const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
+
+/// The rows of the table, with the constants of their figures, in the order of these. A file
+/// without a folder is one of [`HTTP`].
+const ROWS: [(&str, &[Constant]); 23] = [
+    ("the head of a request", &[("listener.rs", "HEAD_BYTES")]),
+    ("requests at once on an HTTP/2 connection", &[("listener.rs", "MAX_STREAMS")]),
+    ("a new connection without a request, while others wait for a place", &[("connections.rs", "FIRST_REQUEST")]),
+    ("a pause within a body", &[("post.rs", "PAUSE")]),
+    ("a body above 64 KiB", &[SMALL_BODY, ("post.rs", "LEAST"), ("post.rs", "WINDOW")]),
+    ("a body", &[("post.rs", "DEADLINE")]),
+    ("bodies above 64 KiB of one client", &[SMALL_BODY, ("gate.rs", "ROOM_FOR_SMALL")]),
+    ("messages above 64 KiB that are read and validated at once", &[SMALL_BODY]),
+    ("calls in a batch", &[]),
+    ("an access token", &[("core/src/auth/presented.rs", "MAX_TOKEN")]),
+    ("tokens that wait for a verifier", &[("asked_tokens.rs", "MAX")]),
+    ("a verifier", &[("authorization.rs", "DEADLINE")]),
+    (
+        "the keys of an issuer",
+        &[
+            ("core/src/auth/jwt.rs", "DEADLINE"),
+            ("core/src/auth/fetch.rs", "MAX_DOCUMENT"),
+            ("core/src/auth/jwk.rs", "MAX_KEYS"),
+        ],
+    ),
+    ("a stream of a token without an end", &[("authorization.rs", "LONGEST_STREAM")]),
+    ("a session that nothing has used since it was opened", &[("core/proto/src/http/sessions.rs", "UNUSED")]),
+    ("notifications that wait for a reader of a stream", &[("queue.rs", "MAX_BYTES")]),
+    ("everything that waits for a reader of a stream", &[("core/src/transport/stdio/lines.rs", "MAX_QUEUED")]),
+    ("names that a session or stream subscribes to", &[(NAMES, "MAX"), (NAMES, "MAX_BYTES")]),
+    ("a sealed `requestState`", &[("core/src/server/request/request_state.rs", "MAX_SEALED")]),
+    ("resumed states and what `once` kept", &[("core/src/server/request/resumptions.rs", "MAX_BYTES")]),
+    ("entries of the store `memory:`", &[("core/src/store/memory.rs", "MAX_BYTES")]),
+    ("callers with a rate of their own", &[("rate.rs", "MAX_BUCKETS")]),
+    ("requests at a server in a web framework", &[("mounted.rs", "MAX_EXCHANGES")]),
+];
+
+/// A figure: a time in milliseconds, or a number of bytes or things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Figure {
+    Milliseconds(u64),
+    Number(u64),
+}
+
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let read =
+        |file: &str| std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"));
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let page = read(PAGE)?;
+    let told = rows_of(&page);
+    let unknown = told.iter().filter(|(name, _)| ROWS.iter().all(|(known, _)| known != name));
+    let mut faults: Vec<_> = unknown
+        .map(|(name, _)| format!("{PAGE}: xtask/src/test/fixed_bounds.rs does not know the row `{name}`"))
+        .collect();
+    for (name, constants) in ROWS {
+        let mut figures = Vec::new();
+        for (file, constant) in constants {
+            let file = if file.contains('/') { (*file).to_owned() } else { format!("{HTTP}/{file}") };
+            let figure = constant_of(&read(&file)?, constant);
+            figures.push(
+                figure.with_context(|| format!("{file}: the constant {constant} is not found, or not a figure"))?,
+            );
+        }
+        match told.iter().find(|(told, _)| *told == name) {
+            Some((_, told)) if *told == figures => count.passed += 1,
+            Some((_, told)) => faults.push(format!("{PAGE}: `{name}` has the figures {told:?}, the code {figures:?}")),
+            None => faults.push(format!("{PAGE}: {HEADING:?} has no row `{name}`")),
+        }
+    }
+    count.failed = faults.len();
+    count.said = faults.iter().map(|fault| format!("{fault}\n")).collect();
+    Ok(count)
+}
+
+/// The first cell of each row of the table, and the figures of its first two.
+fn rows_of(page: &str) -> Vec<(&str, Vec<Figure>)> {
+    let (_, section) = page.split_once(HEADING).unwrap_or_default();
+    let lines = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    // The head, and the line below it.
+    lines
+        .skip(2)
+        .filter_map(|line| {
+            let mut cells = line.split('|').skip(1).map(str::trim);
+            let (name, bound) = (cells.next()?, cells.next()?);
+            Some((name, figures_in(name).chain(figures_in(bound)).collect()))
+        })
+        .collect()
+}
+
+/// The words that begin with a digit, with the unit behind each.
+fn figures_in(text: &str) -> impl Iterator<Item = Figure> {
+    let words: Vec<&str> = text.split_whitespace().map(|word| word.trim_end_matches([',', ';'])).collect();
+    let next = words.clone().into_iter().skip(1).chain([""]);
+    let figures: Vec<_> = words
+        .into_iter()
+        .zip(next)
+        .filter_map(|(word, unit)| {
+            let number: u64 = word.replace(',', "").parse().ok()?;
+            Some(match unit {
+                "KiB" => Figure::Number(number << 10),
+                "MiB" => Figure::Number(number << 20),
+                "ms" => Figure::Milliseconds(number),
+                "s" => Figure::Milliseconds(number * 1000),
+                "min" => Figure::Milliseconds(number * 60_000),
+                "h" => Figure::Milliseconds(number * 3_600_000),
+                _ => Figure::Number(number),
+            })
+        })
+        .collect();
+    figures.into_iter()
+}
+
+/// The figure of a constant in a file.
+fn constant_of(source: &str, name: &str) -> Option<Figure> {
+    let declared = format!("const {name}: ");
+    let (_, rest) = source.lines().find_map(|line| line.split_once(&declared))?;
+    let value = rest.split_once(" = ")?.1.strip_suffix(';')?;
+    let of_duration = |unit: &str| value.strip_prefix("Duration::from_")?.strip_prefix(unit)?.strip_suffix(')');
+    if let Some(seconds) = of_duration("secs(") {
+        return Some(Figure::Milliseconds(number_of(seconds)? * 1000));
+    }
+    if let Some(milliseconds) = of_duration("millis(") {
+        return Some(Figure::Milliseconds(number_of(milliseconds)?));
+    }
+    number_of(value).map(Figure::Number)
+}
+
+/// The value of `4096`, `10_000`, `8 * 1024` or `4 << 20`.
+fn number_of(text: &str) -> Option<u64> {
+    if let Some((one, other)) = text.split_once(" * ") {
+        return number_of(one)?.checked_mul(number_of(other)?);
+    }
+    match text.split_once(" << ") {
+        Some((one, other)) => number_of(one)?.checked_shl(u32::try_from(number_of(other)?).ok()?),
+        None => text.replace('_', "").parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_read_from_the_page_and_from_the_code() {
+        use Figure::{Milliseconds, Number};
+        let page = "| x | 1 s |\n### Fixed bounds\n\nText.\n\n| of | bound | beyond |\n| --- | --- | --- |\n\
+            | a body of 64 KiB | 40 KiB in each 10 s; 4,096 | 408 |\n| b | a quarter | -32600 |\n\n| c | 1 h | 1 |\n";
+        let body = vec![Number(64 << 10), Number(40 << 10), Milliseconds(10_000), Number(4096)];
+        assert_eq!(rows_of(page), [("a body of 64 KiB", body), ("b", vec![])]);
+        let source = "    const A_B: usize = 1;\npub(super) const B: u64 = 4 << 20;\nconst C: usize = 8 * 1024;\n\
+            const D: Duration = Duration::from_millis(100);\nconst E: Duration = Duration::from_secs(1_0);\nconst F: usize = A_B;\n";
+        let found = ["A_B", "B", "C", "D", "E", "F", "G"].map(|name| constant_of(source, name));
+        let numbers = [Number(1), Number(4 << 20), Number(8192), Milliseconds(100), Milliseconds(10_000)].map(Some);
+        assert_eq!(found[..5], numbers);
+        assert_eq!(found[5..], [None, None]);
+    }
+}
