@@ -144,15 +144,16 @@ impl Builder {
 }
 
 /// The characters of a value: those that neither end it nor start what is not its part, and encoded
-/// ones.
-fn characters(operator: Operator, divided: bool) -> &'static str {
-    match (operator, divided) {
-        (Operator::Label, _) => "(?:%[0-9A-Fa-f]{2}|[^%./?#])",
-        (Operator::Reserved | Operator::Fragment, false) => "(?:%[0-9A-Fa-f]{2}|[^%])",
-        (Operator::Reserved | Operator::Fragment, true) => "(?:%[0-9A-Fa-f]{2}|[^%,])",
-        (Operator::Simple, true) => "(?:%[0-9A-Fa-f]{2}|[^%/?#,])",
-        _ => "(?:%[0-9A-Fa-f]{2}|[^%/?#])",
-    }
+/// ones, whose bytes stay together: a value may end before the one that another begins with.
+fn characters(operator: Operator, divided: bool) -> String {
+    let ends = match (operator, divided) {
+        (Operator::Label, _) => "./?#",
+        (Operator::Reserved | Operator::Fragment, false) => "",
+        (Operator::Reserved | Operator::Fragment, true) => ",",
+        (Operator::Simple, true) => "/?#,",
+        _ => "/?#",
+    };
+    format!("(?:%[0-7][0-9A-Fa-f]|%[C-Fc-f][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f])*|[^%{ends}])")
 }
 
 /// The values found so far, each with whether it is only the start of its variable.

@@ -73,6 +73,18 @@ fn several_variables_and_lists_are_divided() {
 }
 
 #[test]
+fn characters_are_not_divided() {
+    for uri in ["a:1é€𝄞", "a:1%C3%A9%e2%82%ac%F0%9D%84%9E"] {
+        assert_eq!(matched("a:{x}{y}", uri), json!({"x": "1é€", "y": "𝄞"}));
+        assert_eq!(matched("a:{x}{y}{z}", uri), json!({"x": "1é", "y": "€", "z": "𝄞"}));
+        assert_eq!(matched("a:{w}{x}{y}{+z}", uri), json!({"w": "1", "x": "é", "y": "€", "z": "𝄞"}));
+        assert_eq!(matched("a:1{x}{/y}", uri), json!({"x": "é€𝄞"}));
+    }
+    assert_eq!(matched("a:{x}", "a:%A9"), Value::Null);
+    assert_eq!(matched("a:{x}{y}", "a:%C3%C3"), Value::Null);
+}
+
+#[test]
 fn parameters_come_in_any_order_and_others_do_not_match() {
     let template = "a:b{?x,y*}{&z}";
     assert_eq!(matched(template, "a:b"), json!({}));
