@@ -1,7 +1,7 @@
 //! The server's side of a conversation, message by message, without any transport.
 
 use super::*;
-use crate::protocol::envelope::Frame;
+use crate::{engine::legacy::MAX_KEPT, protocol::envelope::Frame};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -597,7 +597,7 @@ fn what_a_client_says_of_itself_is_bounded_for_it_stays() {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
         fate(&mut conversation, request(1, "initialize", params))
     };
-    assert!(message(1 << 20).contains("-32602"), "it was taken");
+    assert!(message(MAX_KEPT).contains("-32602"), "it was taken");
     assert_eq!(message(1000), "initialize 2025-11-25");
 }
 
