@@ -152,6 +152,13 @@ impl Peer {
         answer.split_once("\"result\":").and_then(|(_, result)| result.strip_suffix('}')).expect("a result").to_owned()
     }
 
+    /// The parameters of the last notification of a method, as they were written.
+    pub(in crate::server) fn params_text(&self, method: &str) -> String {
+        let texts = self.out.texts.lock();
+        let told = texts.iter().rfind(|text| text.contains(&format!("\"method\":\"{method}\","))).expect("a notification");
+        told.split_once("\"params\":").and_then(|(_, params)| params.strip_suffix('}')).expect("params").to_owned()
+    }
+
     /// The first message of a method that nobody has taken yet.
     pub(in crate::server) async fn told(&self, method: &str) -> Value {
         self.first(method, |message| message["method"] == method).await

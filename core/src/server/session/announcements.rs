@@ -5,9 +5,8 @@ use super::{
     pending::PendingNotifications,
     server_state::ServerState,
 };
-use crate::server::registry::ListSet;
+use crate::{protocol::RawJson, server::registry::ListSet};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::{
     cell::OnceCell,
     sync::{Arc, Weak},
@@ -26,7 +25,7 @@ pub(crate) enum Announcement {
         /// Its id.
         id: String,
         /// The task, for the newest revision.
-        task: Value,
+        task: RawJson,
     },
 }
 
@@ -128,7 +127,7 @@ mod tests {
 
     #[test]
     fn announcements_come_back_from_their_text() {
-        let task = Value::from(1);
+        let task = RawJson::from_text(r#"{"result":1e400}"#.into()).unwrap();
         for (announcement, text) in [
             (
                 Announcement::Changed(PendingNotifications::of_resource("a://b")),
@@ -139,7 +138,7 @@ mod tests {
                 r#"{"changed":{"lists":1,"resources":[]}}"#,
             ),
             (Announcement::ElicitationComplete("e".into()), r#"{"elicitationComplete":"e"}"#),
-            (Announcement::TaskChanged { id: "t".into(), task }, r#"{"taskChanged":{"id":"t","task":1}}"#),
+            (Announcement::TaskChanged { id: "t".into(), task }, r#"{"taskChanged":{"id":"t","task":{"result":1e400}}}"#),
         ] {
             assert_eq!(serde_json::to_string(&announcement).unwrap(), text);
             assert_eq!(serde_json::from_str::<Announcement>(text).unwrap(), announcement);

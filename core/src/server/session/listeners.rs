@@ -1,8 +1,10 @@
 //! The conversations of a server that want to be notified of changes.
 
 use super::pending::PendingNotifications;
-use crate::{protocol::Revision, sync::Mutex};
-use serde_json::Value;
+use crate::{
+    protocol::{RawJson, Revision},
+    sync::Mutex,
+};
 use std::{
     cell::OnceCell,
     collections::{BTreeSet, HashMap},
@@ -32,13 +34,13 @@ pub(in crate::server) struct TaskChange<'a> {
     /// The session that made it, in the legacy era.
     pub(in crate::server) session: Option<u64>,
     /// Renders the task for a revision.
-    pub(in crate::server) render: &'a dyn Fn(Revision) -> Value,
+    pub(in crate::server) render: &'a dyn Fn(Revision) -> RawJson,
     /// The task for the newest revision, rendered when a stream wants it, and once.
-    pub(in crate::server) latest: OnceCell<Value>,
+    pub(in crate::server) latest: OnceCell<RawJson>,
 }
 
 impl TaskChange<'_> {
-    pub(super) fn latest(&self) -> &Value {
+    pub(super) fn latest(&self) -> &RawJson {
         self.latest.get_or_init(|| (self.render)(Revision::LATEST))
     }
 }

@@ -55,7 +55,7 @@ impl ChangeListener for Connection {
         if let Some(revision) = self.revision().filter(|revision| revision.supports(RevisionFeature::CoreTasks))
             && change.session == Some(self.number())
         {
-            let params = (change.render)(revision).to_string();
+            let params = (change.render)(revision);
             self.notify_session(method::TASKS_STATUS, Some(params.as_bytes()));
         }
     }

@@ -119,8 +119,9 @@ impl OpenSubscription {
     }
 
     /// Sends the status of a task.
-    pub(super) fn send_task_status(&self, task: &Value) {
-        self.send(method::TASKS_CHANGED, task.clone());
+    pub(super) fn send_task_status(&self, task: &RawJson) {
+        let Some(members) = task.as_str().strip_suffix('}') else { return };
+        self.send_text(method::TASKS_CHANGED, &format!(r#"{members},"_meta":{}}}"#, self.tag()));
     }
 
     /// The resources that the stream asked for.
@@ -146,8 +147,12 @@ impl OpenSubscription {
     /// Every message of the stream names it (SUB-03).
     fn send(&self, method: &str, mut params: Value) {
         params["_meta"] = self.tag();
-        let params = serde_json::to_vec(&params).unwrap_or_default();
-        self.reply.send(OutgoingMessage::Notification(envelope::encode_notification(method, Some(&params))));
+        self.send_text(method, &params.to_string());
+    }
+
+    fn send_text(&self, method: &str, params: &str) {
+        let message = envelope::encode_notification(method, Some(params.as_bytes()));
+        self.reply.send(OutgoingMessage::Notification(message));
     }
 
     fn tag(&self) -> Value {

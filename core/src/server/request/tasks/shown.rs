@@ -72,6 +72,17 @@ impl ShownTask {
 
     /// The same as a result.
     pub(super) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
+        results.seal(self.written_members(revision), revision)
+    }
+
+    /// The same as text, for notifications.
+    pub(super) fn to_text(&self, revision: Revision) -> RawJson {
+        let members = self.written_members(revision);
+        RawJson::trusted([b"{", &*members, b"}"].concat().into())
+    }
+
+    /// The members without the braces around them.
+    fn written_members(&self, revision: Revision) -> Vec<u8> {
         let (task, result) = self.parts(revision);
         let text = task.to_string();
         let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
@@ -80,7 +91,7 @@ impl ShownTask {
             members.extend_from_slice(br#","result":"#);
             members.extend_from_slice(result.as_bytes());
         }
-        results.seal(members, revision)
+        members
     }
 
     /// The task for a revision, and its last member, if it has that.

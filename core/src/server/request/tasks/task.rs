@@ -156,7 +156,7 @@ impl Task {
             changed();
         }
         if let Some(server) = self.server.upgrade() {
-            let render = |revision| self.to_json(revision);
+            let render = |revision| self.shown().to_text(revision);
             let (id, session, latest) = (&*self.id, self.owner.session, OnceCell::new());
             server.listeners().task_changed(&TaskChange { id, session, render: &render, latest });
         }

@@ -221,6 +221,33 @@ pub(super) fn exact() -> ToolDefinition {
 
 pub(super) const EXACT: &str = r#"{"n":1000000000000000000000000000000,"f":0.10000000000000000000001}"#;
 
+#[tokio::test(start_paused = true)]
+async fn tkx_43_a_stream_tells_exactly_the_result_of_a_task() {
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = Arc::clone(&gate);
+    let later = ToolDefinition::new(json!({"name": "later", "outputSchema": {"type": "object"}}), move |call: Call| {
+        let opened = Arc::clone(&opened);
+        tokio::spawn(async move {
+            let _permit = opened.acquire().await;
+            call.complete(Outcome::Object(RawJson::from_text(EXACT.into()).unwrap()));
+        });
+    });
+    let server = server().add_tool(later.task(TaskSupport::Optional)).build();
+    let declaring = |params| modern(params, json!({"extensions": {TASKS.id: {}}}));
+    let peer = Peer::with(&server, Transport::Http, Some("alice"));
+    let created = peer.ask("tools/call", declaring(json!({"name": "later", "arguments": {}}))).await;
+    let id = created["result"]["taskId"].as_str().expect("a task");
+    peer.request("subscriptions/listen", declaring(json!({"notifications": {"taskIds": [id]}})));
+    peer.told("notifications/subscriptions/acknowledged").await;
+    gate.add_permits(1);
+    peer.told("notifications/tasks").await;
+    let told = peer.params_text("notifications/tasks");
+    assert!(told.contains(&format!(r#""structuredContent":{EXACT}"#)), "{told}");
+    let shown = peer.result_text(peer.request("tasks/get", declaring(json!({"taskId": id})))).await;
+    let (told, shown) = (told.rsplit_once(r#","_meta":"#), shown.rsplit_once(r#","resultType":"#));
+    assert_eq!(told.map(|(task, _)| task), shown.map(|(task, _)| task));
+}
+
 /// As it was written, for nobody reads it on its way.
 #[tokio::test(start_paused = true)]
 async fn tsk_21_tkx_30_a_task_has_exactly_the_result_of_its_call() {
