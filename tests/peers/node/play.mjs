@@ -138,18 +138,14 @@ async function perform({ client, inbox, sdk, logLevel }, operation) {
 
 async function call(client, details, callTool) {
   let last = null;
-  let isTold = false;
   const options = {};
   if (details.timeoutMs !== undefined) options.timeout = details.timeoutMs;
-  // The SDK forgets the callback when the response is read in one piece with the last progress.
   const { transport } = client;
   const deliver = transport.onmessage;
   if (details.progress) {
-    options.onprogress = () => { isTold = true; };
-    transport.onmessage = (message, extra) => {
-      if (message.method === 'notifications/progress') last = message.params.progress;
-      deliver(message, extra);
-    };
+    options.onprogress = ({ progress }) => { last = progress; };
+    // The SDK forgets the callback at the response, before it has told of what it read in one piece with it.
+    transport.onmessage = (message, extra) => { setImmediate(deliver, message, extra); };
   }
   let abort;
   if (details.cancelMs !== undefined) {
@@ -160,7 +156,7 @@ async function call(client, details, callTool) {
   try {
     const result = await callTool(client, { name: details.name, arguments: details.arguments }, options);
     const { content, isError = false, structuredContent = null } = result;
-    return { text: content[0]?.text, isError, progress: isTold ? last : null, content, structured: structuredContent };
+    return { text: content[0]?.text, isError, progress: last, content, structured: structuredContent };
   } catch (error) {
     if (options.signal?.aborted) return { error: 'cancelled', message: String(error?.message ?? error) };
     throw error;
