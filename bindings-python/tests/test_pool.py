@@ -68,6 +68,53 @@ def test_idle_threads_do_not_all_end_at_once() -> None:
         left.join(DEADLINE)
 
 
+class Blocking:
+    """Stands for a port whose calls all wait: each thread takes one, and is not seen again."""
+
+    def __init__(self, calls: int) -> None:
+        self.native: Any = self
+        self.handlers: dict[int, Any] = {}
+        self.begun, self.over = 0, threading.Event()
+        self._left = iter(range(calls))
+        self._lock = threading.Lock()
+
+    def drain(self, _lane: str, _max: int, _wait_ms: int) -> list[Any]:
+        with self._lock:
+            number = next(self._left, None)
+        if number is None:
+            self.over.wait(DEADLINE)
+            return []
+        return [("call", number, 0, 0, "", None, 0, 0)]
+
+    def cancelled(self, _ticket: int) -> bool:
+        with self._lock:
+            self.begun += 1
+        self.over.wait(DEADLINE)
+        return True
+
+
+def test_a_hundred_calls_that_wait_have_threads_after_a_few_stalls(monkeypatch: pytest.MonkeyPatch) -> None:
+    port, stalls, sleep = Blocking(100), list[float](), time.sleep
+
+    def count(seconds: float) -> None:
+        if threading.current_thread().name == "trunkline-reserve":
+            stalls.append(seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(time, "sleep", count)
+    pool = Pool(cast("Any", port), None)
+    pool.start()
+    end = time.monotonic() + DEADLINE
+    while port.begun < 100:
+        assert time.monotonic() < end, f"{port.begun} calls have begun"
+        sleep(0.001)
+    threads = len(pool._threads)
+    pool.stop()
+    port.over.set()
+    assert len(stalls) < 20
+    assert threads <= pool.limit
+
+
 def test_a_system_without_more_threads_costs_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server("test", version="1", max_threads=4)
     start = threading.Thread.start

@@ -57,7 +57,7 @@ _STALL: Final = 0.001
 
 class Pool:
     """Grows while all of its threads are busy, up to `limit`; one thread always waits for the next
-    call. Beyond what the processors can use it grows only while no handler returns.
+    call. Beyond what the processors can use it grows only while no handler returns, by half then.
     """
 
     def __init__(self, port: Calls, limit: int | None) -> None:
@@ -118,7 +118,9 @@ class Pool:
             self._has_reserve = True
 
     def _reserve(self) -> None:
-        """Becomes one more thread of the pool if the others are all stuck in their handlers."""
+        """Becomes one more thread of the pool if the others are all stuck in their handlers, and
+        brings half as many as there are: one by one they would take their time on a busy machine.
+        """
         this = threading.current_thread()
         while True:
             taken = self._taken
@@ -131,6 +133,11 @@ class Pool:
                         return
                     self._threads.add(this)
                     self._waiting.add(this)
+                    try:
+                        for _ in range(min(len(self._threads) // 2, self.limit - len(self._threads))):
+                            self._spawn()
+                    except RuntimeError:
+                        pass  # the system has no more threads
                     break
         self._work()
 
