@@ -21,6 +21,7 @@ use trunkline_bridge::{self as bridge, Bell, Body, BridgeError, Event, EventKind
 use crate::edge::alarm::Alarm;
 use crate::edge::failure::Failure;
 use crate::edge::sigpipe;
+use crate::edge::user_data::UserData;
 use crate::log::{self, LogCallback};
 use crate::scope::{CallSurroundings, Causes};
 use crate::telemetry::PortTelemetry;
@@ -350,16 +351,19 @@ impl Port {
         self.waiting.wake();
     }
 
-    /// Runs callbacks until some ran, a listener or connection ended, `end_dispatch` or the
-    /// deadline. Returns how many ran.
+    /// Runs callbacks until some ran, or a destructor, a listener or connection ended,
+    /// `end_dispatch` or the deadline. Returns how many ran.
     pub(crate) fn dispatch(self: &Arc<Self>, deadline: Option<Instant>) -> Result<usize, Failure> {
         self.check_may_wait()?;
         let (ends, most) = (self.ends.load(Ordering::SeqCst), self.pending().max(1));
+        let freed = UserData::destructors_run();
         let ran = self.run_until(deadline, |look| {
             let mut is_over = look.ran >= most;
             if look.is_last {
                 let must_return = self.dispatch_must_return.swap(false, Ordering::SeqCst);
                 is_over |= look.ran > 0 || must_return || self.ends.load(Ordering::SeqCst) != ends;
+                // The host may have waited for that.
+                is_over |= UserData::destructors_run() != freed;
             }
             is_over.then_some(look.ran)
         });

@@ -1,5 +1,6 @@
 //! Functions of the host and the data that goes with them.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -8,6 +9,11 @@ use crate::edge::failure::Failure;
 /// Frees `user_data`. Fires exactly once, when nothing can use the data any more; also if the
 /// function that received it failed. It may run on any thread.
 pub type trunkline_destructor = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
+
+thread_local! {
+    /// The number of destructors that have run on this thread.
+    static DESTRUCTORS_RUN: Cell<u64> = const { Cell::new(0) };
+}
 
 /// The host's data, freed once, when the last owner lets go.
 pub(crate) struct UserData {
@@ -42,6 +48,11 @@ impl UserData {
     pub(crate) fn pointer(&self) -> *mut c_void {
         self.pointer
     }
+
+    /// The number of destructors that have run on this thread. It only grows.
+    pub(crate) fn destructors_run() -> u64 {
+        DESTRUCTORS_RUN.get()
+    }
 }
 
 impl Drop for UserData {
@@ -50,6 +61,7 @@ impl Drop for UserData {
             // SAFETY: the host gave the function for exactly this pointer, and it is called once,
             // here.
             unsafe { destructor(self.pointer) }
+            DESTRUCTORS_RUN.set(DESTRUCTORS_RUN.get() + 1);
         }
     }
 }

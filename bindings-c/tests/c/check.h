@@ -29,6 +29,11 @@
     }                                                                         \
   } while (0)
 
+/* Times for what must end: a runner of the scenarios, such as valgrind, makes all of it slower. */
+static unsigned long long patience_ms(unsigned long long milliseconds) {
+  return getenv("TRUNKLINE_C_RUNNER") ? 20 * milliseconds : milliseconds;
+}
+
 /* Runs a function whose last argument is `&error` and expects success. */
 #define OK(call)                                                                                             \
   do {                                                                                                       \

@@ -219,7 +219,7 @@ static void removed_and_told(void) {
   uint64_t registration = 0;
   news heard = {0, 0, 0, 0, 0};
   int freed = 0;
-  unsigned long long deadline = now_ms() + 10000;
+  unsigned long long deadline = now_ms() + patience_ms(10000);
   OK(trunkline_server_add_resource(server, S(TRUNKLINE_JSON({"uri": "notes://one", "name": "one"})), returns_data, text, NULL,
                                    &error));
   OK(trunkline_server_add_resource_template(server, S(TRUNKLINE_JSON({"uriTemplate": "notes://{id}", "name": "any"})),
@@ -489,7 +489,7 @@ static void freed_while_requesting(void) {
   trunkline_server *server = new_server();
   trunkline_client *client;
   int freed = 0, tool_freed = 0;
-  unsigned long long deadline = now_ms() + 10000;
+  unsigned long long deadline = now_ms() + patience_ms(10000);
   add(server, S(PLAIN("ask")), pings_and_waits, &freed);
   OK(trunkline_server_add_tool(server, S(PLAIN("other")), pings_and_waits, &tool_freed, count_up, &error));
   client = in_memory_speaking(server, "2025-11-25");

@@ -68,7 +68,7 @@ static void open_and_close_http(void) {
 }
 
 static void check_held(void (*open_and_close)(void)) {
-  unsigned long long end = now_ms() + 30000;
+  unsigned long long end = now_ms() + patience_ms(30000);
   int before[KINDS], after[KINDS], round, kind = 0;
   /* Threads of the runtime and of its pools begin once. */
   for (round = 0; round < 3; ++round) open_and_close();

@@ -75,7 +75,7 @@ static void free_on_call(trunkline_call *call, trunkline_str arguments, void *us
 
 /* On the far server: its client may go away meanwhile. */
 static void one_step(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  unsigned long long end = now_ms() + 10000;
+  unsigned long long end = now_ms() + patience_ms(10000);
   (void)arguments, (void)user_data;
   CHECK(trunkline_call_progress(call, 1, 2, NOTHING) == TRUNKLINE_OK);
   while (!trunkline_call_cancelled(call) && now_ms() < end) sleep_ms(5);
@@ -222,7 +222,7 @@ static void return_before_the_other(trunkline_call *call, trunkline_str argument
 /* On the far server: tells of progress and returns when that was seen. */
 static void hold(trunkline_call *call, trunkline_str arguments, void *user_data) {
   crowded *it = (crowded *)user_data;
-  unsigned long long end = now_ms() + 10000;
+  unsigned long long end = now_ms() + patience_ms(10000);
   (void)arguments;
   CHECK(trunkline_call_progress(call, 1, 3, S("holding")) == TRUNKLINE_OK);
   it->told = 1;
@@ -250,7 +250,7 @@ static void pile_up(trunkline_call *call, trunkline_str arguments, void *user_da
   thread_task task = {dispatch_meanwhile, NULL};
   thread other;
   uint64_t ticket = 0;
-  unsigned long long end = now_ms() + 10000;
+  unsigned long long end = now_ms() + patience_ms(10000);
   (void)arguments;
   it->inside = 1;
   it->progress_count = it->told = it->stop = 0;
@@ -390,7 +390,7 @@ static void mix(trunkline_client *client) {
   it.stop = 1;
   thread_join(threads[0]);
   thread_join(threads[1]);
-  CHECK(callers[0].slowest < 1000 && callers[1].slowest < 1000);
+  CHECK(callers[0].slowest < patience_ms(1000) && callers[1].slowest < patience_ms(1000));
 }
 
 static void dispatching_and_blocking(void) {
@@ -497,7 +497,7 @@ static void listeners_close_together(void) {
   CHECK(trunkline_server_stop(server) == TRUNKLINE_OK);
   begin = now_ms();
   OK(trunkline_server_run(server, &error));
-  CHECK(now_ms() - begin >= 900 && now_ms() - begin < 2900);
+  CHECK(now_ms() - begin >= 900 && now_ms() - begin < patience_ms(2900));
   for (index = 0; index < 3; ++index) {
     CHECK(trunkline_listener_closed(listeners[index]));
     trunkline_call_free(calls[index]);

@@ -274,7 +274,7 @@ static void task_of_a_client(const char *revision, int destructors) {
   trunkline_request_options *options = NULL;
   trunkline_text *state = NULL, *result = NULL;
   mount_seen seen = {NULL, NULL, 0};
-  uint64_t task = 0;
+  uint64_t task = 0, begin;
   int freed = 0;
   const void *wanted = destructors ? &freed : NULL;
   add(server, S(WORK), keep_call, &seen);
@@ -294,7 +294,10 @@ static void task_of_a_client(const char *revision, int destructors) {
   OK(trunkline_client_close_task(client, task, &error));
   CHECK(trunkline_call_exchange_data(seen.kept) == wanted && freed == 0);
   trunkline_call_free(seen.kept);
-  while (freed != destructors) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
+  begin = now_ms();
+  while (freed != destructors) OK(trunkline_dispatch(trunkline_server_port(server), 30000, NULL, &error));
+  /* A destructor ends the wait. */
+  CHECK(now_ms() - begin < patience_ms(10000));
   trunkline_client_free(client);
   trunkline_server_free(server);
   CHECK(freed == destructors);
