@@ -112,7 +112,8 @@ impl From<Unsupported> for RpcError {
     }
 }
 
-#[cfg(test)]
+// Miri would compile the schemas for hours.
+#[cfg(all(test, not(miri)))]
 mod schema_tests;
 
 #[cfg(test)]
