@@ -104,16 +104,50 @@ fn response(method: &str, path: &str, presented: &str, message: &Value, origin: 
     }
 }
 
-/// A store that a URL names is one for programs that run one after another.
 #[test]
 fn a_token_in_a_sqlite_file_is_used_by_the_next_program() {
     let folder = Path::new(TMP).join(format!("credentials-{}", process::id()));
     fs::create_dir_all(&folder).expect("the folder can be made");
-    let store = format!("sqlite:{}", folder.join("tokens.db").display());
+    connect_twice(&format!("sqlite:{}", folder.join("tokens.db").display()));
+    fs::remove_dir_all(folder).expect("the folder can be removed");
+}
+
+// Where `cargo xtask test` can install it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_token_in_redis_is_used_by_the_next_program() {
+    use std::time::{Duration, Instant};
+
+    /// Ends with the test.
+    struct Redis(process::Child);
+
+    impl Drop for Redis {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    // Below those that connections get.
+    let port = (20_000..32_000).rev().find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    let port = port.expect("a port is free").to_string();
+    let mut server = process::Command::new("redis-server");
+    server.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port", &port]);
+    let started = server.stdout(process::Stdio::null()).spawn();
+    let _redis = Redis(started.expect("redis-server is needed: `cargo xtask test` installs it on Debian"));
+    let (address, begin) = (format!("127.0.0.1:{port}"), Instant::now());
+    while TcpStream::connect(&address).is_err() {
+        assert!(begin.elapsed() < LIMIT, "redis-server does not listen");
+        thread::sleep(Duration::from_millis(20));
+    }
+    connect_twice(&format!("redis://{address}"));
+}
+
+/// A store that a URL names is one for programs that run one after another.
+fn connect_twice(store: &str) {
     let (origin, seen) = serve();
     let connect = || {
-        let output =
-            finish(command(&*SUITE_C99).args(["--connect-with-credentials", &format!("{origin}/mcp"), &store]));
+        let output = finish(command(&*SUITE_C99).args(["--connect-with-credentials", &format!("{origin}/mcp"), store]));
         assert!(output.status.success(), "{}", told(&output));
         std::mem::take(&mut *seen.lock().expect("nobody panics with it"))
     };
@@ -122,5 +156,4 @@ fn a_token_in_a_sqlite_file_is_used_by_the_next_program() {
     assert_eq!((count(("/mcp", "")), count(("/token", ""))), (1, 1), "{first:?}");
     assert!(!second.is_empty());
     assert!(second.iter().all(|(path, token)| (&**path, &**token) == ("/mcp", TOKEN)), "{second:?}");
-    fs::remove_dir_all(folder).expect("the folder can be removed");
 }
