@@ -155,7 +155,8 @@ impl Peer {
     /// The parameters of the last notification of a method, as they were written.
     pub(in crate::server) fn params_text(&self, method: &str) -> String {
         let texts = self.out.texts.lock();
-        let told = texts.iter().rfind(|text| text.contains(&format!("\"method\":\"{method}\","))).expect("a notification");
+        let told =
+            texts.iter().rfind(|text| text.contains(&format!("\"method\":\"{method}\","))).expect("a notification");
         told.split_once("\"params\":").and_then(|(_, params)| params.strip_suffix('}')).expect("params").to_owned()
     }
 

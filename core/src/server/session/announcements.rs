@@ -138,7 +138,10 @@ mod tests {
                 r#"{"changed":{"lists":1,"resources":[]}}"#,
             ),
             (Announcement::ElicitationComplete("e".into()), r#"{"elicitationComplete":"e"}"#),
-            (Announcement::TaskChanged { id: "t".into(), task }, r#"{"taskChanged":{"id":"t","task":{"result":1e400}}}"#),
+            (
+                Announcement::TaskChanged { id: "t".into(), task },
+                r#"{"taskChanged":{"id":"t","task":{"result":1e400}}}"#,
+            ),
         ] {
             assert_eq!(serde_json::to_string(&announcement).unwrap(), text);
             assert_eq!(serde_json::from_str::<Announcement>(text).unwrap(), announcement);
