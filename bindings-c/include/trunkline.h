@@ -2592,8 +2592,8 @@ enum trunkline_result trunkline_port_new(struct trunkline_port **port,
 /**
  * Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
  * does not wait; `TRUNKLINE_NO_TIMEOUT`: as long as it takes). Returns also when a listener or
- * connection ends, and when a destructor has run. `count` may be NULL; otherwise it gets the number
- * of callbacks that ran. `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * connection ends, and when a destructor has run. `count` may be NULL; otherwise it gets the
+ * number of callbacks that ran. `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.

@@ -20,8 +20,8 @@ pub unsafe extern "C" fn trunkline_port_new(
 
 /// Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
 /// does not wait; `TRUNKLINE_NO_TIMEOUT`: as long as it takes). Returns also when a listener or
-/// connection ends, and when a destructor has run. `count` may be NULL; otherwise it gets the number
-/// of callbacks that ran. `TRUNKLINE_BLOCKING` inside a callback of the same port.
+/// connection ends, and when a destructor has run. `count` may be NULL; otherwise it gets the
+/// number of callbacks that ran. `TRUNKLINE_BLOCKING` inside a callback of the same port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_dispatch(
     port: *mut trunkline_port,

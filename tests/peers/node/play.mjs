@@ -144,7 +144,7 @@ async function call(client, details, callTool) {
   const deliver = transport.onmessage;
   if (details.progress) {
     options.onprogress = ({ progress }) => { last = progress; };
-    // The SDK forgets the callback at the response, before it has told of what it read in one piece with it.
+    // At the response the SDK forgets the callback, also for progress that it read along with it.
     transport.onmessage = (message, extra) => { setImmediate(deliver, message, extra); };
   }
   let abort;

@@ -51,6 +51,18 @@ pub(crate) fn link_statically(workspace: &Workspace, source: &Path, output: &Pat
     must(command, DEADLINE).map(drop)
 }
 
+/// The name by which programs find the shared library: its SONAME, set by bindings-c/build.rs.
+pub(crate) fn name_of_library() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    if cfg!(windows) {
+        "trunkline.dll".to_owned()
+    } else if cfg!(target_os = "macos") {
+        format!("libtrunkline.{version}.dylib")
+    } else {
+        format!("libtrunkline.so.{version}")
+    }
+}
+
 impl Workshop {
     fn for_tests(workspace: &Workspace) -> Self {
         Self { programs: workspace.target.join("c"), library: workspace.target.join("debug"), optimise: false }
@@ -60,18 +72,10 @@ impl Workshop {
         self.programs.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
-    /// Puts the library beside the programs, under the name by which they find it (its SONAME, set
-    /// by bindings-c/build.rs).
+    /// Puts the library beside the programs.
     pub(crate) fn place_library(&self, workspace: &Workspace) -> Result<()> {
-        let version = env!("CARGO_PKG_VERSION");
-        let name = if cfg!(windows) {
-            "trunkline.dll".to_owned()
-        } else if cfg!(target_os = "macos") {
-            format!("libtrunkline.{version}.dylib")
-        } else {
-            format!("libtrunkline.so.{version}")
-        };
-        copy_if_changed(&self.library.join(workspace.library_file("trunkline")), &self.programs.join(name))
+        let library = self.library.join(workspace.library_file("trunkline"));
+        copy_if_changed(&library, &self.programs.join(name_of_library()))
     }
 
     /// Compiles one program, unless it is there and neither its source nor the header has changed.

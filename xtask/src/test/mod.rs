@@ -150,7 +150,7 @@ const STEPS: [Step; 34] = {
 
 /// The steps of the long form. CI runs the first two for each push, in a job of their own: they
 /// compile all crates again, in other forms than the tests do.
-const LONG_STEPS: [Step; 8] = [
+const LONG_STEPS: [Step; 9] = [
     Step { name: "rust doc", turn: Turn::Cargo, languages: &[Language::Rust], work: lint::rust_doc },
     Step { name: "cargo features", turn: Turn::Cargo, languages: &[Language::Rust], work: features::check },
     Step {
@@ -179,6 +179,7 @@ const LONG_STEPS: [Step; 8] = [
         languages: &[Language::Node],
         work: sanitized::node,
     },
+    Step { name: "c under the address sanitizer", turn: Turn::Last, languages: &[Language::C], work: sanitized::c },
 ];
 
 pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {

@@ -1,4 +1,4 @@
-//! The suites of Python and Node.js with an extension that the compiler has instrumented: the
+//! The suites of Python, Node.js and C with a library that the compiler has instrumented: the
 //! address sanitizer reports each wrong access of its code to memory. That takes Rust's nightly
 //! toolchain, and the runtime of the sanitizer that gcc brings.
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::build::python::{EXTENSION, VENV, site_packages};
-use crate::build::{launchers, system};
+use crate::build::{c, launchers, system};
 use crate::process::{Output, must, run};
 use crate::stamp::{copy_if_changed, copy_tree, files_under, write_if_changed};
 use crate::test::{Count, Selection, counts, suites};
@@ -49,6 +49,19 @@ pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
     watched(workspace, "node", suites::node_test(workspace, &starter)?, counts::of_node)
 }
 
+/// The program looks for the library in folders of the environment before that of the package.
+pub(crate) fn c(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let library = instrumented(workspace, "trunkline-c", "trunkline")?;
+    let folder = home(workspace).join("c");
+    std::fs::create_dir_all(&folder)?;
+    copy_if_changed(&library, &folder.join(c::name_of_library()))?;
+    let mut runner = format!("env LD_LIBRARY_PATH={}", folder.display());
+    for (name, value) in runtime(workspace, "c")? {
+        runner.push_str(&format!(" {name}={value}"));
+    }
+    watched(workspace, "c", suites::c_scenarios(workspace, &runner), counts::of_cargo)
+}
+
 fn home(workspace: &Workspace) -> PathBuf {
     workspace.target.join("sanitized")
 }
@@ -72,13 +85,8 @@ fn instrumented(workspace: &Workspace, package: &str, library: &str) -> Result<P
 /// A program that is an interpreter with the runtime of the sanitizer. The interpreter takes it for
 /// itself: so also servers that a client starts, with few variables, have the runtime.
 fn starter(workspace: &Workspace, name: &str, interpreter: &Path, variables: &[(&str, String)]) -> Result<PathBuf> {
-    let reports = reports(workspace, name);
-    let runtime = [
-        ("LD_PRELOAD", preloaded(workspace)?),
-        ("ASAN_OPTIONS", format!("{OPTIONS}:log_path={}", reports.join("report").display())),
-    ];
     let mut text = "#!/bin/bash\n".to_owned();
-    for (name, value) in &runtime {
+    for (name, value) in runtime(workspace, name)? {
         text.push_str(&format!("export {name}='{value}'\n"));
     }
     for (name, value) in variables {
@@ -90,6 +98,13 @@ fn starter(workspace: &Workspace, name: &str, interpreter: &Path, variables: &[(
     write_if_changed(&starter, text.as_bytes())?;
     launchers::make_executable(&starter)?;
     Ok(starter)
+}
+
+/// The variables that give a process the runtime of the sanitizer.
+fn runtime(workspace: &Workspace, name: &str) -> Result<[(&'static str, String); 2]> {
+    let reports = reports(workspace, name).join("report");
+    let options = format!("{OPTIONS}:log_path={}", reports.display());
+    Ok([("LD_PRELOAD", preloaded(workspace)?), ("ASAN_OPTIONS", options)])
 }
 
 fn reports(workspace: &Workspace, name: &str) -> PathBuf {

@@ -141,13 +141,18 @@ pub(crate) fn c_under_valgrind(workspace: &Workspace, _: &Selection) -> Result<C
         count.failed += usize::from(!output.success());
         count.said.push_str(&format!("{}\n[{}]\n", output.text, output.ending()));
     }
+    // The tests run in the folder of their package.
+    let runner = format!("{valgrind} {} --suppressions={SUPPRESSIONS}", CHECKS.join(" "));
+    Ok(count.and(counts::of_cargo(&run(c_scenarios(workspace, &runner), DEADLINE)?)))
+}
+
+/// The scenarios of the suite in C, each started by a runner: the words of a command.
+pub(super) fn c_scenarios(workspace: &Workspace, runner: &str) -> Command {
     let mut suite = rust::cargo(workspace);
     suite.args(["test", "--no-fail-fast"]).args(PACKAGES).args(["--test", "c", "c99::"]);
     suite.env("TRUNKLINE_PREBUILT", "1").env("RUST_TEST_THREADS", RUST_TESTS_AT_ONCE);
-    // The tests run in the folder of their package.
-    let runner = format!("{valgrind} {} --suppressions={SUPPRESSIONS}", CHECKS.join(" "));
     suite.env("TRUNKLINE_C_RUNNER", runner);
-    Ok(count.and(counts::of_cargo(&run(suite, DEADLINE)?)))
+    suite
 }
 
 fn authorize(workspace: &Workspace, selection: &Selection, browser: Option<PathBuf>) -> Result<Count> {
