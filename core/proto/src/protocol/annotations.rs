@@ -25,7 +25,7 @@ pub fn check_annotations(annotations: &Value) -> Result<(), Invalid> {
     schema.as_ref().map_or(Ok(()), |schema| schema.validate(annotations))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "schema-validation"))]
 mod tests {
     use super::*;
 

@@ -131,6 +131,7 @@ mod tests {
         check_answer(method, &params, &answer).map_or_else(|error| error.to_string(), |()| String::new())
     }
 
+    #[cfg(feature = "schema-validation")]
     #[test]
     fn eli_11_eli_12_accepted_content_matches_the_form() {
         let ask = |answer: Value| {
@@ -145,6 +146,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "schema-validation")]
     #[test]
     fn eli_10_defaults_fill_the_fields_that_were_left_out() {
         let fields = json!({"a": {"type": "string", "default": "x"}, "b": {"type": "integer", "default": 3}, "c": {"type": "string"}});

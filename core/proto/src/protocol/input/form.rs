@@ -203,6 +203,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "schema-validation")]
     #[test]
     fn eli_08_other_schemas_are_refused_with_the_path() {
         for (field, path) in [
@@ -240,6 +241,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "schema-validation")]
     #[test]
     fn eli_11_what_the_user_filled_in_is_checked_with_its_format() {
         let form = Form::compile(

@@ -163,6 +163,8 @@ mod tests {
         }
     }
 
+    // Miri would compile the longest template for an hour.
+    #[cfg(not(miri))]
     #[test]
     fn templates_that_are_too_large_are_refused() {
         assert!(UriTemplate::parse(&"a".repeat(8193)).is_err());
