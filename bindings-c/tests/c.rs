@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
-use std::{env, fs, thread};
+use std::{env, fs, io, thread};
 
 #[path = "c/client_requests.rs"]
 mod client_requests;
@@ -484,18 +484,33 @@ fn finish(command: &mut Command) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|reason| panic!("cannot start {command:?}: {reason}"));
+    // A pipe that nobody reads holds the program up.
+    let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
     let begin = Instant::now();
     // Valgrind takes twenty times as long, and more where threads take turns.
     let limit = if env::var_os(RUNNER).is_some() { LIMIT * 20 } else { LIMIT };
-    while child.try_wait().expect("the program can be waited for").is_none() {
-        if begin.elapsed() > limit {
-            child.kill().expect("the program can be ended");
-            let output = child.wait_with_output().expect("the program can be waited for");
-            panic!("{command:?} did not end within {limit:?}\n{}", told(&output));
-        }
+    let mut ended = None;
+    while ended.is_none() && begin.elapsed() < limit {
         thread::sleep(Duration::from_millis(5));
+        ended = child.try_wait().expect("the program can be waited for");
     }
-    child.wait_with_output().expect("the program can be waited for")
+    if ended.is_none() {
+        child.kill().expect("the program can be ended");
+    }
+    let status = child.wait().expect("the program can be waited for");
+    let [stdout, stderr] = [stdout, stderr].map(|reader| reader.join().expect("reading ends"));
+    let output = Output { status, stdout, stderr };
+    assert!(ended.is_some(), "{command:?} did not end within {limit:?}\n{}", told(&output));
+    output
+}
+
+/// Reads all that a program writes.
+fn read(pipe: Option<impl io::Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        pipe.expect("the output is piped").read_to_end(&mut text).expect("the output can be read");
+        text
+    })
 }
 
 fn told(output: &Output) -> String {
