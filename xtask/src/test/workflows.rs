@@ -1,5 +1,5 @@
-//! Workflows run no code of others that may change by itself: their actions are pinned by digest.
-//! And every night they look for advisories of all that is locked in the tree.
+//! Workflows run no code of others that may change by itself: their actions and images are pinned
+//! by digest. And every night they look for advisories of all that is locked in the tree.
 
 use std::path::Path;
 
@@ -15,6 +15,10 @@ const WORKFLOWS: &str = ".github/workflows";
 const NIGHTLY: &str = ".github/workflows/nightly.yml";
 /// The form of a digest of git.
 const DIGITS: usize = 40;
+/// The form of a digest of an image.
+const IMAGE_DIGITS: usize = 64;
+/// Parts of the names of images.
+const IMAGES: [&str; 3] = ["quay.io/", "ghcr.io/", "-alpine"];
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut git = workspace.command("git");
@@ -23,7 +27,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let read =
         |file: &str| std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"));
     let mut faults = Vec::new();
-    let mut actions = 0;
+    let (mut actions, mut images_found) = (0, 0);
     for file in listed.lines().filter(|file| Path::new(file).parent() == Some(Path::new(WORKFLOWS))) {
         let text = read(file)?;
         actions += uses(&text).count();
@@ -31,9 +35,14 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
         faults.extend(loose.map(|(line, action)| {
             format!("{file}:{line}: {action} may change: pin it by its digest, with its version as a comment\n")
         }));
+        images_found += images(&text).count();
+        let loose = images(&text).filter(|(_, image)| !is_pinned_image(image));
+        faults.extend(
+            loose.map(|(line, image)| format!("{file}:{line}: {image} may change: write NAME:TAG@sha256:DIGEST\n")),
+        );
     }
-    if actions == 0 {
-        faults.push(format!("{WORKFLOWS} uses no action that xtask/src/test/workflows.rs could find\n"));
+    if actions == 0 || images_found == 0 {
+        faults.push(format!("{WORKFLOWS} uses no action, or no image, that xtask/src/test/workflows.rs could find\n"));
     }
     let nightly = read(NIGHTLY)?;
     let locks: Vec<_> = listed.lines().filter(|file| is_lock(file)).collect();
@@ -45,7 +54,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     );
     let failed = faults.len();
     Ok(Count {
-        passed: (actions + locks.len()).saturating_sub(failed),
+        passed: (actions + images_found + locks.len()).saturating_sub(failed),
         failed,
         said: faults.concat(),
         note: String::new(),
@@ -67,6 +76,23 @@ fn is_pinned(action: &str) -> bool {
     let Some((name, version)) = action.split_once(" # ") else { return action.starts_with("./") };
     let digest = name.rsplit_once('@').map_or("", |(_, digest)| digest);
     digest.len() == DIGITS && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) && !version.trim().is_empty()
+}
+
+/// The images of a workflow, each with the number of its line: words with the name of a registry,
+/// or of Alpine.
+fn images(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().flat_map(|(index, line)| {
+        let words = line.split_whitespace().map(|word| word.trim_matches(['"', '\'', ',']));
+        let named = words.filter(|word| IMAGES.iter().any(|part| word.contains(part)));
+        named.map(move |image| (index + 1, image))
+    })
+}
+
+/// `name:tag@sha256:DIGEST`
+fn is_pinned_image(image: &str) -> bool {
+    let Some((name, digest)) = image.split_once("@sha256:") else { return false };
+    let tag = name.rsplit('/').next().unwrap_or(name);
+    tag.contains(':') && digest.len() == IMAGE_DIGITS && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A file that names versions of what others have made.
@@ -99,6 +125,19 @@ mod tests {
         assert_eq!(found, [(2, true), (3, true), (4, false)]);
         for loose in [format!("a/b@{digest}").as_str(), "a/b@main # v1", "a/b # v1", "docker://alpine:3"] {
             assert!(!is_pinned(loose), "{loose}");
+        }
+    }
+
+    #[test]
+    fn images_are_pinned_by_digest() {
+        let digest = "0123456789abcdef".repeat(4);
+        let text = format!(
+            "  - {{ container: \"quay.io/a/b:1@sha256:{digest}\", runs: true }}\n  docker run node:20-alpine sh\n"
+        );
+        let found: Vec<_> = images(&text).map(|(line, image)| (line, is_pinned_image(image))).collect();
+        assert_eq!(found, [(1, true), (2, false)]);
+        for loose in [format!("quay.io/a/b@sha256:{digest}").as_str(), "ghcr.io/a/b:1@sha256:0", "rust:1-alpine"] {
+            assert!(!is_pinned_image(loose), "{loose}");
         }
     }
 
