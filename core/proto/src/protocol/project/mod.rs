@@ -112,7 +112,7 @@ impl From<Unsupported> for RpcError {
     }
 }
 
-// Miri would compile the schemas for hours.
+// Compiling the schemas takes Miri too long.
 #[cfg(all(test, not(miri)))]
 mod schema_tests;
 

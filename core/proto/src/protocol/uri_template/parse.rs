@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    // Miri would compile the longest template for an hour.
+    // Compiling the longest template takes Miri too long.
     #[cfg(not(miri))]
     #[test]
     fn templates_that_are_too_large_are_refused() {

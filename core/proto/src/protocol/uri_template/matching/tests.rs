@@ -109,7 +109,7 @@ fn a_variable_that_occurs_twice_has_one_value() {
     assert_eq!(matched("a:{x:9}/{x}", "a:bob/bobby"), Value::Null);
 }
 
-// Miri has another time.
+// A bound of time says nothing under Miri.
 #[cfg(not(miri))]
 #[test]
 fn matching_takes_linear_time() {
