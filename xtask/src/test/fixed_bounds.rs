@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 
-use crate::test::{Count, Selection};
+use crate::test::figure::{Figure, figures_in};
+use crate::test::{Count, Selection, option_figures};
 use crate::workspace::Workspace;
 
 const PAGE: &str = "docs/deployment.md";
@@ -50,13 +51,6 @@ const ROWS: [(&str, &[Constant]); 23] = [
     ("requests at a server in a web framework", &[("mounted.rs", "MAX_EXCHANGES")]),
 ];
 
-/// A figure: a time in milliseconds, or a number of bytes or things.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Figure {
-    Milliseconds(u64),
-    Number(u64),
-}
-
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let read =
         |file: &str| std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"));
@@ -84,7 +78,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     }
     count.failed = faults.len();
     count.said = faults.iter().map(|fault| format!("{fault}\n")).collect();
-    Ok(count)
+    Ok(count.and(option_figures::check(workspace)?))
 }
 
 /// The first cell of each row of the table, and the figures of its first two.
@@ -100,29 +94,6 @@ fn rows_of(page: &str) -> Vec<(&str, Vec<Figure>)> {
             Some((name, figures_in(name).chain(figures_in(bound)).collect()))
         })
         .collect()
-}
-
-/// The words that begin with a digit, with the unit behind each.
-fn figures_in(text: &str) -> impl Iterator<Item = Figure> {
-    let words: Vec<&str> = text.split_whitespace().map(|word| word.trim_end_matches([',', ';'])).collect();
-    let next = words.clone().into_iter().skip(1).chain([""]);
-    let figures: Vec<_> = words
-        .into_iter()
-        .zip(next)
-        .filter_map(|(word, unit)| {
-            let number: u64 = word.replace(',', "").parse().ok()?;
-            Some(match unit {
-                "KiB" => Figure::Number(number << 10),
-                "MiB" => Figure::Number(number << 20),
-                "ms" => Figure::Milliseconds(number),
-                "s" => Figure::Milliseconds(number * 1000),
-                "min" => Figure::Milliseconds(number * 60_000),
-                "h" => Figure::Milliseconds(number * 3_600_000),
-                _ => Figure::Number(number),
-            })
-        })
-        .collect();
-    figures.into_iter()
 }
 
 /// The figure of a constant in a file.
