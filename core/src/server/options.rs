@@ -60,7 +60,7 @@ trunkline_proto::options! {
         keep_alive: Duration => "keepAliveMs" as Millis = Duration::from_secs(15),
         /// Keys that seal the state of requests that take several rounds: the first seals, all
         /// open. Instances that share them can continue each other's rounds. Without keys, a random
-        /// key of this process is used. In JSON each is 32 bytes in Base64.
+        /// key of this process is used. Each is 32 random bytes, as a string in Base64.
         state_keys: Vec<StateKey> => "stateKeys" as StateKeys = Vec::new(),
         /// Longest time of a client from one round to the next on 2026-07-28.
         state_lifetime: Duration => "stateLifetimeMs" as Millis = Duration::from_secs(3600),
