@@ -910,7 +910,7 @@ enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server
 /**
  * Adds one of the keys that seal the state of requests that take several rounds: the first
  * seals, all open. Instances that share them can continue each other's rounds. Without keys, a
- * random key of this process is used. In JSON each is 32 bytes in Base64.
+ * random key of this process is used. Each is 32 random bytes, as a string in Base64.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -219,7 +219,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_debug(
 
 /// Adds one of the keys that seal the state of requests that take several rounds: the first
 /// seals, all open. Instances that share them can continue each other's rounds. Without keys, a
-/// random key of this process is used. In JSON each is 32 bytes in Base64.
+/// random key of this process is used. Each is 32 random bytes, as a string in Base64.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_add_state_key(
     options: *mut trunkline_server_options,

@@ -48,7 +48,7 @@ export interface ServerOptions {
   /**
    * Keys that seal the state of requests that take several rounds: the first seals, all open.
    * Instances that share them can continue each other's rounds. Without keys, a random key of this
-   * process is used. In JSON each is 32 bytes in Base64.
+   * process is used. Each is 32 random bytes, as a string in Base64.
    */
   stateKeys?: readonly (string | Uint8Array)[] | undefined;
   /**

@@ -694,7 +694,7 @@ class ServerOptions(TypedDict, total=False):
     state_keys: Sequence[bytes | str] | None
     """Keys that seal the state of requests that take several rounds: the first seals, all open.
     Instances that share them can continue each other's rounds. Without keys, a random key of
-    this process is used. In JSON each is 32 bytes in Base64.
+    this process is used. Each is 32 random bytes, as a string in Base64.
     """
 
     state_lifetime: float | None
