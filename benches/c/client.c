@@ -30,9 +30,9 @@ static void check(trunkline_str result, long number) {
   trunkline_text_free(text);
 }
 
-static void on_answer(trunkline_result result, trunkline_str json, const trunkline_error *error, void *number) {
+static void on_answer(trunkline_result result, const trunkline_str *json, const trunkline_error *error, void *number) {
   if (result) fail(trunkline_error_message(error));
-  check(json, (long)(intptr_t)number);
+  check(*json, (long)(intptr_t)number);
   ++answered;
   if (started < wanted) start_next();
 }

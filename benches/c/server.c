@@ -13,15 +13,16 @@
   "{\"name\":\"echo\",\"description\":\"Gives the message back\",\"inputSchema\":{\"type\":"  \
   "\"object\",\"properties\":{\"message\":{\"type\":\"string\"}},\"required\":[\"message\"]}}"
 
-static void echo(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void echo(trunkline_call *call, void *user_data) {
   trunkline_text *message = NULL;
   (void)user_data;
-  trunkline_json_get_text(arguments, S("/message"), &message);
+  trunkline_json_get_text(trunkline_call_arguments(call), S("/message"), &message);
   trunkline_call_return_text(call, trunkline_text_str(message));
   trunkline_text_free(message);
 }
 
-static void add(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void add(trunkline_call *call, void *user_data) {
+  trunkline_str arguments = trunkline_call_arguments(call);
   double a = 0, b = 0;
   char sum[40];
   (void)user_data;

@@ -16,6 +16,10 @@
  *   type, once; NULL is fine there. Everything else is borrowed, for as long as its comment says.
  * - Text is UTF-8. JSON goes in and out as text; objects and arrays are the specification's, under
  *   its names.
+ * - Callbacks take and return numbers and pointers only, so that every foreign function interface
+ *   can make one: text comes to them as `const trunkline_str *`, borrowed until they return.
+ *   Functions take and return `trunkline_str` by value; those with `_plain_` take and return
+ *   `const char *` instead, for languages that pass no structs.
  * - Functions that block say so. They run the callbacks of their port while they wait; callbacks
  *   run nowhere else. The last lines of a comment say where its function may be called and with
  *   what it fails; TRUNKLINE_INTERNAL and TRUNKLINE_PANIC are faults of the library.
@@ -114,7 +118,7 @@
  * The outcome of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
  * reused.
  */
-typedef enum trunkline_result {
+typedef enum {
   /**
    * It worked.
    */
@@ -203,7 +207,7 @@ typedef enum trunkline_result {
 /**
  * The kinds of JSON values.
  */
-typedef enum trunkline_json_kind {
+typedef enum {
   TRUNKLINE_JSON_NULL = 0,
   TRUNKLINE_JSON_BOOL = 1,
   TRUNKLINE_JSON_NUMBER = 2,
@@ -217,7 +221,7 @@ typedef enum trunkline_json_kind {
  * prompt. Completions and the lists of providers are `TRUNKLINE_SHAPE_VALUE`, the answers of
  * middleware are `TRUNKLINE_SHAPE_RESULT`.
  */
-typedef enum trunkline_shape {
+typedef enum {
   /**
    * Plain text, not JSON: one text block of a tool, which is structured content `{"result":
    * text}` too if the tool has an output schema; the text of a resource with its `mimeType`
@@ -255,7 +259,7 @@ typedef enum trunkline_shape {
 /**
  * The limits of a server; see `trunkline_server_options_set_limit`.
  */
-typedef enum trunkline_limit {
+typedef enum {
   /**
    * Items on one page of a list. Default 1000.
    */
@@ -474,7 +478,7 @@ typedef struct trunkline_trace_context trunkline_trace_context;
  * NUL byte and is only read during the call. Text from the library is followed by a NUL byte that
  * `len` does not count (slices of your own text excepted).
  */
-typedef struct trunkline_str {
+typedef struct {
   /**
    * The first byte; may be NULL if `len` is 0.
    */
@@ -489,9 +493,9 @@ typedef struct trunkline_str {
  * One log record; `level` is "error", "warn", "info" or "debug". The texts are borrowed until the
  * callback returns.
  */
-typedef void (*trunkline_log_callback)(struct trunkline_str level,
-                                       struct trunkline_str target,
-                                       struct trunkline_str message,
+typedef void (*trunkline_log_callback)(const trunkline_str *level,
+                                       const trunkline_str *target,
+                                       const trunkline_str *message,
                                        void *user_data);
 
 /**
@@ -501,14 +505,11 @@ typedef void (*trunkline_log_callback)(struct trunkline_str level,
 typedef void (*trunkline_destructor)(void *user_data);
 
 /**
- * Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a
- * tool the arguments, valid against its input schema, for everything else as
- * `trunkline_server_add` says) are borrowed until the callback returns; keep the call with
+ * Takes the calls of something that was added to a server. `trunkline_call_arguments` and its
+ * siblings have the arguments. `call` is borrowed until the callback returns; keep it with
  * `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
  */
-typedef void (*trunkline_call_callback)(struct trunkline_call *call,
-                                        struct trunkline_str arguments,
-                                        void *user_data);
+typedef void (*trunkline_call_callback)(trunkline_call *call, void *user_data);
 
 /**
  * A store of a program's own, which keeps texts by key, and logs. Each function gets the arguments
@@ -521,7 +522,7 @@ typedef void (*trunkline_call_callback)(struct trunkline_call *call,
  * says more by its data: `{"error": "full"}` that there is no room in it, `{"error": "corrupt"}`
  * that it holds something that cannot be read; its code has no meaning here.
  */
-typedef struct trunkline_store {
+typedef struct {
   /**
    * `{"key"}`: answers `{"text"}`, the text of the key, or `{}` where there is none, or its time
    * is over.
@@ -573,22 +574,22 @@ typedef void (*trunkline_lifespan_close_callback)(void *user_data);
 /**
  * A header of a request or response. Its value may have any bytes that HTTP allows.
  */
-typedef struct trunkline_http_header {
+typedef struct {
   /**
    * The name.
    */
-  struct trunkline_str name;
+  trunkline_str name;
   /**
    * The value.
    */
-  struct trunkline_str value;
+  trunkline_str value;
 } trunkline_http_header;
 
 /**
  * Status and headers of a response, borrowed until the callback returns.
  */
 typedef void (*trunkline_http_head_callback)(uint16_t status,
-                                             const struct trunkline_http_header *headers,
+                                             const trunkline_http_header *headers,
                                              size_t header_count,
                                              void *user_data);
 
@@ -602,15 +603,15 @@ typedef void (*trunkline_http_chunk_callback)(const void *data, size_t len, void
  * The response is over: `TRUNKLINE_OK`, or why it is not complete. `error` is borrowed until the
  * callback returns; NULL on success.
  */
-typedef void (*trunkline_http_end_callback)(enum trunkline_result result,
-                                            const struct trunkline_error *error,
+typedef void (*trunkline_http_end_callback)(trunkline_result result,
+                                            const trunkline_error *error,
                                             void *user_data);
 
 /**
  * Takes the cancellation of a call. `reason` may be empty; it is borrowed until the callback
  * returns.
  */
-typedef void (*trunkline_cancel_callback)(struct trunkline_str reason, void *user_data);
+typedef void (*trunkline_cancel_callback)(const trunkline_str *reason, void *user_data);
 
 /**
  * The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with
@@ -621,10 +622,10 @@ typedef void (*trunkline_cancel_callback)(struct trunkline_str reason, void *use
  * from the top with the answer, as a new call. Free what you have and return; what this call is
  * answered with, if at all, is dropped.
  */
-typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
-                                          enum trunkline_result result,
-                                          struct trunkline_str json,
-                                          const struct trunkline_error *error,
+typedef void (*trunkline_answer_callback)(trunkline_call *call,
+                                          trunkline_result result,
+                                          const trunkline_str *json,
+                                          const trunkline_error *error,
                                           void *user_data);
 
 /**
@@ -635,8 +636,8 @@ typedef void (*trunkline_answer_callback)(struct trunkline_call *call,
  * `context` takes the trace context of the new span by `trunkline_trace_context_set`; for one that
  * is served it is NULL. All arguments are borrowed until the callback returns.
  */
-typedef void *(*trunkline_span_begin_callback)(struct trunkline_str record,
-                                               struct trunkline_trace_context *context,
+typedef void *(*trunkline_span_begin_callback)(const trunkline_str *record,
+                                               trunkline_trace_context *context,
                                                void *user_data);
 
 /**
@@ -658,7 +659,7 @@ typedef void (*trunkline_span_scope_callback)(void *span, bool entered, void *us
  */
 typedef void (*trunkline_span_end_callback)(
     void *span,
-    struct trunkline_str record,
+    const trunkline_str *record,
     void *user_data);
 
 /**
@@ -666,17 +667,17 @@ typedef void (*trunkline_span_end_callback)(
  * with its error. Both are borrowed until the callback returns; `error` is NULL on success, `json`
  * empty on failure.
  */
-typedef void (*trunkline_reply_callback)(enum trunkline_result result,
-                                         struct trunkline_str json,
-                                         const struct trunkline_error *error,
+typedef void (*trunkline_reply_callback)(trunkline_result result,
+                                         const trunkline_str *json,
+                                         const trunkline_error *error,
                                          void *user_data);
 
 /**
  * A notification of the server: `params` is JSON. Both texts are borrowed until the callback
  * returns.
  */
-typedef void (*trunkline_notification_callback)(struct trunkline_str method,
-                                                struct trunkline_str params,
+typedef void (*trunkline_notification_callback)(const trunkline_str *method,
+                                                const trunkline_str *params,
                                                 void *user_data);
 
 /**
@@ -685,7 +686,7 @@ typedef void (*trunkline_notification_callback)(struct trunkline_str method,
  */
 typedef void (*trunkline_progress_callback)(double progress,
                                             double total,
-                                            struct trunkline_str message,
+                                            const trunkline_str *message,
                                             void *user_data);
 
 #ifdef __cplusplus
@@ -705,10 +706,10 @@ extern "C" {
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_new(struct trunkline_str name,
-                                           struct trunkline_str version,
-                                           struct trunkline_server **server,
-                                           struct trunkline_error **error);
+trunkline_result trunkline_server_new(trunkline_str name,
+                                      trunkline_str version,
+                                      trunkline_server **server,
+                                      trunkline_error **error);
 
 /**
  * Makes a server with options (NULL: none). The options are copied. `server` is yours:
@@ -717,11 +718,11 @@ enum trunkline_result trunkline_server_new(struct trunkline_str name,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_new_with(struct trunkline_str name,
-                                                struct trunkline_str version,
-                                                const struct trunkline_server_options *options,
-                                                struct trunkline_server **server,
-                                                struct trunkline_error **error);
+trunkline_result trunkline_server_new_with(trunkline_str name,
+                                           trunkline_str version,
+                                           const trunkline_server_options *options,
+                                           trunkline_server **server,
+                                           trunkline_error **error);
 
 /**
  * Sets the callbacks that open what the calls of the server need, such as a database, and close it
@@ -735,12 +736,12 @@ enum trunkline_result trunkline_server_new_with(struct trunkline_str name,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_set_lifespan(struct trunkline_server *server,
-                                                    trunkline_lifespan_open_callback open,
-                                                    trunkline_lifespan_close_callback close,
-                                                    void *user_data,
-                                                    trunkline_destructor destructor,
-                                                    struct trunkline_error **error);
+trunkline_result trunkline_server_set_lifespan(trunkline_server *server,
+                                               trunkline_lifespan_open_callback open,
+                                               trunkline_lifespan_close_callback close,
+                                               void *user_data,
+                                               trunkline_destructor destructor,
+                                               trunkline_error **error);
 
 /**
  * Checks that the store of a server, such as one of your own, keeps its contract
@@ -753,16 +754,16 @@ enum trunkline_result trunkline_server_set_lifespan(struct trunkline_server *ser
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_check_store(struct trunkline_server *server,
-                                                   struct trunkline_text **findings,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_server_check_store(trunkline_server *server,
+                                              trunkline_text **findings,
+                                              trunkline_error **error);
 
 /**
  * The port of the server. Borrowed: valid until the server is freed. NULL for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-struct trunkline_port *trunkline_server_port(const struct trunkline_server *server);
+trunkline_port *trunkline_server_port(const trunkline_server *server);
 
 /**
  * Frees a server: closes its listeners without waiting and removes what it offers. Also inside
@@ -772,7 +773,7 @@ struct trunkline_port *trunkline_server_port(const struct trunkline_server *serv
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_server_free(struct trunkline_server *server);
+void trunkline_server_free(trunkline_server *server);
 
 /** @} */
 
@@ -789,25 +790,25 @@ void trunkline_server_free(struct trunkline_server *server);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_server_options_new(struct trunkline_server_options **options,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_server_options_new(trunkline_server_options **options,
+                                              trunkline_error **error);
 
 /**
  * Frees options. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_server_options_free(struct trunkline_server_options *options);
+void trunkline_server_options_free(trunkline_server_options *options);
 
 /**
- * Sets a limit (one of `trunkline_limit`).
+ * Sets a limit.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_limit(struct trunkline_server_options *options,
-                                                         uint32_t limit,
-                                                         uint64_t value);
+trunkline_result trunkline_server_options_set_limit(trunkline_server_options *options,
+                                                    trunkline_limit limit,
+                                                    uint64_t value);
 
 /**
  * Keeps the server's state in a store of the program's own, in the place of a URL
@@ -819,11 +820,10 @@ enum trunkline_result trunkline_server_options_set_limit(struct trunkline_server
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_own_store(
-    struct trunkline_server_options *options,
-    const struct trunkline_store *store,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_server_options_set_own_store(trunkline_server_options *options,
+                                                        const trunkline_store *store,
+                                                        void *user_data,
+                                                        trunkline_destructor destructor);
 
 /**
  * Sets the name for people.
@@ -831,8 +831,8 @@ enum trunkline_result trunkline_server_options_set_own_store(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_title(struct trunkline_server_options *options,
-                                                         struct trunkline_str title);
+trunkline_result trunkline_server_options_set_title(trunkline_server_options *options,
+                                                    trunkline_str title);
 
 /**
  * Sets the purpose of the implementation, for people.
@@ -840,9 +840,8 @@ enum trunkline_result trunkline_server_options_set_title(struct trunkline_server
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_description(
-    struct trunkline_server_options *options,
-    struct trunkline_str description);
+trunkline_result trunkline_server_options_set_description(trunkline_server_options *options,
+                                                          trunkline_str description);
 
 /**
  * Sets the URL of a page about the implementation.
@@ -850,9 +849,8 @@ enum trunkline_result trunkline_server_options_set_description(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_website_url(
-    struct trunkline_server_options *options,
-    struct trunkline_str website_url);
+trunkline_result trunkline_server_options_set_website_url(trunkline_server_options *options,
+                                                          trunkline_str website_url);
 
 /**
  * Sets the icons for a user interface. A JSON array.
@@ -860,8 +858,8 @@ enum trunkline_result trunkline_server_options_set_website_url(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_icons(struct trunkline_server_options *options,
-                                                         struct trunkline_str icons);
+trunkline_result trunkline_server_options_set_icons(trunkline_server_options *options,
+                                                    trunkline_str icons);
 
 /**
  * Sets the instructions for the model on the use of the server.
@@ -869,9 +867,8 @@ enum trunkline_result trunkline_server_options_set_icons(struct trunkline_server
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_instructions(
-    struct trunkline_server_options *options,
-    struct trunkline_str instructions);
+trunkline_result trunkline_server_options_set_instructions(trunkline_server_options *options,
+                                                           trunkline_str instructions);
 
 /**
  * Sets the answer to a registration whose name, URI or argument is taken: an error, or the new
@@ -881,9 +878,8 @@ enum trunkline_result trunkline_server_options_set_instructions(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_on_duplicate(
-    struct trunkline_server_options *options,
-    struct trunkline_str on_duplicate);
+trunkline_result trunkline_server_options_set_on_duplicate(trunkline_server_options *options,
+                                                           trunkline_str on_duplicate);
 
 /**
  * Sets whether to show in lists also the features that need scopes which the caller's token
@@ -893,9 +889,8 @@ enum trunkline_result trunkline_server_options_set_on_duplicate(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_list_out_of_scope(
-    struct trunkline_server_options *options,
-    bool list_out_of_scope);
+trunkline_result trunkline_server_options_set_list_out_of_scope(trunkline_server_options *options,
+                                                                bool list_out_of_scope);
 
 /**
  * Sets whether to show clients the detail of internal failures. Otherwise they get a generic
@@ -904,8 +899,7 @@ enum trunkline_result trunkline_server_options_set_list_out_of_scope(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server_options *options,
-                                                         bool debug);
+trunkline_result trunkline_server_options_set_debug(trunkline_server_options *options, bool debug);
 
 /**
  * Adds one of the keys that seal the state of requests that take several rounds: the first
@@ -915,9 +909,8 @@ enum trunkline_result trunkline_server_options_set_debug(struct trunkline_server
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_add_state_key(
-    struct trunkline_server_options *options,
-    struct trunkline_str state_key);
+trunkline_result trunkline_server_options_add_state_key(trunkline_server_options *options,
+                                                        trunkline_str state_key);
 
 /**
  * Sets whether to let clients that can answer elicitation and sampling by tasks (2025-11-25): no
@@ -926,8 +919,8 @@ enum trunkline_result trunkline_server_options_add_state_key(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_client_request_tasks(
-    struct trunkline_server_options *options,
+trunkline_result trunkline_server_options_set_client_request_tasks(
+    trunkline_server_options *options,
     bool client_request_tasks);
 
 /**
@@ -937,9 +930,8 @@ enum trunkline_result trunkline_server_options_set_client_request_tasks(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_rerun_handlers(
-    struct trunkline_server_options *options,
-    bool rerun_handlers);
+trunkline_result trunkline_server_options_set_rerun_handlers(trunkline_server_options *options,
+                                                             bool rerun_handlers);
 
 /**
  * Sets the place of the tasks and of the sessions of the legacy era over HTTP, so that they
@@ -951,8 +943,8 @@ enum trunkline_result trunkline_server_options_set_rerun_handlers(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_store(struct trunkline_server_options *options,
-                                                         struct trunkline_str store);
+trunkline_result trunkline_server_options_set_store(trunkline_server_options *options,
+                                                    trunkline_str store);
 
 /**
  * Adds one of the extensions that are declared, by their ids, with their settings. The settings
@@ -961,10 +953,9 @@ enum trunkline_result trunkline_server_options_set_store(struct trunkline_server
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_extension(
-    struct trunkline_server_options *options,
-    struct trunkline_str name,
-    struct trunkline_str settings);
+trunkline_result trunkline_server_options_set_extension(trunkline_server_options *options,
+                                                        trunkline_str name,
+                                                        trunkline_str settings);
 
 /**
  * Adds one of the capabilities that are declared outside of the specification, by name, with
@@ -973,10 +964,9 @@ enum trunkline_result trunkline_server_options_set_extension(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_experimental(
-    struct trunkline_server_options *options,
-    struct trunkline_str name,
-    struct trunkline_str settings);
+trunkline_result trunkline_server_options_set_experimental(trunkline_server_options *options,
+                                                           trunkline_str name,
+                                                           trunkline_str settings);
 
 /**
  * Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
@@ -985,9 +975,8 @@ enum trunkline_result trunkline_server_options_set_experimental(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_telemetry(
-    struct trunkline_server_options *options,
-    bool telemetry);
+trunkline_result trunkline_server_options_set_telemetry(trunkline_server_options *options,
+                                                        bool telemetry);
 
 /**
  * Sets how long clients may keep lists and what the server says about itself. Resources have
@@ -1001,9 +990,9 @@ enum trunkline_result trunkline_server_options_set_telemetry(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_cache(struct trunkline_server_options *options,
-                                                         uint64_t ttl_ms,
-                                                         struct trunkline_str cache_scope);
+trunkline_result trunkline_server_options_set_cache(trunkline_server_options *options,
+                                                    uint64_t ttl_ms,
+                                                    trunkline_str cache_scope);
 
 /**
  * Runs the server on a port of yours instead of one of its own.
@@ -1011,8 +1000,8 @@ enum trunkline_result trunkline_server_options_set_cache(struct trunkline_server
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_server_options_set_port(struct trunkline_server_options *options,
-                                                        struct trunkline_port *port);
+trunkline_result trunkline_server_options_set_port(trunkline_server_options *options,
+                                                   trunkline_port *port);
 
 /** @} */
 
@@ -1029,13 +1018,13 @@ enum trunkline_result trunkline_server_options_set_port(struct trunkline_server_
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *server,
-                                                     struct trunkline_str descriptor,
-                                                     const struct trunkline_tool_options *options,
-                                                     trunkline_call_callback callback,
-                                                     void *user_data,
-                                                     trunkline_destructor destructor,
-                                                     struct trunkline_error **error);
+trunkline_result trunkline_server_add_tool_with(trunkline_server *server,
+                                                trunkline_str descriptor,
+                                                const trunkline_tool_options *options,
+                                                trunkline_call_callback callback,
+                                                void *user_data,
+                                                trunkline_destructor destructor,
+                                                trunkline_error **error);
 
 /**
  * Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
@@ -1044,12 +1033,12 @@ enum trunkline_result trunkline_server_add_tool_with(struct trunkline_server *se
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_add_tool(struct trunkline_server *server,
-                                                struct trunkline_str descriptor,
-                                                trunkline_call_callback callback,
-                                                void *user_data,
-                                                trunkline_destructor destructor,
-                                                struct trunkline_error **error);
+trunkline_result trunkline_server_add_tool(trunkline_server *server,
+                                           trunkline_str descriptor,
+                                           trunkline_call_callback callback,
+                                           void *user_data,
+                                           trunkline_destructor destructor,
+                                           trunkline_error **error);
 
 /**
  * Makes options in which nothing is set. `options` is yours: `trunkline_tool_options_free`.
@@ -1057,15 +1046,15 @@ enum trunkline_result trunkline_server_add_tool(struct trunkline_server *server,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_tool_options_new(struct trunkline_tool_options **options,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_tool_options_new(trunkline_tool_options **options,
+                                            trunkline_error **error);
 
 /**
  * Frees options. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_tool_options_free(struct trunkline_tool_options *options);
+void trunkline_tool_options_free(trunkline_tool_options *options);
 
 /**
  * Sets whether the output schema describes `{"result": value}`.
@@ -1073,8 +1062,8 @@ void trunkline_tool_options_free(struct trunkline_tool_options *options);
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_tool_options_set_wrap_output(struct trunkline_tool_options *options,
-                                                             bool wrap_output);
+trunkline_result trunkline_tool_options_set_wrap_output(trunkline_tool_options *options,
+                                                        bool wrap_output);
 
 /**
  * Sets the client capabilities without which a call is refused. JSON.
@@ -1082,8 +1071,8 @@ enum trunkline_result trunkline_tool_options_set_wrap_output(struct trunkline_to
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_options *options,
-                                                          struct trunkline_str capabilities);
+trunkline_result trunkline_tool_options_set_requires(trunkline_tool_options *options,
+                                                     trunkline_str capabilities);
 
 /**
  * Sets whether on 2026-07-28 a call begins as a call, and its handler may make a task of it.
@@ -1091,8 +1080,8 @@ enum trunkline_result trunkline_tool_options_set_requires(struct trunkline_tool_
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_tool_options *options,
-                                                            bool defer_task);
+trunkline_result trunkline_tool_options_set_defer_task(trunkline_tool_options *options,
+                                                       bool defer_task);
 
 /**
  * Sets whether to a task that was running when its process ended is run again from its start,
@@ -1103,9 +1092,8 @@ enum trunkline_result trunkline_tool_options_set_defer_task(struct trunkline_too
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_tool_options_set_restart_task(
-    struct trunkline_tool_options *options,
-    bool restart_task);
+trunkline_result trunkline_tool_options_set_restart_task(trunkline_tool_options *options,
+                                                         bool restart_task);
 
 /**
  * Sets the scopes that the access token of a call must grant beside those of the endpoint. Lists
@@ -1114,8 +1102,8 @@ enum trunkline_result trunkline_tool_options_set_restart_task(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_tool_options_set_scopes(struct trunkline_tool_options *options,
-                                                        struct trunkline_str scopes);
+trunkline_result trunkline_tool_options_set_scopes(trunkline_tool_options *options,
+                                                   trunkline_str scopes);
 
 /**
  * Sets the longest time of one run of its handler. Then the call fails and the handler is
@@ -1124,8 +1112,8 @@ enum trunkline_result trunkline_tool_options_set_scopes(struct trunkline_tool_op
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_tool_options_set_timeout_ms(struct trunkline_tool_options *options,
-                                                            uint64_t timeout_ms);
+trunkline_result trunkline_tool_options_set_timeout_ms(trunkline_tool_options *options,
+                                                       uint64_t timeout_ms);
 
 /**
  * Sets the handle of a `visibility`, which decides who sees and calls it. For others it is not
@@ -1134,8 +1122,8 @@ enum trunkline_result trunkline_tool_options_set_timeout_ms(struct trunkline_too
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_tool_options_set_visible(struct trunkline_tool_options *options,
-                                                         uint64_t visible);
+trunkline_result trunkline_tool_options_set_visible(trunkline_tool_options *options,
+                                                    uint64_t visible);
 
 /**
  * Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object;
@@ -1196,14 +1184,14 @@ enum trunkline_result trunkline_tool_options_set_visible(struct trunkline_tool_o
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_add(struct trunkline_server *server,
-                                           struct trunkline_str kind,
-                                           struct trunkline_str entry,
-                                           trunkline_call_callback callback,
-                                           void *user_data,
-                                           trunkline_destructor destructor,
-                                           uint64_t *registration,
-                                           struct trunkline_error **error);
+trunkline_result trunkline_server_add(trunkline_server *server,
+                                      trunkline_str kind,
+                                      trunkline_str entry,
+                                      trunkline_call_callback callback,
+                                      void *user_data,
+                                      trunkline_destructor destructor,
+                                      uint64_t *registration,
+                                      trunkline_error **error);
 
 /**
  * Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource
@@ -1212,12 +1200,12 @@ enum trunkline_result trunkline_server_add(struct trunkline_server *server,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_add_resource(struct trunkline_server *server,
-                                                    struct trunkline_str descriptor,
-                                                    trunkline_call_callback callback,
-                                                    void *user_data,
-                                                    trunkline_destructor destructor,
-                                                    struct trunkline_error **error);
+trunkline_result trunkline_server_add_resource(trunkline_server *server,
+                                               trunkline_str descriptor,
+                                               trunkline_call_callback callback,
+                                               void *user_data,
+                                               trunkline_destructor destructor,
+                                               trunkline_error **error);
 
 /**
  * Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's
@@ -1226,12 +1214,12 @@ enum trunkline_result trunkline_server_add_resource(struct trunkline_server *ser
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_add_resource_template(struct trunkline_server *server,
-                                                             struct trunkline_str descriptor,
-                                                             trunkline_call_callback callback,
-                                                             void *user_data,
-                                                             trunkline_destructor destructor,
-                                                             struct trunkline_error **error);
+trunkline_result trunkline_server_add_resource_template(trunkline_server *server,
+                                                        trunkline_str descriptor,
+                                                        trunkline_call_callback callback,
+                                                        void *user_data,
+                                                        trunkline_destructor destructor,
+                                                        trunkline_error **error);
 
 /**
  * Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as
@@ -1240,12 +1228,12 @@ enum trunkline_result trunkline_server_add_resource_template(struct trunkline_se
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_add_prompt(struct trunkline_server *server,
-                                                  struct trunkline_str descriptor,
-                                                  trunkline_call_callback callback,
-                                                  void *user_data,
-                                                  trunkline_destructor destructor,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_server_add_prompt(trunkline_server *server,
+                                             trunkline_str descriptor,
+                                             trunkline_call_callback callback,
+                                             void *user_data,
+                                             trunkline_destructor destructor,
+                                             trunkline_error **error);
 
 /**
  * Adds a completion, as `trunkline_server_add` does.
@@ -1257,13 +1245,13 @@ enum trunkline_result trunkline_server_add_prompt(struct trunkline_server *serve
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_add_completion(struct trunkline_server *server,
-                                                      struct trunkline_str reference,
-                                                      struct trunkline_str argument,
-                                                      trunkline_call_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      struct trunkline_error **error);
+trunkline_result trunkline_server_add_completion(trunkline_server *server,
+                                                 trunkline_str reference,
+                                                 trunkline_str argument,
+                                                 trunkline_call_callback callback,
+                                                 void *user_data,
+                                                 trunkline_destructor destructor,
+                                                 trunkline_error **error);
 
 /**
  * Adds a provider, as `trunkline_server_add` does.
@@ -1274,12 +1262,12 @@ enum trunkline_result trunkline_server_add_completion(struct trunkline_server *s
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_add_provider(struct trunkline_server *server,
-                                                    struct trunkline_str category,
-                                                    trunkline_call_callback callback,
-                                                    void *user_data,
-                                                    trunkline_destructor destructor,
-                                                    struct trunkline_error **error);
+trunkline_result trunkline_server_add_provider(trunkline_server *server,
+                                               trunkline_str category,
+                                               trunkline_call_callback callback,
+                                               void *user_data,
+                                               trunkline_destructor destructor,
+                                               trunkline_error **error);
 
 /**
  * Adds a middleware, as `trunkline_server_add` does.
@@ -1290,12 +1278,12 @@ enum trunkline_result trunkline_server_add_provider(struct trunkline_server *ser
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_add_middleware(struct trunkline_server *server,
-                                                      struct trunkline_str methods,
-                                                      trunkline_call_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      struct trunkline_error **error);
+trunkline_result trunkline_server_add_middleware(trunkline_server *server,
+                                                 trunkline_str methods,
+                                                 trunkline_call_callback callback,
+                                                 void *user_data,
+                                                 trunkline_destructor destructor,
+                                                 trunkline_error **error);
 
 /**
  * Adds a request handler, as `trunkline_server_add` does.
@@ -1308,13 +1296,13 @@ enum trunkline_result trunkline_server_add_middleware(struct trunkline_server *s
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_add_request_handler(struct trunkline_server *server,
-                                                           struct trunkline_str method,
-                                                           struct trunkline_str params_schema,
-                                                           trunkline_call_callback callback,
-                                                           void *user_data,
-                                                           trunkline_destructor destructor,
-                                                           struct trunkline_error **error);
+trunkline_result trunkline_server_add_request_handler(trunkline_server *server,
+                                                      trunkline_str method,
+                                                      trunkline_str params_schema,
+                                                      trunkline_call_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      trunkline_error **error);
 
 /**
  * Removes what `trunkline_server_add` added. Connected clients are notified; calls that run are
@@ -1323,9 +1311,9 @@ enum trunkline_result trunkline_server_add_request_handler(struct trunkline_serv
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_remove(struct trunkline_server *server,
-                                              uint64_t registration,
-                                              struct trunkline_error **error);
+trunkline_result trunkline_server_remove(trunkline_server *server,
+                                         uint64_t registration,
+                                         trunkline_error **error);
 
 /**
  * Removes the tool of that name, as `trunkline_server_remove` does.
@@ -1333,9 +1321,9 @@ enum trunkline_result trunkline_server_remove(struct trunkline_server *server,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_remove_tool(struct trunkline_server *server,
-                                                   struct trunkline_str name,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_server_remove_tool(trunkline_server *server,
+                                              trunkline_str name,
+                                              trunkline_error **error);
 
 /**
  * Removes the resource of that URI, as `trunkline_server_remove` does.
@@ -1343,9 +1331,9 @@ enum trunkline_result trunkline_server_remove_tool(struct trunkline_server *serv
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_remove_resource(struct trunkline_server *server,
-                                                       struct trunkline_str uri,
-                                                       struct trunkline_error **error);
+trunkline_result trunkline_server_remove_resource(trunkline_server *server,
+                                                  trunkline_str uri,
+                                                  trunkline_error **error);
 
 /**
  * Removes the resource template of that text, as `trunkline_server_remove` does.
@@ -1353,9 +1341,9 @@ enum trunkline_result trunkline_server_remove_resource(struct trunkline_server *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_remove_resource_template(struct trunkline_server *server,
-                                                                struct trunkline_str uri_template,
-                                                                struct trunkline_error **error);
+trunkline_result trunkline_server_remove_resource_template(trunkline_server *server,
+                                                           trunkline_str uri_template,
+                                                           trunkline_error **error);
 
 /**
  * Removes the prompt of that name, as `trunkline_server_remove` does.
@@ -1363,9 +1351,9 @@ enum trunkline_result trunkline_server_remove_resource_template(struct trunkline
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_remove_prompt(struct trunkline_server *server,
-                                                     struct trunkline_str name,
-                                                     struct trunkline_error **error);
+trunkline_result trunkline_server_remove_prompt(trunkline_server *server,
+                                                trunkline_str name,
+                                                trunkline_error **error);
 
 /**
  * Hides a tool, resource, resource template or prompt (`is_enabled` false), or shows it again: no
@@ -1376,10 +1364,10 @@ enum trunkline_result trunkline_server_remove_prompt(struct trunkline_server *se
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_set_enabled(struct trunkline_server *server,
-                                                   uint64_t registration,
-                                                   bool is_enabled,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_server_set_enabled(trunkline_server *server,
+                                              uint64_t registration,
+                                              bool is_enabled,
+                                              trunkline_error **error);
 
 /**
  * Shows the features of another server, and those that are added to it later, until the
@@ -1396,11 +1384,11 @@ enum trunkline_result trunkline_server_set_enabled(struct trunkline_server *serv
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_mount(struct trunkline_server *server,
-                                             struct trunkline_str prefix,
-                                             const struct trunkline_server *other,
-                                             uint64_t *registration,
-                                             struct trunkline_error **error);
+trunkline_result trunkline_server_mount(trunkline_server *server,
+                                        trunkline_str prefix,
+                                        const trunkline_server *other,
+                                        uint64_t *registration,
+                                        trunkline_error **error);
 
 /**
  * Shows the features of the server behind a client, whatever revisions the two sides speak, until
@@ -1418,12 +1406,12 @@ enum trunkline_result trunkline_server_mount(struct trunkline_server *server,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_proxy(struct trunkline_server *server,
-                                             const struct trunkline_client *client,
-                                             struct trunkline_str prefix,
-                                             uint32_t max_connections,
-                                             uint64_t *registration,
-                                             struct trunkline_error **error);
+trunkline_result trunkline_server_proxy(trunkline_server *server,
+                                        const trunkline_client *client,
+                                        trunkline_str prefix,
+                                        uint32_t max_connections,
+                                        uint64_t *registration,
+                                        trunkline_error **error);
 
 /**
  * Notifies the clients of the server.
@@ -1434,9 +1422,9 @@ enum trunkline_result trunkline_server_proxy(struct trunkline_server *server,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_list_changed(struct trunkline_server *server,
-                                                    struct trunkline_str category,
-                                                    struct trunkline_error **error);
+trunkline_result trunkline_server_list_changed(trunkline_server *server,
+                                               trunkline_str category,
+                                               trunkline_error **error);
 
 /**
  * Notifies the clients of the server.
@@ -1446,9 +1434,9 @@ enum trunkline_result trunkline_server_list_changed(struct trunkline_server *ser
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_resource_updated(struct trunkline_server *server,
-                                                        struct trunkline_str uri,
-                                                        struct trunkline_error **error);
+trunkline_result trunkline_server_resource_updated(trunkline_server *server,
+                                                   trunkline_str uri,
+                                                   trunkline_error **error);
 
 /**
  * Notifies the clients of the server.
@@ -1459,9 +1447,9 @@ enum trunkline_result trunkline_server_resource_updated(struct trunkline_server 
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_elicitation_complete(struct trunkline_server *server,
-                                                            struct trunkline_str id,
-                                                            struct trunkline_error **error);
+trunkline_result trunkline_server_elicitation_complete(trunkline_server *server,
+                                                       trunkline_str id,
+                                                       trunkline_error **error);
 
 /** @} */
 
@@ -1478,7 +1466,7 @@ enum trunkline_result trunkline_server_elicitation_complete(struct trunkline_ser
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call);
+trunkline_str trunkline_call_arguments(const trunkline_call *call);
 
 /**
  * The text of the string at a JSON pointer in the arguments, such as "/city": without quotes and
@@ -1486,18 +1474,16 @@ struct trunkline_str trunkline_call_arguments(const struct trunkline_call *call)
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-struct trunkline_str trunkline_call_text(const struct trunkline_call *call,
-                                         struct trunkline_str pointer,
-                                         struct trunkline_str otherwise);
+trunkline_str trunkline_call_text(const trunkline_call *call,
+                                  trunkline_str pointer,
+                                  trunkline_str otherwise);
 
 /**
  * The number at a JSON pointer in the arguments. `otherwise` if there is no number at that place.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-double trunkline_call_number(const struct trunkline_call *call,
-                             struct trunkline_str pointer,
-                             double otherwise);
+double trunkline_call_number(const trunkline_call *call, trunkline_str pointer, double otherwise);
 
 /**
  * The whole number at a JSON pointer in the arguments. `otherwise` if there is no whole number of
@@ -1505,30 +1491,26 @@ double trunkline_call_number(const struct trunkline_call *call,
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-int64_t trunkline_call_int64(const struct trunkline_call *call,
-                             struct trunkline_str pointer,
-                             int64_t otherwise);
+int64_t trunkline_call_int64(const trunkline_call *call, trunkline_str pointer, int64_t otherwise);
 
 /**
  * The truth value at a JSON pointer in the arguments. `otherwise` if there is none at that place.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-bool trunkline_call_bool(const struct trunkline_call *call,
-                         struct trunkline_str pointer,
-                         bool otherwise);
+bool trunkline_call_bool(const trunkline_call *call, trunkline_str pointer, bool otherwise);
 
 /**
- * Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
+ * Answers with JSON that becomes a result as `shape` says.
  * `TRUNKLINE_INVALID_ARGUMENT` if `json` is not what the shape says: the call is still open then.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_return_json(struct trunkline_call *call,
-                                                 uint32_t shape,
-                                                 struct trunkline_str json,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_call_return_json(trunkline_call *call,
+                                            trunkline_shape shape,
+                                            trunkline_str json,
+                                            trunkline_error **error);
 
 /**
  * Answers with plain text, not JSON: one text block of a tool, which is structured content
@@ -1538,8 +1520,7 @@ enum trunkline_result trunkline_call_return_json(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_return_text(struct trunkline_call *call,
-                                                 struct trunkline_str text);
+trunkline_result trunkline_call_return_text(trunkline_call *call, trunkline_str text);
 
 /**
  * Answers with a full result as JSON, such as a CallToolResult. The same as
@@ -1548,9 +1529,9 @@ enum trunkline_result trunkline_call_return_text(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
-                                                   struct trunkline_str json,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_call_return_result(trunkline_call *call,
+                                              trunkline_str json,
+                                              trunkline_error **error);
 
 /**
  * Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a
@@ -1560,8 +1541,7 @@ enum trunkline_result trunkline_call_return_result(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call,
-                                               const struct trunkline_error *failure);
+trunkline_result trunkline_call_fail_with(trunkline_call *call, const trunkline_error *failure);
 
 /**
  * Answers with a failure: a result that says that the tool failed; outside of tools a JSON-RPC
@@ -1572,8 +1552,7 @@ enum trunkline_result trunkline_call_fail_with(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_fail_tool(struct trunkline_call *call,
-                                               struct trunkline_str message);
+trunkline_result trunkline_call_fail_tool(trunkline_call *call, trunkline_str message);
 
 /**
  * Answers with a failure: invalid arguments that fit the schema, answered as if the schema had
@@ -1586,9 +1565,9 @@ enum trunkline_result trunkline_call_fail_tool(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_fail_invalid(struct trunkline_call *call,
-                                                  struct trunkline_str path,
-                                                  struct trunkline_str message);
+trunkline_result trunkline_call_fail_invalid(trunkline_call *call,
+                                             trunkline_str path,
+                                             trunkline_str message);
 
 /**
  * Answers with a failure: a generic text for the client, and a log entry with the detail. The
@@ -1599,8 +1578,7 @@ enum trunkline_result trunkline_call_fail_invalid(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_fail(struct trunkline_call *call,
-                                          struct trunkline_str message);
+trunkline_result trunkline_call_fail(trunkline_call *call, trunkline_str message);
 
 /**
  * Answers with a failure: a JSON-RPC error of the handler's choice.
@@ -1612,11 +1590,11 @@ enum trunkline_result trunkline_call_fail(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
-                                                   int64_t code,
-                                                   struct trunkline_str message,
-                                                   struct trunkline_str data,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_call_fail_protocol(trunkline_call *call,
+                                              int64_t code,
+                                              trunkline_str message,
+                                              trunkline_str data,
+                                              trunkline_error **error);
 
 /**
  * Keeps the call beyond its callback, to answer it later from any thread. Give it back with
@@ -1624,7 +1602,7 @@ enum trunkline_result trunkline_call_fail_protocol(struct trunkline_call *call,
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-struct trunkline_call *trunkline_call_retain(struct trunkline_call *call);
+trunkline_call *trunkline_call_retain(trunkline_call *call);
 
 /**
  * Lets go of a call that was kept with `trunkline_call_retain`. If it was not answered, it fails
@@ -1632,7 +1610,7 @@ struct trunkline_call *trunkline_call_retain(struct trunkline_call *call);
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_call_free(struct trunkline_call *call);
+void trunkline_call_free(trunkline_call *call);
 
 /**
  * Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone,
@@ -1640,7 +1618,7 @@ void trunkline_call_free(struct trunkline_call *call);
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-bool trunkline_call_cancelled(const struct trunkline_call *call);
+bool trunkline_call_cancelled(const trunkline_call *call);
 
 /**
  * Runs `callback` once when the call is no longer wanted, also if that already happened: like all
@@ -1651,10 +1629,10 @@ bool trunkline_call_cancelled(const struct trunkline_call *call);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
-                                               trunkline_cancel_callback callback,
-                                               void *user_data,
-                                               trunkline_destructor destructor);
+trunkline_result trunkline_call_on_cancel(trunkline_call *call,
+                                          trunkline_cancel_callback callback,
+                                          void *user_data,
+                                          trunkline_destructor destructor);
 
 /**
  * Information about the call as JSON: `method`, `name`, `revision`, `requestId`, `sessionId`,
@@ -1668,9 +1646,9 @@ enum trunkline_result trunkline_call_on_cancel(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
-                                          struct trunkline_text **description,
-                                          struct trunkline_error **error);
+trunkline_result trunkline_call_info(const trunkline_call *call,
+                                     trunkline_text **description,
+                                     trunkline_error **error);
 
 /**
  * The member of this description at a JSON pointer: "/auth/principal", "/headers/x-tenant",
@@ -1680,9 +1658,9 @@ enum trunkline_result trunkline_call_info(const struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
-                                          struct trunkline_str pointer,
-                                          struct trunkline_text **value);
+trunkline_result trunkline_call_fact(const trunkline_call *call,
+                                     trunkline_str pointer,
+                                     trunkline_text **value);
 
 /**
  * The data of what brought the call: the `user_data` of `trunkline_http_request`, such as the
@@ -1693,7 +1671,7 @@ enum trunkline_result trunkline_call_fact(const struct trunkline_call *call,
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-void *trunkline_call_exchange_data(const struct trunkline_call *call);
+void *trunkline_call_exchange_data(const trunkline_call *call);
 
 /**
  * Keeps a value for the handlers of the same request under a name: middleware keeps what the
@@ -1704,10 +1682,10 @@ void *trunkline_call_exchange_data(const struct trunkline_call *call);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_call_set_var(struct trunkline_call *call,
-                                             struct trunkline_str name,
-                                             void *value,
-                                             trunkline_destructor destructor);
+trunkline_result trunkline_call_set_var(trunkline_call *call,
+                                        trunkline_str name,
+                                        void *value,
+                                        trunkline_destructor destructor);
 
 /**
  * The value that was kept under that name with `trunkline_call_set_var` for this request, by this
@@ -1716,7 +1694,7 @@ enum trunkline_result trunkline_call_set_var(struct trunkline_call *call,
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-void *trunkline_call_var(const struct trunkline_call *call, struct trunkline_str name);
+void *trunkline_call_var(const trunkline_call *call, trunkline_str name);
 
 /**
  * Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped;
@@ -1726,10 +1704,10 @@ void *trunkline_call_var(const struct trunkline_call *call, struct trunkline_str
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
-                                              double progress,
-                                              double total,
-                                              struct trunkline_str message);
+trunkline_result trunkline_call_progress(trunkline_call *call,
+                                         double progress,
+                                         double total,
+                                         trunkline_str message);
 
 /**
  * Sends a log message to the client of the call, if it wants messages of that level: "debug",
@@ -1738,9 +1716,9 @@ enum trunkline_result trunkline_call_progress(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_log(struct trunkline_call *call,
-                                         struct trunkline_str level,
-                                         struct trunkline_str message);
+trunkline_result trunkline_call_log(trunkline_call *call,
+                                    trunkline_str level,
+                                    trunkline_str message);
 
 /**
  * Sends a log message with any JSON as data and the name of a logger, which may be empty.
@@ -1749,11 +1727,11 @@ enum trunkline_result trunkline_call_log(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
-                                              struct trunkline_str level,
-                                              struct trunkline_str logger,
-                                              struct trunkline_str data,
-                                              struct trunkline_error **error);
+trunkline_result trunkline_call_log_json(trunkline_call *call,
+                                         trunkline_str level,
+                                         trunkline_str logger,
+                                         trunkline_str data,
+                                         trunkline_error **error);
 
 /** @} */
 
@@ -1776,13 +1754,13 @@ enum trunkline_result trunkline_call_log_json(struct trunkline_call *call,
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
  * TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_elicit(struct trunkline_call *call,
-                                            struct trunkline_str params,
-                                            struct trunkline_str key,
-                                            trunkline_answer_callback callback,
-                                            void *user_data,
-                                            trunkline_destructor destructor,
-                                            struct trunkline_error **error);
+trunkline_result trunkline_call_elicit(trunkline_call *call,
+                                       trunkline_str params,
+                                       trunkline_str key,
+                                       trunkline_answer_callback callback,
+                                       void *user_data,
+                                       trunkline_destructor destructor,
+                                       trunkline_error **error);
 
 /**
  * Asks the client's model to continue a conversation. `params` is a JSON object, the params of
@@ -1795,13 +1773,13 @@ enum trunkline_result trunkline_call_elicit(struct trunkline_call *call,
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
  * TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_sample(struct trunkline_call *call,
-                                            struct trunkline_str params,
-                                            struct trunkline_str key,
-                                            trunkline_answer_callback callback,
-                                            void *user_data,
-                                            trunkline_destructor destructor,
-                                            struct trunkline_error **error);
+trunkline_result trunkline_call_sample(trunkline_call *call,
+                                       trunkline_str params,
+                                       trunkline_str key,
+                                       trunkline_answer_callback callback,
+                                       void *user_data,
+                                       trunkline_destructor destructor,
+                                       trunkline_error **error);
 
 /**
  * Asks for the directories and files that the client lets the server work in. `key` says which
@@ -1813,12 +1791,12 @@ enum trunkline_result trunkline_call_sample(struct trunkline_call *call,
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
  * TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_list_roots(struct trunkline_call *call,
-                                                struct trunkline_str key,
-                                                trunkline_answer_callback callback,
-                                                void *user_data,
-                                                trunkline_destructor destructor,
-                                                struct trunkline_error **error);
+trunkline_result trunkline_call_list_roots(trunkline_call *call,
+                                           trunkline_str key,
+                                           trunkline_answer_callback callback,
+                                           void *user_data,
+                                           trunkline_destructor destructor,
+                                           trunkline_error **error);
 
 /**
  * Makes any request to the client of the call. The outcome comes to `callback`, inside
@@ -1840,14 +1818,14 @@ enum trunkline_result trunkline_call_list_roots(struct trunkline_call *call,
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
  * TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
-                                                   struct trunkline_str method,
-                                                   struct trunkline_str params,
-                                                   const struct trunkline_request_options *options,
-                                                   trunkline_answer_callback callback,
-                                                   void *user_data,
-                                                   trunkline_destructor destructor,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_call_start_request(trunkline_call *call,
+                                              trunkline_str method,
+                                              trunkline_str params,
+                                              const trunkline_request_options *options,
+                                              trunkline_answer_callback callback,
+                                              void *user_data,
+                                              trunkline_destructor destructor,
+                                              trunkline_error **error);
 
 /**
  * Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
@@ -1855,15 +1833,15 @@ enum trunkline_result trunkline_call_start_request(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_request_options_new(struct trunkline_request_options **options,
-                                                    struct trunkline_error **error);
+trunkline_result trunkline_request_options_new(trunkline_request_options **options,
+                                               trunkline_error **error);
 
 /**
  * Frees options. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_request_options_free(struct trunkline_request_options *options);
+void trunkline_request_options_free(trunkline_request_options *options);
 
 /**
  * Sets data that follows the request to the handlers of a server in memory, which read it with
@@ -1874,10 +1852,9 @@ void trunkline_request_options_free(struct trunkline_request_options *options);
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_request_options_set_user_data(
-    struct trunkline_request_options *options,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_request_options_set_user_data(trunkline_request_options *options,
+                                                         void *user_data,
+                                                         trunkline_destructor destructor);
 
 /**
  * Sets the name of the client request that an answer belongs to, in a request of a handler.
@@ -1886,8 +1863,8 @@ enum trunkline_result trunkline_request_options_set_user_data(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_request_options_set_key(struct trunkline_request_options *options,
-                                                        struct trunkline_str key);
+trunkline_result trunkline_request_options_set_key(trunkline_request_options *options,
+                                                   trunkline_str key);
 
 /**
  * Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
@@ -1896,9 +1873,8 @@ enum trunkline_result trunkline_request_options_set_key(struct trunkline_request
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_request_options_set_result_schema(
-    struct trunkline_request_options *options,
-    struct trunkline_str result_schema);
+trunkline_result trunkline_request_options_set_result_schema(trunkline_request_options *options,
+                                                             trunkline_str result_schema);
 
 /**
  * Sets the longest time of the request, or of each page; progress starts it anew. The
@@ -1907,9 +1883,8 @@ enum trunkline_result trunkline_request_options_set_result_schema(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_request_options_set_timeout_ms(
-    struct trunkline_request_options *options,
-    uint64_t timeout_ms);
+trunkline_result trunkline_request_options_set_timeout_ms(trunkline_request_options *options,
+                                                          uint64_t timeout_ms);
 
 /**
  * Sets the longest time however much it progresses, or of all pages. The connection's option by
@@ -1918,9 +1893,8 @@ enum trunkline_result trunkline_request_options_set_timeout_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_request_options_set_max_timeout_ms(
-    struct trunkline_request_options *options,
-    uint64_t max_timeout_ms);
+trunkline_result trunkline_request_options_set_max_timeout_ms(trunkline_request_options *options,
+                                                              uint64_t max_timeout_ms);
 
 /**
  * Sets whether the caller gives the input that the server needs (2026-07-28), in the place of
@@ -1930,9 +1904,8 @@ enum trunkline_result trunkline_request_options_set_max_timeout_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_request_options_set_manual_input(
-    struct trunkline_request_options *options,
-    bool manual_input);
+trunkline_result trunkline_request_options_set_manual_input(trunkline_request_options *options,
+                                                            bool manual_input);
 
 /**
  * Sets the answers to the requests of the round before, by their keys: results of
@@ -1941,9 +1914,8 @@ enum trunkline_result trunkline_request_options_set_manual_input(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_request_options_set_input_responses(
-    struct trunkline_request_options *options,
-    struct trunkline_str input_responses);
+trunkline_result trunkline_request_options_set_input_responses(trunkline_request_options *options,
+                                                               trunkline_str input_responses);
 
 /**
  * Sets the state of the server, as it came with the requests.
@@ -1951,9 +1923,8 @@ enum trunkline_result trunkline_request_options_set_input_responses(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_request_options_set_request_state(
-    struct trunkline_request_options *options,
-    struct trunkline_str request_state);
+trunkline_result trunkline_request_options_set_request_state(trunkline_request_options *options,
+                                                             trunkline_str request_state);
 
 /**
  * Sets whether to ask the server even if the result is kept and fresh. Default false.
@@ -1961,8 +1932,8 @@ enum trunkline_result trunkline_request_options_set_request_state(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_request_options_set_fresh(struct trunkline_request_options *options,
-                                                          bool fresh);
+trunkline_result trunkline_request_options_set_fresh(trunkline_request_options *options,
+                                                     bool fresh);
 
 /**
  * Requests progress. `callback` runs before the outcome of the request: for a blocking request
@@ -1973,11 +1944,10 @@ enum trunkline_result trunkline_request_options_set_fresh(struct trunkline_reque
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_request_options_on_progress(
-    struct trunkline_request_options *options,
-    trunkline_progress_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_request_options_on_progress(trunkline_request_options *options,
+                                                       trunkline_progress_callback callback,
+                                                       void *user_data,
+                                                       trunkline_destructor destructor);
 
 /**
  * Answers with input of the client that is needed first: `{"inputRequests": {key: {"method",
@@ -1988,9 +1958,9 @@ enum trunkline_result trunkline_request_options_on_progress(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_require_input(struct trunkline_call *call,
-                                                   struct trunkline_str json,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_call_require_input(trunkline_call *call,
+                                              trunkline_str json,
+                                              trunkline_error **error);
 
 /**
  * Keeps a value (JSON) for the runs of this handler that follow within the same request: what has
@@ -2000,10 +1970,10 @@ enum trunkline_result trunkline_call_require_input(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
-                                              struct trunkline_str name,
-                                              struct trunkline_str value,
-                                              struct trunkline_error **error);
+trunkline_result trunkline_call_set_once(trunkline_call *call,
+                                         trunkline_str name,
+                                         trunkline_str value,
+                                         trunkline_error **error);
 
 /**
  * The value that this run or one before has kept under that name with `trunkline_call_set_once`.
@@ -2013,9 +1983,9 @@ enum trunkline_result trunkline_call_set_once(struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
-                                          struct trunkline_str name,
-                                          struct trunkline_text **value);
+trunkline_result trunkline_call_once(const trunkline_call *call,
+                                     trunkline_str name,
+                                     trunkline_text **value);
 
 /**
  * Makes a task of the call from here on, where it may be one.
@@ -2023,7 +1993,7 @@ enum trunkline_result trunkline_call_once(const struct trunkline_call *call,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
+trunkline_result trunkline_call_start_task(trunkline_call *call);
 
 /**
  * Sets the current step of the task, if the call is one.
@@ -2031,8 +2001,7 @@ enum trunkline_result trunkline_call_start_task(struct trunkline_call *call);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *call,
-                                                      struct trunkline_str task_message);
+trunkline_result trunkline_call_set_task_message(trunkline_call *call, trunkline_str task_message);
 
 /**
  * Closes the HTTP response early, where the client can come back for the answer.
@@ -2040,7 +2009,7 @@ enum trunkline_result trunkline_call_set_task_message(struct trunkline_call *cal
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
+trunkline_result trunkline_call_close_stream(trunkline_call *call);
 
 /**
  * In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty,
@@ -2051,12 +2020,12 @@ enum trunkline_result trunkline_call_close_stream(struct trunkline_call *call);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_call_next(struct trunkline_call *call,
-                                          struct trunkline_str params,
-                                          trunkline_answer_callback callback,
-                                          void *user_data,
-                                          trunkline_destructor destructor,
-                                          struct trunkline_error **error);
+trunkline_result trunkline_call_next(trunkline_call *call,
+                                     trunkline_str params,
+                                     trunkline_answer_callback callback,
+                                     void *user_data,
+                                     trunkline_destructor destructor,
+                                     trunkline_error **error);
 
 /** @} */
 
@@ -2081,8 +2050,7 @@ enum trunkline_result trunkline_call_next(struct trunkline_call *call,
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_server_run_stdio(trunkline_server *server, trunkline_error **error);
 
 /**
  * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners
@@ -2094,8 +2062,7 @@ enum trunkline_result trunkline_server_run_stdio(struct trunkline_server *server
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_run(struct trunkline_server *server,
-                                           struct trunkline_error **error);
+trunkline_result trunkline_server_run(trunkline_server *server, trunkline_error **error);
 
 /**
  * Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be
@@ -2104,7 +2071,7 @@ enum trunkline_result trunkline_server_run(struct trunkline_server *server,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: yes, on Unix. Fails with:
  * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
+trunkline_result trunkline_server_stop(trunkline_server *server);
 
 /**
  * Opens stdin and stdout without running: for programs with a loop of their own. Blocks until they
@@ -2115,9 +2082,9 @@ enum trunkline_result trunkline_server_stop(struct trunkline_server *server);
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_listen_stdio(struct trunkline_server *server,
-                                                    struct trunkline_listener **listener,
-                                                    struct trunkline_error **error);
+trunkline_result trunkline_server_listen_stdio(trunkline_server *server,
+                                               trunkline_listener **listener,
+                                               trunkline_error **error);
 
 /**
  * Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a
@@ -2132,11 +2099,11 @@ enum trunkline_result trunkline_server_listen_stdio(struct trunkline_server *ser
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_listen_fd(struct trunkline_server *server,
-                                                 int input,
-                                                 int output,
-                                                 struct trunkline_listener **listener,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_server_listen_fd(trunkline_server *server,
+                                            int input,
+                                            int output,
+                                            trunkline_listener **listener,
+                                            trunkline_error **error);
 
 /**
  * Listens for HTTP (options may be NULL). Blocks until the address is taken; `TRUNKLINE_BLOCKING`
@@ -2147,10 +2114,10 @@ enum trunkline_result trunkline_server_listen_fd(struct trunkline_server *server
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_listen_http(struct trunkline_server *server,
-                                                   const struct trunkline_http_options *options,
-                                                   struct trunkline_listener **listener,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_server_listen_http(trunkline_server *server,
+                                              const trunkline_http_options *options,
+                                              trunkline_listener **listener,
+                                              trunkline_error **error);
 
 /**
  * Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
@@ -2158,15 +2125,15 @@ enum trunkline_result trunkline_server_listen_http(struct trunkline_server *serv
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_http_options_new(struct trunkline_http_options **options,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_http_options_new(trunkline_http_options **options,
+                                            trunkline_error **error);
 
 /**
  * Frees options. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_http_options_free(struct trunkline_http_options *options);
+void trunkline_http_options_free(trunkline_http_options *options);
 
 /**
  * Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default
@@ -2175,9 +2142,9 @@ void trunkline_http_options_free(struct trunkline_http_options *options);
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_options *options,
-                                                     struct trunkline_str stream,
-                                                     struct trunkline_str messages);
+trunkline_result trunkline_http_options_set_sse(trunkline_http_options *options,
+                                                trunkline_str stream,
+                                                trunkline_str messages);
 
 /**
  * Lets in only who has an access token: a JSON object such as `{"resource":
@@ -2192,8 +2159,8 @@ enum trunkline_result trunkline_http_options_set_sse(struct trunkline_http_optio
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_options *options,
-                                                      struct trunkline_str auth);
+trunkline_result trunkline_http_options_set_auth(trunkline_http_options *options,
+                                                 trunkline_str auth);
 
 /**
  * Sets the host to listen on. The default reaches this machine only. Default "127.0.0.1".
@@ -2201,8 +2168,8 @@ enum trunkline_result trunkline_http_options_set_auth(struct trunkline_http_opti
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_options *options,
-                                                      struct trunkline_str host);
+trunkline_result trunkline_http_options_set_host(trunkline_http_options *options,
+                                                 trunkline_str host);
 
 /**
  * Sets the port to listen on; 0 takes one that is free. Default 8000.
@@ -2210,8 +2177,7 @@ enum trunkline_result trunkline_http_options_set_host(struct trunkline_http_opti
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_options *options,
-                                                      uint64_t port);
+trunkline_result trunkline_http_options_set_port(trunkline_http_options *options, uint64_t port);
 
 /**
  * Sets the path of the endpoint; a slash at its end makes no difference. Default "/mcp".
@@ -2219,8 +2185,8 @@ enum trunkline_result trunkline_http_options_set_port(struct trunkline_http_opti
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_options *options,
-                                                      struct trunkline_str path);
+trunkline_result trunkline_http_options_set_path(trunkline_http_options *options,
+                                                 trunkline_str path);
 
 /**
  * Sets whether to answer the probes of orchestrators and load balancers, which need no access
@@ -2231,8 +2197,7 @@ enum trunkline_result trunkline_http_options_set_path(struct trunkline_http_opti
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_health(struct trunkline_http_options *options,
-                                                        bool health);
+trunkline_result trunkline_http_options_set_health(trunkline_http_options *options, bool health);
 
 /**
  * Sets whether to keep no sessions for clients of the legacy era. Default false.
@@ -2240,8 +2205,8 @@ enum trunkline_result trunkline_http_options_set_health(struct trunkline_http_op
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http_options *options,
-                                                           bool stateless);
+trunkline_result trunkline_http_options_set_stateless(trunkline_http_options *options,
+                                                      bool stateless);
 
 /**
  * Sets whether to answer with plain JSON and never with an event stream, except to
@@ -2250,8 +2215,7 @@ enum trunkline_result trunkline_http_options_set_stateless(struct trunkline_http
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_options *options,
-                                                      bool json);
+trunkline_result trunkline_http_options_set_json(trunkline_http_options *options, bool json);
 
 /**
  * Adds one of the names in `Host` that are allowed beside those of this machine, with or without
@@ -2261,8 +2225,8 @@ enum trunkline_result trunkline_http_options_set_json(struct trunkline_http_opti
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_allow_host(struct trunkline_http_options *options,
-                                                        struct trunkline_str allowed_host);
+trunkline_result trunkline_http_options_allow_host(trunkline_http_options *options,
+                                                   trunkline_str allowed_host);
 
 /**
  * Adds one of the values of `Origin` that are allowed beside those of this machine, such as
@@ -2271,8 +2235,8 @@ enum trunkline_result trunkline_http_options_allow_host(struct trunkline_http_op
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_options *options,
-                                                          struct trunkline_str allowed_origin);
+trunkline_result trunkline_http_options_allow_origin(trunkline_http_options *options,
+                                                     trunkline_str allowed_origin);
 
 /**
  * Sets the size of the events that are kept of all sessions. Beyond it the sessions that have
@@ -2282,9 +2246,8 @@ enum trunkline_result trunkline_http_options_allow_origin(struct trunkline_http_
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_max_replay_bytes(
-    struct trunkline_http_options *options,
-    uint64_t max_replay_bytes);
+trunkline_result trunkline_http_options_set_max_replay_bytes(trunkline_http_options *options,
+                                                             uint64_t max_replay_bytes);
 
 /**
  * Sets the time after which a client comes back when its connection was closed early. In
@@ -2293,8 +2256,8 @@ enum trunkline_result trunkline_http_options_set_max_replay_bytes(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_options *options,
-                                                          uint64_t retry_ms);
+trunkline_result trunkline_http_options_set_retry_ms(trunkline_http_options *options,
+                                                     uint64_t retry_ms);
 
 /**
  * Sets the connections at once, and never more than the process has descriptors for, less 64.
@@ -2304,9 +2267,8 @@ enum trunkline_result trunkline_http_options_set_retry_ms(struct trunkline_http_
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_max_connections(
-    struct trunkline_http_options *options,
-    uint64_t max_connections);
+trunkline_result trunkline_http_options_set_max_connections(trunkline_http_options *options,
+                                                            uint64_t max_connections);
 
 /**
  * Sets the connections at once of one peer's address; 0 has no bound, for behind a proxy all of
@@ -2316,8 +2278,8 @@ enum trunkline_result trunkline_http_options_set_max_connections(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_max_connections_per_address(
-    struct trunkline_http_options *options,
+trunkline_result trunkline_http_options_set_max_connections_per_address(
+    trunkline_http_options *options,
     uint64_t max_connections_per_address);
 
 /**
@@ -2331,9 +2293,8 @@ enum trunkline_result trunkline_http_options_set_max_connections_per_address(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_add_trusted_proxy(
-    struct trunkline_http_options *options,
-    struct trunkline_str trusted_proxy);
+trunkline_result trunkline_http_options_add_trusted_proxy(trunkline_http_options *options,
+                                                          trunkline_str trusted_proxy);
 
 /**
  * Sets the longest time of a connection without a request, or for the head of one; it may be
@@ -2342,9 +2303,8 @@ enum trunkline_result trunkline_http_options_add_trusted_proxy(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_idle_timeout_ms(
-    struct trunkline_http_options *options,
-    uint64_t idle_timeout_ms);
+trunkline_result trunkline_http_options_set_idle_timeout_ms(trunkline_http_options *options,
+                                                            uint64_t idle_timeout_ms);
 
 /**
  * Sets the longest time for which a client reads nothing of what is written to it. Then the
@@ -2355,9 +2315,8 @@ enum trunkline_result trunkline_http_options_set_idle_timeout_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_write_timeout_ms(
-    struct trunkline_http_options *options,
-    uint64_t write_timeout_ms);
+trunkline_result trunkline_http_options_set_write_timeout_ms(trunkline_http_options *options,
+                                                             uint64_t write_timeout_ms);
 
 /**
  * Sets the requests without a session at once, until their call has ended: those of 2026-07-28,
@@ -2367,9 +2326,8 @@ enum trunkline_result trunkline_http_options_set_write_timeout_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_max_requests(
-    struct trunkline_http_options *options,
-    uint64_t max_requests);
+trunkline_result trunkline_http_options_set_max_requests(trunkline_http_options *options,
+                                                         uint64_t max_requests);
 
 /**
  * Sets the size of all bodies that are being read or served, until their calls and tasks have
@@ -2381,9 +2339,8 @@ enum trunkline_result trunkline_http_options_set_max_requests(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_max_body_bytes(
-    struct trunkline_http_options *options,
-    uint64_t max_body_bytes);
+trunkline_result trunkline_http_options_set_max_body_bytes(trunkline_http_options *options,
+                                                           uint64_t max_body_bytes);
 
 /**
  * Sets the POST requests a minute of one principal, or, where no tokens are verified, of one
@@ -2393,8 +2350,8 @@ enum trunkline_result trunkline_http_options_set_max_body_bytes(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_rate_limit(struct trunkline_http_options *options,
-                                                            uint64_t rate_limit);
+trunkline_result trunkline_http_options_set_rate_limit(trunkline_http_options *options,
+                                                       uint64_t rate_limit);
 
 /**
  * Sets the requests that one of them may send at once before that limit holds. Default 20.
@@ -2402,8 +2359,8 @@ enum trunkline_result trunkline_http_options_set_rate_limit(struct trunkline_htt
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_rate_burst(struct trunkline_http_options *options,
-                                                            uint64_t rate_burst);
+trunkline_result trunkline_http_options_set_rate_burst(trunkline_http_options *options,
+                                                       uint64_t rate_burst);
 
 /**
  * Listens on a Unix socket instead of an address.
@@ -2416,9 +2373,9 @@ enum trunkline_result trunkline_http_options_set_rate_burst(struct trunkline_htt
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_unix(struct trunkline_http_options *options,
-                                                      struct trunkline_str path,
-                                                      struct trunkline_str mode);
+trunkline_result trunkline_http_options_set_unix(trunkline_http_options *options,
+                                                 trunkline_str path,
+                                                 trunkline_str mode);
 
 /**
  * Sets what each session keeps for clients whose connection breaks; 0: nothing.
@@ -2431,9 +2388,9 @@ enum trunkline_result trunkline_http_options_set_unix(struct trunkline_http_opti
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_options *options,
-                                                        uint64_t replay_events,
-                                                        uint64_t replay_bytes);
+trunkline_result trunkline_http_options_set_replay(trunkline_http_options *options,
+                                                   uint64_t replay_events,
+                                                   uint64_t replay_bytes);
 
 /**
  * Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
@@ -2444,9 +2401,9 @@ enum trunkline_result trunkline_http_options_set_replay(struct trunkline_http_op
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_listener_close(struct trunkline_listener *listener,
-                                               uint64_t deadline_ms,
-                                               struct trunkline_error **error);
+trunkline_result trunkline_listener_close(trunkline_listener *listener,
+                                          uint64_t deadline_ms,
+                                          trunkline_error **error);
 
 /**
  * Returns `true` if the listener has ended (closed, or stdin ended), and for NULL. Changes only
@@ -2454,7 +2411,7 @@ enum trunkline_result trunkline_listener_close(struct trunkline_listener *listen
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-bool trunkline_listener_closed(const struct trunkline_listener *listener);
+bool trunkline_listener_closed(const trunkline_listener *listener);
 
 /**
  * The end of the listener: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open
@@ -2464,8 +2421,8 @@ bool trunkline_listener_closed(const struct trunkline_listener *listener);
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_listener_end(const struct trunkline_listener *listener,
-                                             struct trunkline_error **error);
+trunkline_result trunkline_listener_end(const trunkline_listener *listener,
+                                        trunkline_error **error);
 
 /**
  * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until
@@ -2473,7 +2430,7 @@ enum trunkline_result trunkline_listener_end(const struct trunkline_listener *li
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-struct trunkline_str trunkline_listener_url(const struct trunkline_listener *listener);
+trunkline_str trunkline_listener_url(const trunkline_listener *listener);
 
 /**
  * Frees a listener; one that is open is closed without waiting. Also inside callbacks. NULL is
@@ -2481,7 +2438,7 @@ struct trunkline_str trunkline_listener_url(const struct trunkline_listener *lis
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_listener_free(struct trunkline_listener *listener);
+void trunkline_listener_free(trunkline_listener *listener);
 
 /**
  * Mounts the server in a web server of the program's own: no socket is opened, requests come with
@@ -2496,10 +2453,10 @@ void trunkline_listener_free(struct trunkline_listener *listener);
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_server_mount_http(struct trunkline_server *server,
-                                                  const struct trunkline_http_options *options,
-                                                  struct trunkline_listener **listener,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_server_mount_http(trunkline_server *server,
+                                             const trunkline_http_options *options,
+                                             trunkline_listener **listener,
+                                             trunkline_error **error);
 
 /**
  * Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May
@@ -2507,7 +2464,7 @@ enum trunkline_result trunkline_server_mount_http(struct trunkline_server *serve
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
+void trunkline_http_exchange_free(trunkline_http_exchange *exchange);
 
 /**
  * Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is
@@ -2522,20 +2479,20 @@ void trunkline_http_exchange_free(struct trunkline_http_exchange *exchange);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_http_request(struct trunkline_listener *listener,
-                                             struct trunkline_str method,
-                                             struct trunkline_str target,
-                                             const struct trunkline_http_header *headers,
-                                             size_t header_count,
-                                             struct trunkline_str remote_address,
-                                             bool end_of_request,
-                                             trunkline_http_head_callback head,
-                                             trunkline_http_chunk_callback chunk,
-                                             trunkline_http_end_callback end,
-                                             void *user_data,
-                                             trunkline_destructor destructor,
-                                             struct trunkline_http_exchange **exchange,
-                                             struct trunkline_error **error);
+trunkline_result trunkline_http_request(trunkline_listener *listener,
+                                        trunkline_str method,
+                                        trunkline_str target,
+                                        const trunkline_http_header *headers,
+                                        size_t header_count,
+                                        trunkline_str remote_address,
+                                        bool end_of_request,
+                                        trunkline_http_head_callback head,
+                                        trunkline_http_chunk_callback chunk,
+                                        trunkline_http_end_callback end,
+                                        void *user_data,
+                                        trunkline_destructor destructor,
+                                        trunkline_http_exchange **exchange,
+                                        trunkline_error **error);
 
 /**
  * Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0).
@@ -2546,12 +2503,12 @@ enum trunkline_result trunkline_http_request(struct trunkline_listener *listener
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_http_body(struct trunkline_http_exchange *exchange,
-                                          const void *data,
-                                          size_t len,
-                                          bool end,
-                                          bool *wanted,
-                                          struct trunkline_error **error);
+trunkline_result trunkline_http_body(trunkline_http_exchange *exchange,
+                                     const void *data,
+                                     size_t len,
+                                     bool end,
+                                     bool *wanted,
+                                     trunkline_error **error);
 
 /**
  * Lets so many more bytes of the response come. The first 65,536 come without; after that, grant
@@ -2560,7 +2517,7 @@ enum trunkline_result trunkline_http_body(struct trunkline_http_exchange *exchan
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_http_credit(struct trunkline_http_exchange *exchange, size_t len);
+trunkline_result trunkline_http_credit(trunkline_http_exchange *exchange, size_t len);
 
 /**
  * The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An
@@ -2569,7 +2526,7 @@ enum trunkline_result trunkline_http_credit(struct trunkline_http_exchange *exch
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_http_cancel(struct trunkline_http_exchange *exchange);
+trunkline_result trunkline_http_cancel(trunkline_http_exchange *exchange);
 
 /** @} */
 
@@ -2586,8 +2543,7 @@ enum trunkline_result trunkline_http_cancel(struct trunkline_http_exchange *exch
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_port_new(struct trunkline_port **port,
-                                         struct trunkline_error **error);
+trunkline_result trunkline_port_new(trunkline_port **port, trunkline_error **error);
 
 /**
  * Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
@@ -2598,10 +2554,10 @@ enum trunkline_result trunkline_port_new(struct trunkline_port **port,
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_dispatch(struct trunkline_port *port,
-                                         uint64_t timeout_ms,
-                                         size_t *count,
-                                         struct trunkline_error **error);
+trunkline_result trunkline_dispatch(trunkline_port *port,
+                                    uint64_t timeout_ms,
+                                    size_t *count,
+                                    trunkline_error **error);
 
 /**
  * The object that an event loop can wait on: on Unix a file descriptor that is readable, on
@@ -2610,7 +2566,7 @@ enum trunkline_result trunkline_dispatch(struct trunkline_port *port,
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-ptrdiff_t trunkline_port_descriptor(const struct trunkline_port *port);
+ptrdiff_t trunkline_port_descriptor(const trunkline_port *port);
 
 /**
  * Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and
@@ -2619,7 +2575,7 @@ ptrdiff_t trunkline_port_descriptor(const struct trunkline_port *port);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: yes, on Unix. Fails with:
  * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_port_wake(struct trunkline_port *port);
+trunkline_result trunkline_port_wake(trunkline_port *port);
 
 /**
  * Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
@@ -2628,10 +2584,10 @@ enum trunkline_result trunkline_port_wake(struct trunkline_port *port);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
-                                            trunkline_log_callback callback,
-                                            void *user_data,
-                                            trunkline_destructor destructor);
+trunkline_result trunkline_port_on_log(trunkline_port *port,
+                                       trunkline_log_callback callback,
+                                       void *user_data,
+                                       trunkline_destructor destructor);
 
 /**
  * Reports the requests and sessions of all servers and clients of the port, for spans and
@@ -2645,12 +2601,12 @@ enum trunkline_result trunkline_port_on_log(struct trunkline_port *port,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_port_on_telemetry(struct trunkline_port *port,
-                                                  trunkline_span_begin_callback begin,
-                                                  trunkline_span_scope_callback scope,
-                                                  trunkline_span_end_callback end,
-                                                  void *user_data,
-                                                  trunkline_destructor destructor);
+trunkline_result trunkline_port_on_telemetry(trunkline_port *port,
+                                             trunkline_span_begin_callback begin,
+                                             trunkline_span_scope_callback scope,
+                                             trunkline_span_end_callback end,
+                                             void *user_data,
+                                             trunkline_destructor destructor);
 
 /**
  * The load of the servers of the port that report (`trunkline_port_on_telemetry`): sessions, calls
@@ -2663,9 +2619,9 @@ enum trunkline_result trunkline_port_on_telemetry(struct trunkline_port *port,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_port_measurements(struct trunkline_port *port,
-                                                  struct trunkline_text **json,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_port_measurements(trunkline_port *port,
+                                             trunkline_text **json,
+                                             trunkline_error **error);
 
 /**
  * Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or
@@ -2674,9 +2630,9 @@ enum trunkline_result trunkline_port_measurements(struct trunkline_port *port,
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_trace_context_set(struct trunkline_trace_context *context,
-                                                  struct trunkline_str key,
-                                                  struct trunkline_str value);
+trunkline_result trunkline_trace_context_set(trunkline_trace_context *context,
+                                             trunkline_str key,
+                                             trunkline_str value);
 
 /**
  * Lets go of a port that `trunkline_port_new` made. It lives on while a server or client uses it.
@@ -2684,7 +2640,7 @@ enum trunkline_result trunkline_trace_context_set(struct trunkline_trace_context
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_port_free(struct trunkline_port *port);
+void trunkline_port_free(trunkline_port *port);
 
 /** @} */
 
@@ -2706,11 +2662,11 @@ void trunkline_port_free(struct trunkline_port *port);
  * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
  * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_connect_child(const struct trunkline_str *command,
-                                                     size_t count,
-                                                     const struct trunkline_client_options *options,
-                                                     struct trunkline_client **client,
-                                                     struct trunkline_error **error);
+trunkline_result trunkline_client_connect_child(const trunkline_str *command,
+                                                size_t count,
+                                                const trunkline_client_options *options,
+                                                trunkline_client **client,
+                                                trunkline_error **error);
 
 /**
  * Connects to a server over HTTP: `url` is `http://` or `https://`, or
@@ -2723,10 +2679,10 @@ enum trunkline_result trunkline_client_connect_child(const struct trunkline_str 
  * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
  * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_connect_http(struct trunkline_str url,
-                                                    const struct trunkline_client_options *options,
-                                                    struct trunkline_client **client,
-                                                    struct trunkline_error **error);
+trunkline_result trunkline_client_connect_http(trunkline_str url,
+                                               const trunkline_client_options *options,
+                                               trunkline_client **client,
+                                               trunkline_error **error);
 
 /**
  * Connects over a transport of the program's own, whose functions are the
@@ -2739,10 +2695,9 @@ enum trunkline_result trunkline_client_connect_http(struct trunkline_str url,
  * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
  * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_connect_channel(
-    const struct trunkline_client_options *options,
-    struct trunkline_client **client,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_connect_channel(const trunkline_client_options *options,
+                                                  trunkline_client **client,
+                                                  trunkline_error **error);
 
 /**
  * Connects to a server of this process in memory: for tests, and to embed a server. Blocks until
@@ -2756,11 +2711,10 @@ enum trunkline_result trunkline_client_connect_channel(
  * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
  * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_connect_memory(
-    struct trunkline_server *server,
-    const struct trunkline_client_options *options,
-    struct trunkline_client **client,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_connect_memory(trunkline_server *server,
+                                                 const trunkline_client_options *options,
+                                                 trunkline_client **client,
+                                                 trunkline_error **error);
 
 /**
  * Connects to a server of a configuration. `server` is an entry of `mcpServers` or a
@@ -2774,11 +2728,10 @@ enum trunkline_result trunkline_client_connect_memory(
  * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
  * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_connect_config(
-    struct trunkline_str server,
-    const struct trunkline_client_options *options,
-    struct trunkline_client **client,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_connect_config(trunkline_str server,
+                                                 const trunkline_client_options *options,
+                                                 trunkline_client **client,
+                                                 trunkline_error **error);
 
 /**
  * Connects to many servers at once, behind one client. `servers` is a configuration with
@@ -2799,10 +2752,10 @@ enum trunkline_result trunkline_client_connect_config(
  * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
  * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_connect_group(struct trunkline_str servers,
-                                                     const struct trunkline_client_options *options,
-                                                     struct trunkline_client **client,
-                                                     struct trunkline_error **error);
+trunkline_result trunkline_client_connect_group(trunkline_str servers,
+                                                const trunkline_client_options *options,
+                                                trunkline_client **client,
+                                                trunkline_error **error);
 
 /**
  * Information about the connection as JSON: `revision`, `serverInfo`, `capabilities`,
@@ -2811,9 +2764,9 @@ enum trunkline_result trunkline_client_connect_group(struct trunkline_str server
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_info(const struct trunkline_client *client,
-                                            struct trunkline_text **description,
-                                            struct trunkline_error **error);
+trunkline_result trunkline_client_info(const trunkline_client *client,
+                                       trunkline_text **description,
+                                       trunkline_error **error);
 
 /**
  * The id of the process of the server, if this client has started it and it runs; otherwise 0, and
@@ -2821,14 +2774,14 @@ enum trunkline_result trunkline_client_info(const struct trunkline_client *clien
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-uint32_t trunkline_client_pid(const struct trunkline_client *client);
+uint32_t trunkline_client_pid(const trunkline_client *client);
 
 /**
  * The port of the client. Borrowed: valid until the client is freed. NULL for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-struct trunkline_port *trunkline_client_port(const struct trunkline_client *client);
+trunkline_port *trunkline_client_port(const trunkline_client *client);
 
 /**
  * Returns `true` if the connection has ended or could not be made, and for NULL. Changes only
@@ -2836,7 +2789,7 @@ struct trunkline_port *trunkline_client_port(const struct trunkline_client *clie
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-bool trunkline_client_closed(const struct trunkline_client *client);
+bool trunkline_client_closed(const trunkline_client *client);
 
 /**
  * The end of the connection: `TRUNKLINE_OK` if it was closed or it is still open
@@ -2848,8 +2801,7 @@ bool trunkline_client_closed(const struct trunkline_client *client);
  * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
  * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_end(const struct trunkline_client *client,
-                                           struct trunkline_error **error);
+trunkline_result trunkline_client_end(const trunkline_client *client, trunkline_error **error);
 
 /**
  * Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
@@ -2860,9 +2812,9 @@ enum trunkline_result trunkline_client_end(const struct trunkline_client *client
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_close(struct trunkline_client *client,
-                                             uint64_t deadline_ms,
-                                             struct trunkline_error **error);
+trunkline_result trunkline_client_close(trunkline_client *client,
+                                        uint64_t deadline_ms,
+                                        trunkline_error **error);
 
 /**
  * Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
@@ -2871,7 +2823,7 @@ enum trunkline_result trunkline_client_close(struct trunkline_client *client,
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_client_free(struct trunkline_client *client);
+void trunkline_client_free(trunkline_client *client);
 
 /** @} */
 
@@ -2888,15 +2840,15 @@ void trunkline_client_free(struct trunkline_client *client);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_client_options_new(struct trunkline_client_options **options,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_client_options_new(trunkline_client_options **options,
+                                              trunkline_error **error);
 
 /**
  * Frees options. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_client_options_free(struct trunkline_client_options *options);
+void trunkline_client_options_free(trunkline_client_options *options);
 
 /**
  * Authorizes the client over HTTP by OAuth 2.1: `auth` is a JSON object of OAuthOptions, `{}` to
@@ -2906,8 +2858,8 @@ void trunkline_client_options_free(struct trunkline_client_options *options);
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_auth(struct trunkline_client_options *options,
-                                                        struct trunkline_str auth);
+trunkline_result trunkline_client_options_set_auth(trunkline_client_options *options,
+                                                   trunkline_str auth);
 
 /**
  * Sets what the client calls itself.
@@ -2915,9 +2867,9 @@ enum trunkline_result trunkline_client_options_set_auth(struct trunkline_client_
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_info(struct trunkline_client_options *options,
-                                                        struct trunkline_str name,
-                                                        struct trunkline_str version);
+trunkline_result trunkline_client_options_set_info(trunkline_client_options *options,
+                                                   trunkline_str name,
+                                                   trunkline_str version);
 
 /**
  * Makes `trunkline_client_connect_*` return at once, for programs with a loop of their own.
@@ -2927,9 +2879,8 @@ enum trunkline_result trunkline_client_options_set_info(struct trunkline_client_
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_background(
-    struct trunkline_client_options *options,
-    bool background);
+trunkline_result trunkline_client_options_set_background(trunkline_client_options *options,
+                                                         bool background);
 
 /**
  * Sets the capabilities that servers may use, beyond those of handlers, roots and tasks, which
@@ -2939,9 +2890,8 @@ enum trunkline_result trunkline_client_options_set_background(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_capabilities(
-    struct trunkline_client_options *options,
-    struct trunkline_str capabilities);
+trunkline_result trunkline_client_options_set_capabilities(trunkline_client_options *options,
+                                                           trunkline_str capabilities);
 
 /**
  * Sets the directories and files that servers may work in: their URIs begin with `file://`.
@@ -2950,8 +2900,8 @@ enum trunkline_result trunkline_client_options_set_capabilities(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_roots(struct trunkline_client_options *options,
-                                                         struct trunkline_str roots);
+trunkline_result trunkline_client_options_set_roots(trunkline_client_options *options,
+                                                    trunkline_str roots);
 
 /**
  * Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
@@ -2960,9 +2910,8 @@ enum trunkline_result trunkline_client_options_set_roots(struct trunkline_client
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_revision(
-    struct trunkline_client_options *options,
-    struct trunkline_str revision);
+trunkline_result trunkline_client_options_set_revision(trunkline_client_options *options,
+                                                       trunkline_str revision);
 
 /**
  * Sets whether to receive changes of lists on every revision: servers of the legacy era send
@@ -2971,8 +2920,8 @@ enum trunkline_result trunkline_client_options_set_revision(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_listen(struct trunkline_client_options *options,
-                                                          bool listen);
+trunkline_result trunkline_client_options_set_listen(trunkline_client_options *options,
+                                                     bool listen);
 
 /**
  * Sets the longest time of a request; each progress notification starts it anew. In
@@ -2981,9 +2930,8 @@ enum trunkline_result trunkline_client_options_set_listen(struct trunkline_clien
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_timeout_ms(
-    struct trunkline_client_options *options,
-    uint64_t timeout_ms);
+trunkline_result trunkline_client_options_set_timeout_ms(trunkline_client_options *options,
+                                                         uint64_t timeout_ms);
 
 /**
  * Sets the longest time of a request however much it progresses, and of a list with all its
@@ -2992,9 +2940,8 @@ enum trunkline_result trunkline_client_options_set_timeout_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_max_timeout_ms(
-    struct trunkline_client_options *options,
-    uint64_t max_timeout_ms);
+trunkline_result trunkline_client_options_set_max_timeout_ms(trunkline_client_options *options,
+                                                             uint64_t max_timeout_ms);
 
 /**
  * Sets the longest time of a handler that answers a request of the server, for example while the
@@ -3004,9 +2951,8 @@ enum trunkline_result trunkline_client_options_set_max_timeout_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_input_timeout_ms(
-    struct trunkline_client_options *options,
-    uint64_t input_timeout_ms);
+trunkline_result trunkline_client_options_set_input_timeout_ms(trunkline_client_options *options,
+                                                               uint64_t input_timeout_ms);
 
 /**
  * Sets whether to refuse requests of the server for input or roots while no request of this
@@ -3015,8 +2961,8 @@ enum trunkline_result trunkline_client_options_set_input_timeout_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_related_requests_only(
-    struct trunkline_client_options *options,
+trunkline_result trunkline_client_options_set_related_requests_only(
+    trunkline_client_options *options,
     bool related_requests_only);
 
 /**
@@ -3027,9 +2973,8 @@ enum trunkline_result trunkline_client_options_set_related_requests_only(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_max_host_tasks(
-    struct trunkline_client_options *options,
-    uint64_t max_host_tasks);
+trunkline_result trunkline_client_options_set_max_host_tasks(trunkline_client_options *options,
+                                                             uint64_t max_host_tasks);
 
 /**
  * Sets the most bytes of the results of those tasks that are kept. In bytes. Default 16777216.
@@ -3037,9 +2982,8 @@ enum trunkline_result trunkline_client_options_set_max_host_tasks(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_max_host_task_bytes(
-    struct trunkline_client_options *options,
-    uint64_t max_host_task_bytes);
+trunkline_result trunkline_client_options_set_max_host_task_bytes(trunkline_client_options *options,
+                                                                  uint64_t max_host_task_bytes);
 
 /**
  * Sets the longest time that such a task is kept after it began; its handler ends with it. In
@@ -3048,9 +2992,8 @@ enum trunkline_result trunkline_client_options_set_max_host_task_bytes(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_host_task_ttl_ms(
-    struct trunkline_client_options *options,
-    uint64_t host_task_ttl_ms);
+trunkline_result trunkline_client_options_set_host_task_ttl_ms(trunkline_client_options *options,
+                                                               uint64_t host_task_ttl_ms);
 
 /**
  * Sets whether to answer forms and pages of servers at the terminal of the process, one after
@@ -3060,9 +3003,8 @@ enum trunkline_result trunkline_client_options_set_host_task_ttl_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_terminal_forms(
-    struct trunkline_client_options *options,
-    bool terminal_forms);
+trunkline_result trunkline_client_options_set_terminal_forms(trunkline_client_options *options,
+                                                             bool terminal_forms);
 
 /**
  * Sets the most rounds of requests for input in one call (2026-07-28). Default 10.
@@ -3070,9 +3012,8 @@ enum trunkline_result trunkline_client_options_set_terminal_forms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_max_input_rounds(
-    struct trunkline_client_options *options,
-    uint64_t max_input_rounds);
+trunkline_result trunkline_client_options_set_max_input_rounds(trunkline_client_options *options,
+                                                               uint64_t max_input_rounds);
 
 /**
  * Sets whether to keep results for as long as the server says (2026-07-28: `ttlMs`,
@@ -3082,8 +3023,7 @@ enum trunkline_result trunkline_client_options_set_max_input_rounds(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_cache(struct trunkline_client_options *options,
-                                                         bool cache);
+trunkline_result trunkline_client_options_set_cache(trunkline_client_options *options, bool cache);
 
 /**
  * Sets the most bytes of results that are kept; the oldest go first. There are at most 1,024 of
@@ -3092,9 +3032,8 @@ enum trunkline_result trunkline_client_options_set_cache(struct trunkline_client
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_max_cache_bytes(
-    struct trunkline_client_options *options,
-    uint64_t max_cache_bytes);
+trunkline_result trunkline_client_options_set_max_cache_bytes(trunkline_client_options *options,
+                                                              uint64_t max_cache_bytes);
 
 /**
  * Sets whether to check the structured content of tools against the output schemas of their most
@@ -3104,9 +3043,8 @@ enum trunkline_result trunkline_client_options_set_max_cache_bytes(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_validate_results(
-    struct trunkline_client_options *options,
-    bool validate_results);
+trunkline_result trunkline_client_options_set_validate_results(trunkline_client_options *options,
+                                                               bool validate_results);
 
 /**
  * Sets the least severe log messages that servers are asked for; without it, their default: on
@@ -3115,9 +3053,8 @@ enum trunkline_result trunkline_client_options_set_validate_results(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_log_level(
-    struct trunkline_client_options *options,
-    struct trunkline_str log_level);
+trunkline_result trunkline_client_options_set_log_level(trunkline_client_options *options,
+                                                        trunkline_str log_level);
 
 /**
  * Sets the longest time of opening the conversation, all attempts together. In milliseconds.
@@ -3126,9 +3063,8 @@ enum trunkline_result trunkline_client_options_set_log_level(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_connect_timeout_ms(
-    struct trunkline_client_options *options,
-    uint64_t connect_timeout_ms);
+trunkline_result trunkline_client_options_set_connect_timeout_ms(trunkline_client_options *options,
+                                                                 uint64_t connect_timeout_ms);
 
 /**
  * Sets whether to make a connection anew that was lost, when the next call needs it. Calls that
@@ -3138,9 +3074,8 @@ enum trunkline_result trunkline_client_options_set_connect_timeout_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_reconnect(
-    struct trunkline_client_options *options,
-    bool reconnect);
+trunkline_result trunkline_client_options_set_reconnect(trunkline_client_options *options,
+                                                        bool reconnect);
 
 /**
  * Sets the longest silence of a server on a pipe before it is taken for one of the legacy era.
@@ -3149,9 +3084,8 @@ enum trunkline_result trunkline_client_options_set_reconnect(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_probe_timeout_ms(
-    struct trunkline_client_options *options,
-    uint64_t probe_timeout_ms);
+trunkline_result trunkline_client_options_set_probe_timeout_ms(trunkline_client_options *options,
+                                                               uint64_t probe_timeout_ms);
 
 /**
  * Sets the longest time that a child process may take to exit by itself when the client closes,
@@ -3161,9 +3095,8 @@ enum trunkline_result trunkline_client_options_set_probe_timeout_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_close_timeout_ms(
-    struct trunkline_client_options *options,
-    uint64_t close_timeout_ms);
+trunkline_result trunkline_client_options_set_close_timeout_ms(trunkline_client_options *options,
+                                                               uint64_t close_timeout_ms);
 
 /**
  * Sets the largest message, sent or received. In bytes. Default 67108864.
@@ -3171,9 +3104,8 @@ enum trunkline_result trunkline_client_options_set_close_timeout_ms(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_max_message_bytes(
-    struct trunkline_client_options *options,
-    uint64_t max_message_bytes);
+trunkline_result trunkline_client_options_set_max_message_bytes(trunkline_client_options *options,
+                                                                uint64_t max_message_bytes);
 
 /**
  * Sets the JSON values in a message, which cost far more in memory than on the wire. Default
@@ -3182,9 +3114,8 @@ enum trunkline_result trunkline_client_options_set_max_message_bytes(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_max_values(
-    struct trunkline_client_options *options,
-    uint64_t max_values);
+trunkline_result trunkline_client_options_set_max_values(trunkline_client_options *options,
+                                                         uint64_t max_values);
 
 /**
  * Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
@@ -3193,9 +3124,8 @@ enum trunkline_result trunkline_client_options_set_max_values(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_telemetry(
-    struct trunkline_client_options *options,
-    bool telemetry);
+trunkline_result trunkline_client_options_set_telemetry(trunkline_client_options *options,
+                                                        bool telemetry);
 
 /**
  * Adds one of the headers of each request. For HTTP only.
@@ -3203,9 +3133,9 @@ enum trunkline_result trunkline_client_options_set_telemetry(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_header(struct trunkline_client_options *options,
-                                                          struct trunkline_str name,
-                                                          struct trunkline_str value);
+trunkline_result trunkline_client_options_set_header(trunkline_client_options *options,
+                                                     trunkline_str name,
+                                                     trunkline_str value);
 
 /**
  * Sets the certificates in PEM that are trusted beside those of the system, and those of the
@@ -3214,8 +3144,8 @@ enum trunkline_result trunkline_client_options_set_header(struct trunkline_clien
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_ca(struct trunkline_client_options *options,
-                                                      struct trunkline_str ca);
+trunkline_result trunkline_client_options_set_ca(trunkline_client_options *options,
+                                                 trunkline_str ca);
 
 /**
  * Sets the certificate of the client in PEM, for servers that ask for one (mTLS), and those of
@@ -3224,9 +3154,8 @@ enum trunkline_result trunkline_client_options_set_ca(struct trunkline_client_op
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_client_certificate(
-    struct trunkline_client_options *options,
-    struct trunkline_str client_certificate);
+trunkline_result trunkline_client_options_set_client_certificate(trunkline_client_options *options,
+                                                                 trunkline_str client_certificate);
 
 /**
  * Sets the private key of that certificate, in PEM. For HTTP only.
@@ -3234,9 +3163,8 @@ enum trunkline_result trunkline_client_options_set_client_certificate(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_client_key(
-    struct trunkline_client_options *options,
-    struct trunkline_str client_key);
+trunkline_result trunkline_client_options_set_client_key(trunkline_client_options *options,
+                                                         trunkline_str client_key);
 
 /**
  * Sets the URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
@@ -3245,8 +3173,8 @@ enum trunkline_result trunkline_client_options_set_client_key(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_proxy(struct trunkline_client_options *options,
-                                                         struct trunkline_str proxy);
+trunkline_result trunkline_client_options_set_proxy(trunkline_client_options *options,
+                                                    trunkline_str proxy);
 
 /**
  * Adds one of the environment variables for the child process, beside those that it inherits.
@@ -3255,9 +3183,9 @@ enum trunkline_result trunkline_client_options_set_proxy(struct trunkline_client
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_env(struct trunkline_client_options *options,
-                                                       struct trunkline_str name,
-                                                       struct trunkline_str value);
+trunkline_result trunkline_client_options_set_env(trunkline_client_options *options,
+                                                  trunkline_str name,
+                                                  trunkline_str value);
 
 /**
  * Sets whether the child process inherits the whole environment of this process, secrets
@@ -3267,9 +3195,8 @@ enum trunkline_result trunkline_client_options_set_env(struct trunkline_client_o
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_inherit_env(
-    struct trunkline_client_options *options,
-    bool inherit_env);
+trunkline_result trunkline_client_options_set_inherit_env(trunkline_client_options *options,
+                                                          bool inherit_env);
 
 /**
  * Sets the folder that the child process runs in; this process's own by default. For child
@@ -3278,8 +3205,8 @@ enum trunkline_result trunkline_client_options_set_inherit_env(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_options *options,
-                                                       struct trunkline_str cwd);
+trunkline_result trunkline_client_options_set_cwd(trunkline_client_options *options,
+                                                  trunkline_str cwd);
 
 /**
  * Sets the destination of its standard error: that of this process, nothing but the last lines
@@ -3288,8 +3215,8 @@ enum trunkline_result trunkline_client_options_set_cwd(struct trunkline_client_o
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_stderr(struct trunkline_client_options *options,
-                                                          struct trunkline_str destination);
+trunkline_result trunkline_client_options_set_stderr(trunkline_client_options *options,
+                                                     trunkline_str destination);
 
 /**
  * Sets the a file that takes its standard error in the place of that of this process, at the end
@@ -3300,9 +3227,8 @@ enum trunkline_result trunkline_client_options_set_stderr(struct trunkline_clien
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_stderr_file(
-    struct trunkline_client_options *options,
-    struct trunkline_str stderr_file);
+trunkline_result trunkline_client_options_set_stderr_file(trunkline_client_options *options,
+                                                          trunkline_str stderr_file);
 
 /**
  * Runs the client on a port of yours instead of one of its own. A client in memory always runs
@@ -3311,8 +3237,8 @@ enum trunkline_result trunkline_client_options_set_stderr_file(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_set_port(struct trunkline_client_options *options,
-                                                        struct trunkline_port *port);
+trunkline_result trunkline_client_options_set_port(trunkline_client_options *options,
+                                                   trunkline_port *port);
 
 /**
  * Runs `callback` for each notification of the server. `destructor` fires exactly once, when
@@ -3321,11 +3247,10 @@ enum trunkline_result trunkline_client_options_set_port(struct trunkline_client_
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_notification(
-    struct trunkline_client_options *options,
-    trunkline_notification_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_notification(trunkline_client_options *options,
+                                                          trunkline_notification_callback callback,
+                                                          void *user_data,
+                                                          trunkline_destructor destructor);
 
 /**
  * A server asks the user to fill in a form. `callback` gets the `params` of the request, of a
@@ -3336,10 +3261,10 @@ enum trunkline_result trunkline_client_options_on_notification(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_elicit(struct trunkline_client_options *options,
-                                                         trunkline_call_callback callback,
-                                                         void *user_data,
-                                                         trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_elicit(trunkline_client_options *options,
+                                                    trunkline_call_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor);
 
 /**
  * A server asks the user to open a page; nobody may open it without the user's consent.
@@ -3351,11 +3276,10 @@ enum trunkline_result trunkline_client_options_on_elicit(struct trunkline_client
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_elicit_url(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_elicit_url(trunkline_client_options *options,
+                                                        trunkline_call_callback callback,
+                                                        void *user_data,
+                                                        trunkline_destructor destructor);
 
 /**
  * A server asks the model to continue a conversation. `callback` gets the `params` of the
@@ -3366,10 +3290,10 @@ enum trunkline_result trunkline_client_options_on_elicit_url(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_sample(struct trunkline_client_options *options,
-                                                         trunkline_call_callback callback,
-                                                         void *user_data,
-                                                         trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_sample(trunkline_client_options *options,
+                                                    trunkline_call_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor);
 
 /**
  * A server asks the model to continue a conversation in which it may use tools. `callback` gets
@@ -3381,11 +3305,10 @@ enum trunkline_result trunkline_client_options_on_sample(struct trunkline_client
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_sample_with_tools(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_sample_with_tools(trunkline_client_options *options,
+                                                               trunkline_call_callback callback,
+                                                               void *user_data,
+                                                               trunkline_destructor destructor);
 
 /**
  * Lets the user visit a page, on which the client is authorized, and gives the redirect that
@@ -3397,11 +3320,10 @@ enum trunkline_result trunkline_client_options_on_sample_with_tools(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_authorize(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_authorize(trunkline_client_options *options,
+                                                       trunkline_call_callback callback,
+                                                       void *user_data,
+                                                       trunkline_destructor destructor);
 
 /**
  * Gives the access token of a request, in the place of the option `token`. `callback` gets
@@ -3411,11 +3333,10 @@ enum trunkline_result trunkline_client_options_on_authorize(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_access_token(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_access_token(trunkline_client_options *options,
+                                                          trunkline_call_callback callback,
+                                                          void *user_data,
+                                                          trunkline_destructor destructor);
 
 /**
  * Gives the user's ID token of the organization's identity provider (grant
@@ -3427,11 +3348,10 @@ enum trunkline_result trunkline_client_options_on_access_token(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_identity_token(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_identity_token(trunkline_client_options *options,
+                                                            trunkline_call_callback callback,
+                                                            void *user_data,
+                                                            trunkline_destructor destructor);
 
 /**
  * Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in
@@ -3442,11 +3362,10 @@ enum trunkline_result trunkline_client_options_on_identity_token(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_assertion(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_assertion(trunkline_client_options *options,
+                                                       trunkline_call_callback callback,
+                                                       void *user_data,
+                                                       trunkline_destructor destructor);
 
 /**
  * Gives headers of a request, beside those of the credentials. Headers of the protocol are
@@ -3457,11 +3376,10 @@ enum trunkline_result trunkline_client_options_on_assertion(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_request_headers(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_request_headers(trunkline_client_options *options,
+                                                             trunkline_call_callback callback,
+                                                             void *user_data,
+                                                             trunkline_destructor destructor);
 
 /**
  * Loads credentials from a store of the program's own, in the place of the option `store`. Needs
@@ -3472,11 +3390,10 @@ enum trunkline_result trunkline_client_options_on_request_headers(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_load_credentials(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_load_credentials(trunkline_client_options *options,
+                                                              trunkline_call_callback callback,
+                                                              void *user_data,
+                                                              trunkline_destructor destructor);
 
 /**
  * Saves credentials in a store of the program's own. They are secrets. `callback` gets
@@ -3486,11 +3403,10 @@ enum trunkline_result trunkline_client_options_on_load_credentials(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_save_credentials(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_save_credentials(trunkline_client_options *options,
+                                                              trunkline_call_callback callback,
+                                                              void *user_data,
+                                                              trunkline_destructor destructor);
 
 /**
  * Removes credentials from a store of the program's own, if they are there. `callback` gets
@@ -3500,11 +3416,10 @@ enum trunkline_result trunkline_client_options_on_save_credentials(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_remove_credentials(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_remove_credentials(trunkline_client_options *options,
+                                                                trunkline_call_callback callback,
+                                                                void *user_data,
+                                                                trunkline_destructor destructor);
 
 /**
  * Connects to the server. Called again after the connection was lost, and where a server has
@@ -3516,11 +3431,10 @@ enum trunkline_result trunkline_client_options_on_remove_credentials(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_transport_connect(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_transport_connect(trunkline_client_options *options,
+                                                               trunkline_call_callback callback,
+                                                               void *user_data,
+                                                               trunkline_destructor destructor);
 
 /**
  * Sends a message to the server. The next one waits until it is done. For
@@ -3532,11 +3446,10 @@ enum trunkline_result trunkline_client_options_on_transport_connect(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_transport_send(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_transport_send(trunkline_client_options *options,
+                                                            trunkline_call_callback callback,
+                                                            void *user_data,
+                                                            trunkline_destructor destructor);
 
 /**
  * Waits for the next message of the server. Without one, the server has ended the connection.
@@ -3548,11 +3461,10 @@ enum trunkline_result trunkline_client_options_on_transport_send(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_transport_receive(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_transport_receive(trunkline_client_options *options,
+                                                               trunkline_call_callback callback,
+                                                               void *user_data,
+                                                               trunkline_destructor destructor);
 
 /**
  * Ends the connection. A call of the function that receives is cancelled before. For
@@ -3563,11 +3475,10 @@ enum trunkline_result trunkline_client_options_on_transport_receive(
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_client_options_on_transport_close(
-    struct trunkline_client_options *options,
-    trunkline_call_callback callback,
-    void *user_data,
-    trunkline_destructor destructor);
+trunkline_result trunkline_client_options_on_transport_close(trunkline_client_options *options,
+                                                             trunkline_call_callback callback,
+                                                             void *user_data,
+                                                             trunkline_destructor destructor);
 
 /**
  * As `trunkline_client_options_on_elicit`, of a client that is connected. In place of the
@@ -3577,11 +3488,11 @@ enum trunkline_result trunkline_client_options_on_transport_close(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_on_elicit(struct trunkline_client *client,
-                                                 trunkline_call_callback callback,
-                                                 void *user_data,
-                                                 trunkline_destructor destructor,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_client_on_elicit(trunkline_client *client,
+                                            trunkline_call_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor,
+                                            trunkline_error **error);
 
 /**
  * As `trunkline_client_options_on_elicit_url`, of a client that is connected. In place of the
@@ -3591,11 +3502,11 @@ enum trunkline_result trunkline_client_on_elicit(struct trunkline_client *client
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_on_elicit_url(struct trunkline_client *client,
-                                                     trunkline_call_callback callback,
-                                                     void *user_data,
-                                                     trunkline_destructor destructor,
-                                                     struct trunkline_error **error);
+trunkline_result trunkline_client_on_elicit_url(trunkline_client *client,
+                                                trunkline_call_callback callback,
+                                                void *user_data,
+                                                trunkline_destructor destructor,
+                                                trunkline_error **error);
 
 /**
  * As `trunkline_client_options_on_sample`, of a client that is connected. In place of the
@@ -3605,11 +3516,11 @@ enum trunkline_result trunkline_client_on_elicit_url(struct trunkline_client *cl
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_on_sample(struct trunkline_client *client,
-                                                 trunkline_call_callback callback,
-                                                 void *user_data,
-                                                 trunkline_destructor destructor,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_client_on_sample(trunkline_client *client,
+                                            trunkline_call_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor,
+                                            trunkline_error **error);
 
 /**
  * As `trunkline_client_options_on_sample_with_tools`, of a client that is connected. In place of
@@ -3619,11 +3530,11 @@ enum trunkline_result trunkline_client_on_sample(struct trunkline_client *client
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_on_sample_with_tools(struct trunkline_client *client,
-                                                            trunkline_call_callback callback,
-                                                            void *user_data,
-                                                            trunkline_destructor destructor,
-                                                            struct trunkline_error **error);
+trunkline_result trunkline_client_on_sample_with_tools(trunkline_client *client,
+                                                       trunkline_call_callback callback,
+                                                       void *user_data,
+                                                       trunkline_destructor destructor,
+                                                       trunkline_error **error);
 
 /**
  * Changes the roots: `roots` is a JSON array of the specification's Root objects, whose URIs begin
@@ -3632,9 +3543,9 @@ enum trunkline_result trunkline_client_on_sample_with_tools(struct trunkline_cli
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_set_roots(struct trunkline_client *client,
-                                                 struct trunkline_str roots,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_client_set_roots(trunkline_client *client,
+                                            trunkline_str roots,
+                                            trunkline_error **error);
 
 /** @} */
 
@@ -3660,12 +3571,12 @@ enum trunkline_result trunkline_client_set_roots(struct trunkline_client *client
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_task(struct trunkline_client *client,
-                                                  struct trunkline_str params,
-                                                  const struct trunkline_request_options *options,
-                                                  uint64_t *task,
-                                                  struct trunkline_text **state,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_client_start_task(trunkline_client *client,
+                                             trunkline_str params,
+                                             const trunkline_request_options *options,
+                                             uint64_t *task,
+                                             trunkline_text **state,
+                                             trunkline_error **error);
 
 /**
  * Waits for the next change of a subscription (`trunkline_client_subscribe`). Blocks until the
@@ -3681,11 +3592,11 @@ enum trunkline_result trunkline_client_start_task(struct trunkline_client *clien
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_next_change(struct trunkline_client *client,
-                                                   uint64_t subscription,
-                                                   const struct trunkline_request_options *options,
-                                                   struct trunkline_text **result,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_client_next_change(trunkline_client *client,
+                                              uint64_t subscription,
+                                              const trunkline_request_options *options,
+                                              trunkline_text **result,
+                                              trunkline_error **error);
 
 /**
  * Waits for the next state of a task (`trunkline_client_start_task`). States that follow fast on
@@ -3701,11 +3612,11 @@ enum trunkline_result trunkline_client_next_change(struct trunkline_client *clie
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_next_state(struct trunkline_client *client,
-                                                  uint64_t task,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **result,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_client_next_state(trunkline_client *client,
+                                             uint64_t task,
+                                             const trunkline_request_options *options,
+                                             trunkline_text **result,
+                                             trunkline_error **error);
 
 /**
  * Starts `trunkline_client_next_change` without waiting: `callback` gets the Change as JSON,
@@ -3717,15 +3628,14 @@ enum trunkline_result trunkline_client_next_state(struct trunkline_client *clien
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_next_change(
-    struct trunkline_client *client,
-    uint64_t subscription,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_next_change(trunkline_client *client,
+                                                    uint64_t subscription,
+                                                    const trunkline_request_options *options,
+                                                    trunkline_reply_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    uint64_t *ticket,
+                                                    trunkline_error **error);
 
 /**
  * Starts `trunkline_client_next_state` without waiting: `callback` gets the Task as JSON, or
@@ -3736,15 +3646,14 @@ enum trunkline_result trunkline_client_start_next_change(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_next_state(
-    struct trunkline_client *client,
-    uint64_t task,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_next_state(trunkline_client *client,
+                                                   uint64_t task,
+                                                   const trunkline_request_options *options,
+                                                   trunkline_reply_callback callback,
+                                                   void *user_data,
+                                                   trunkline_destructor destructor,
+                                                   uint64_t *ticket,
+                                                   trunkline_error **error);
 
 /**
  * Waits for the result of a task (`trunkline_client_start_task`): for the timeout of `options`,
@@ -3763,11 +3672,11 @@ enum trunkline_result trunkline_client_start_next_state(
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_task_result(struct trunkline_client *client,
-                                                   uint64_t task,
-                                                   const struct trunkline_request_options *options,
-                                                   struct trunkline_text **result,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_client_task_result(trunkline_client *client,
+                                              uint64_t task,
+                                              const trunkline_request_options *options,
+                                              trunkline_text **result,
+                                              trunkline_error **error);
 
 /**
  * Answers the `inputRequests` of a task's state (2026-07-28), where the caller does so itself:
@@ -3784,12 +3693,12 @@ enum trunkline_result trunkline_client_task_result(struct trunkline_client *clie
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_task_respond(struct trunkline_client *client,
-                                                    uint64_t task,
-                                                    struct trunkline_str responses,
-                                                    const struct trunkline_request_options *options,
-                                                    struct trunkline_text **result,
-                                                    struct trunkline_error **error);
+trunkline_result trunkline_client_task_respond(trunkline_client *client,
+                                               uint64_t task,
+                                               trunkline_str responses,
+                                               const trunkline_request_options *options,
+                                               trunkline_text **result,
+                                               trunkline_error **error);
 
 /**
  * Ends the polling for a task of this client, and leaves the task alone. One that is closed is
@@ -3798,9 +3707,9 @@ enum trunkline_result trunkline_client_task_respond(struct trunkline_client *cli
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_close_task(struct trunkline_client *client,
-                                                  uint64_t task,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_client_close_task(trunkline_client *client,
+                                             uint64_t task,
+                                             trunkline_error **error);
 
 /**
  * Starts `trunkline_client_list_tools` without waiting: `callback` gets the ListToolsResult with
@@ -3811,14 +3720,13 @@ enum trunkline_result trunkline_client_close_task(struct trunkline_client *clien
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_list_tools(
-    struct trunkline_client *client,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_list_tools(trunkline_client *client,
+                                                   const trunkline_request_options *options,
+                                                   trunkline_reply_callback callback,
+                                                   void *user_data,
+                                                   trunkline_destructor destructor,
+                                                   uint64_t *ticket,
+                                                   trunkline_error **error);
 
 /**
  * Starts `trunkline_client_call_tool` without waiting: `callback` gets the CallToolResult as
@@ -3829,16 +3737,15 @@ enum trunkline_result trunkline_client_start_list_tools(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_call_tool(
-    struct trunkline_client *client,
-    struct trunkline_str name,
-    struct trunkline_str arguments,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_call_tool(trunkline_client *client,
+                                                  trunkline_str name,
+                                                  trunkline_str arguments,
+                                                  const trunkline_request_options *options,
+                                                  trunkline_reply_callback callback,
+                                                  void *user_data,
+                                                  trunkline_destructor destructor,
+                                                  uint64_t *ticket,
+                                                  trunkline_error **error);
 
 /**
  * Starts `trunkline_client_list_resources` without waiting: `callback` gets the
@@ -3850,14 +3757,13 @@ enum trunkline_result trunkline_client_start_call_tool(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_list_resources(
-    struct trunkline_client *client,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_list_resources(trunkline_client *client,
+                                                       const trunkline_request_options *options,
+                                                       trunkline_reply_callback callback,
+                                                       void *user_data,
+                                                       trunkline_destructor destructor,
+                                                       uint64_t *ticket,
+                                                       trunkline_error **error);
 
 /**
  * Starts `trunkline_client_list_resource_templates` without waiting: `callback` gets the
@@ -3869,14 +3775,14 @@ enum trunkline_result trunkline_client_start_list_resources(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_list_resource_templates(
-    struct trunkline_client *client,
-    const struct trunkline_request_options *options,
+trunkline_result trunkline_client_start_list_resource_templates(
+    trunkline_client *client,
+    const trunkline_request_options *options,
     trunkline_reply_callback callback,
     void *user_data,
     trunkline_destructor destructor,
     uint64_t *ticket,
-    struct trunkline_error **error);
+    trunkline_error **error);
 
 /**
  * Starts `trunkline_client_read_resource` without waiting: `callback` gets the
@@ -3887,15 +3793,14 @@ enum trunkline_result trunkline_client_start_list_resource_templates(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_read_resource(
-    struct trunkline_client *client,
-    struct trunkline_str uri,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_read_resource(trunkline_client *client,
+                                                      trunkline_str uri,
+                                                      const trunkline_request_options *options,
+                                                      trunkline_reply_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      uint64_t *ticket,
+                                                      trunkline_error **error);
 
 /**
  * Starts `trunkline_client_list_prompts` without waiting: `callback` gets the ListPromptsResult
@@ -3906,14 +3811,13 @@ enum trunkline_result trunkline_client_start_read_resource(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_list_prompts(
-    struct trunkline_client *client,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_list_prompts(trunkline_client *client,
+                                                     const trunkline_request_options *options,
+                                                     trunkline_reply_callback callback,
+                                                     void *user_data,
+                                                     trunkline_destructor destructor,
+                                                     uint64_t *ticket,
+                                                     trunkline_error **error);
 
 /**
  * Starts `trunkline_client_get_prompt` without waiting: `callback` gets the GetPromptResult as
@@ -3924,16 +3828,15 @@ enum trunkline_result trunkline_client_start_list_prompts(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_get_prompt(
-    struct trunkline_client *client,
-    struct trunkline_str name,
-    struct trunkline_str arguments,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_get_prompt(trunkline_client *client,
+                                                   trunkline_str name,
+                                                   trunkline_str arguments,
+                                                   const trunkline_request_options *options,
+                                                   trunkline_reply_callback callback,
+                                                   void *user_data,
+                                                   trunkline_destructor destructor,
+                                                   uint64_t *ticket,
+                                                   trunkline_error **error);
 
 /**
  * Starts `trunkline_client_complete` without waiting: `callback` gets the CompleteResult as JSON
@@ -3944,17 +3847,16 @@ enum trunkline_result trunkline_client_start_get_prompt(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_complete(
-    struct trunkline_client *client,
-    struct trunkline_str reference,
-    struct trunkline_str argument,
-    struct trunkline_str context,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_complete(trunkline_client *client,
+                                                 trunkline_str reference,
+                                                 trunkline_str argument,
+                                                 trunkline_str context,
+                                                 const trunkline_request_options *options,
+                                                 trunkline_reply_callback callback,
+                                                 void *user_data,
+                                                 trunkline_destructor destructor,
+                                                 uint64_t *ticket,
+                                                 trunkline_error **error);
 
 /**
  * Starts `trunkline_client_list_skills` without waiting: `callback` gets the ListSkillsResult
@@ -3965,14 +3867,13 @@ enum trunkline_result trunkline_client_start_complete(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_list_skills(
-    struct trunkline_client *client,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_list_skills(trunkline_client *client,
+                                                    const trunkline_request_options *options,
+                                                    trunkline_reply_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    uint64_t *ticket,
+                                                    trunkline_error **error);
 
 /**
  * Starts `trunkline_client_get_skill` without waiting: `callback` gets the GetSkillResult as
@@ -3983,15 +3884,14 @@ enum trunkline_result trunkline_client_start_list_skills(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_get_skill(
-    struct trunkline_client *client,
-    struct trunkline_str uri,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_get_skill(trunkline_client *client,
+                                                  trunkline_str uri,
+                                                  const trunkline_request_options *options,
+                                                  trunkline_reply_callback callback,
+                                                  void *user_data,
+                                                  trunkline_destructor destructor,
+                                                  uint64_t *ticket,
+                                                  trunkline_error **error);
 
 /**
  * Starts `trunkline_client_list_tasks` without waiting: `callback` gets the ListTasksResult with
@@ -4002,14 +3902,13 @@ enum trunkline_result trunkline_client_start_get_skill(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_list_tasks(
-    struct trunkline_client *client,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_list_tasks(trunkline_client *client,
+                                                   const trunkline_request_options *options,
+                                                   trunkline_reply_callback callback,
+                                                   void *user_data,
+                                                   trunkline_destructor destructor,
+                                                   uint64_t *ticket,
+                                                   trunkline_error **error);
 
 /**
  * Starts `trunkline_client_get_task` without waiting: `callback` gets the Task as JSON inside
@@ -4020,15 +3919,14 @@ enum trunkline_result trunkline_client_start_list_tasks(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_get_task(
-    struct trunkline_client *client,
-    struct trunkline_str task_id,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_get_task(trunkline_client *client,
+                                                 trunkline_str task_id,
+                                                 const trunkline_request_options *options,
+                                                 trunkline_reply_callback callback,
+                                                 void *user_data,
+                                                 trunkline_destructor destructor,
+                                                 uint64_t *ticket,
+                                                 trunkline_error **error);
 
 /**
  * Starts `trunkline_client_cancel_task` without waiting: `callback` gets the outcome inside
@@ -4039,15 +3937,14 @@ enum trunkline_result trunkline_client_start_get_task(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_cancel_task(
-    struct trunkline_client *client,
-    struct trunkline_str task_id,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_cancel_task(trunkline_client *client,
+                                                    trunkline_str task_id,
+                                                    const trunkline_request_options *options,
+                                                    trunkline_reply_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    uint64_t *ticket,
+                                                    trunkline_error **error);
 
 /**
  * Starts `trunkline_client_ping` without waiting: `callback` gets the outcome inside
@@ -4058,13 +3955,13 @@ enum trunkline_result trunkline_client_start_cancel_task(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_ping(struct trunkline_client *client,
-                                                  const struct trunkline_request_options *options,
-                                                  trunkline_reply_callback callback,
-                                                  void *user_data,
-                                                  trunkline_destructor destructor,
-                                                  uint64_t *ticket,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_client_start_ping(trunkline_client *client,
+                                             const trunkline_request_options *options,
+                                             trunkline_reply_callback callback,
+                                             void *user_data,
+                                             trunkline_destructor destructor,
+                                             uint64_t *ticket,
+                                             trunkline_error **error);
 
 /**
  * Starts `trunkline_client_load_skill` without waiting: `callback` gets the ResourceContents as
@@ -4075,15 +3972,14 @@ enum trunkline_result trunkline_client_start_ping(struct trunkline_client *clien
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_load_skill(
-    struct trunkline_client *client,
-    struct trunkline_str skill,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_load_skill(trunkline_client *client,
+                                                   trunkline_str skill,
+                                                   const trunkline_request_options *options,
+                                                   trunkline_reply_callback callback,
+                                                   void *user_data,
+                                                   trunkline_destructor destructor,
+                                                   uint64_t *ticket,
+                                                   trunkline_error **error);
 
 /**
  * Starts `trunkline_client_read_skill_file` without waiting: `callback` gets the
@@ -4094,16 +3990,15 @@ enum trunkline_result trunkline_client_start_load_skill(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_read_skill_file(
-    struct trunkline_client *client,
-    struct trunkline_str skill,
-    struct trunkline_str file,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_read_skill_file(trunkline_client *client,
+                                                        trunkline_str skill,
+                                                        trunkline_str file,
+                                                        const trunkline_request_options *options,
+                                                        trunkline_reply_callback callback,
+                                                        void *user_data,
+                                                        trunkline_destructor destructor,
+                                                        uint64_t *ticket,
+                                                        trunkline_error **error);
 
 /**
  * Starts `trunkline_client_servers` without waiting: `callback` gets the GroupServers as JSON
@@ -4114,14 +4009,13 @@ enum trunkline_result trunkline_client_start_read_skill_file(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_servers(
-    struct trunkline_client *client,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_servers(trunkline_client *client,
+                                                const trunkline_request_options *options,
+                                                trunkline_reply_callback callback,
+                                                void *user_data,
+                                                trunkline_destructor destructor,
+                                                uint64_t *ticket,
+                                                trunkline_error **error);
 
 /**
  * Starts `trunkline_client_add_server` without waiting: `callback` gets the outcome inside
@@ -4132,16 +4026,15 @@ enum trunkline_result trunkline_client_start_servers(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_add_server(
-    struct trunkline_client *client,
-    struct trunkline_str name,
-    struct trunkline_str target,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_add_server(trunkline_client *client,
+                                                   trunkline_str name,
+                                                   trunkline_str target,
+                                                   const trunkline_request_options *options,
+                                                   trunkline_reply_callback callback,
+                                                   void *user_data,
+                                                   trunkline_destructor destructor,
+                                                   uint64_t *ticket,
+                                                   trunkline_error **error);
 
 /**
  * Starts `trunkline_client_remove_server` without waiting: `callback` gets the outcome inside
@@ -4152,15 +4045,14 @@ enum trunkline_result trunkline_client_start_add_server(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_remove_server(
-    struct trunkline_client *client,
-    struct trunkline_str name,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_remove_server(trunkline_client *client,
+                                                      trunkline_str name,
+                                                      const trunkline_request_options *options,
+                                                      trunkline_reply_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      uint64_t *ticket,
+                                                      trunkline_error **error);
 
 /**
  * Starts `trunkline_client_reconnect_server` without waiting: `callback` gets the outcome inside
@@ -4171,15 +4063,14 @@ enum trunkline_result trunkline_client_start_remove_server(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_reconnect_server(
-    struct trunkline_client *client,
-    struct trunkline_str name,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_reconnect_server(trunkline_client *client,
+                                                         trunkline_str name,
+                                                         const trunkline_request_options *options,
+                                                         trunkline_reply_callback callback,
+                                                         void *user_data,
+                                                         trunkline_destructor destructor,
+                                                         uint64_t *ticket,
+                                                         trunkline_error **error);
 
 /**
  * Starts `trunkline_client_request` without waiting: `callback` gets the peer's result as JSON,
@@ -4190,16 +4081,15 @@ enum trunkline_result trunkline_client_start_reconnect_server(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_request(
-    struct trunkline_client *client,
-    struct trunkline_str method,
-    struct trunkline_str params,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_request(trunkline_client *client,
+                                                trunkline_str method,
+                                                trunkline_str params,
+                                                const trunkline_request_options *options,
+                                                trunkline_reply_callback callback,
+                                                void *user_data,
+                                                trunkline_destructor destructor,
+                                                uint64_t *ticket,
+                                                trunkline_error **error);
 
 /**
  * Starts `trunkline_client_task_result` without waiting: `callback` gets the CallToolResult as
@@ -4210,15 +4100,14 @@ enum trunkline_result trunkline_client_start_request(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_task_result(
-    struct trunkline_client *client,
-    uint64_t task,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_task_result(trunkline_client *client,
+                                                    uint64_t task,
+                                                    const trunkline_request_options *options,
+                                                    trunkline_reply_callback callback,
+                                                    void *user_data,
+                                                    trunkline_destructor destructor,
+                                                    uint64_t *ticket,
+                                                    trunkline_error **error);
 
 /**
  * Starts `trunkline_client_task_respond` without waiting: `callback` gets `null` inside
@@ -4229,16 +4118,15 @@ enum trunkline_result trunkline_client_start_task_result(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_start_task_respond(
-    struct trunkline_client *client,
-    uint64_t task,
-    struct trunkline_str responses,
-    const struct trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_start_task_respond(trunkline_client *client,
+                                                     uint64_t task,
+                                                     trunkline_str responses,
+                                                     const trunkline_request_options *options,
+                                                     trunkline_reply_callback callback,
+                                                     void *user_data,
+                                                     trunkline_destructor destructor,
+                                                     uint64_t *ticket,
+                                                     trunkline_error **error);
 
 /**
  * Ends a subscription of this client. One that is over is not an error.
@@ -4246,9 +4134,9 @@ enum trunkline_result trunkline_client_start_task_respond(
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_unsubscribe(struct trunkline_client *client,
-                                                   uint64_t subscription,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_client_unsubscribe(trunkline_client *client,
+                                              uint64_t subscription,
+                                              trunkline_error **error);
 
 /**
  * Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
@@ -4257,10 +4145,10 @@ enum trunkline_result trunkline_client_unsubscribe(struct trunkline_client *clie
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_cancel(struct trunkline_client *client,
-                                              uint64_t ticket,
-                                              struct trunkline_str reason,
-                                              struct trunkline_error **error);
+trunkline_result trunkline_client_cancel(trunkline_client *client,
+                                         uint64_t ticket,
+                                         trunkline_str reason,
+                                         trunkline_error **error);
 
 /**
  * Sends a notification. `params` is JSON, or empty for none.
@@ -4268,10 +4156,10 @@ enum trunkline_result trunkline_client_cancel(struct trunkline_client *client,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_notify(struct trunkline_client *client,
-                                              struct trunkline_str method,
-                                              struct trunkline_str params,
-                                              struct trunkline_error **error);
+trunkline_result trunkline_client_notify(trunkline_client *client,
+                                         trunkline_str method,
+                                         trunkline_str params,
+                                         trunkline_error **error);
 
 /**
  * Gives the client in the place of a server of a group: JSON for `trunkline_client_add_server`, or
@@ -4282,9 +4170,9 @@ enum trunkline_result trunkline_client_notify(struct trunkline_client *client,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_as_server(const struct trunkline_client *client,
-                                                 struct trunkline_text **json,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_client_as_server(const trunkline_client *client,
+                                            trunkline_text **json,
+                                            trunkline_error **error);
 
 /**
  * Lists the tools that the server offers. Blocks until all pages are there and runs callbacks
@@ -4300,10 +4188,10 @@ enum trunkline_result trunkline_client_as_server(const struct trunkline_client *
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_list_tools(struct trunkline_client *client,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **tools,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_client_list_tools(trunkline_client *client,
+                                             const trunkline_request_options *options,
+                                             trunkline_text **tools,
+                                             trunkline_error **error);
 
 /**
  * Calls a tool. A failure of the tool itself is a result that says so. Blocks until the result
@@ -4322,12 +4210,12 @@ enum trunkline_result trunkline_client_list_tools(struct trunkline_client *clien
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_call_tool(struct trunkline_client *client,
-                                                 struct trunkline_str name,
-                                                 struct trunkline_str arguments,
-                                                 const struct trunkline_request_options *options,
-                                                 struct trunkline_text **result,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_client_call_tool(trunkline_client *client,
+                                            trunkline_str name,
+                                            trunkline_str arguments,
+                                            const trunkline_request_options *options,
+                                            trunkline_text **result,
+                                            trunkline_error **error);
 
 /**
  * Lists the resources that the server offers. Blocks until all pages are there and runs
@@ -4344,11 +4232,10 @@ enum trunkline_result trunkline_client_call_tool(struct trunkline_client *client
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_list_resources(
-    struct trunkline_client *client,
-    const struct trunkline_request_options *options,
-    struct trunkline_text **resources,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_list_resources(trunkline_client *client,
+                                                 const trunkline_request_options *options,
+                                                 trunkline_text **resources,
+                                                 trunkline_error **error);
 
 /**
  * Lists the resource templates that the server offers: families of resources whose URIs match a
@@ -4366,11 +4253,10 @@ enum trunkline_result trunkline_client_list_resources(
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_list_resource_templates(
-    struct trunkline_client *client,
-    const struct trunkline_request_options *options,
-    struct trunkline_text **resource_templates,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_list_resource_templates(trunkline_client *client,
+                                                          const trunkline_request_options *options,
+                                                          trunkline_text **resource_templates,
+                                                          trunkline_error **error);
 
 /**
  * Reads a resource. Blocks until the result is there and runs callbacks meanwhile;
@@ -4387,12 +4273,11 @@ enum trunkline_result trunkline_client_list_resource_templates(
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_read_resource(
-    struct trunkline_client *client,
-    struct trunkline_str uri,
-    const struct trunkline_request_options *options,
-    struct trunkline_text **result,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_read_resource(trunkline_client *client,
+                                                trunkline_str uri,
+                                                const trunkline_request_options *options,
+                                                trunkline_text **result,
+                                                trunkline_error **error);
 
 /**
  * Lists the prompts that the server offers. Blocks until all pages are there and runs callbacks
@@ -4408,10 +4293,10 @@ enum trunkline_result trunkline_client_read_resource(
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_list_prompts(struct trunkline_client *client,
-                                                    const struct trunkline_request_options *options,
-                                                    struct trunkline_text **prompts,
-                                                    struct trunkline_error **error);
+trunkline_result trunkline_client_list_prompts(trunkline_client *client,
+                                               const trunkline_request_options *options,
+                                               trunkline_text **prompts,
+                                               trunkline_error **error);
 
 /**
  * Gets a prompt, filled in with its arguments. Blocks until the result is there and runs
@@ -4429,12 +4314,12 @@ enum trunkline_result trunkline_client_list_prompts(struct trunkline_client *cli
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_get_prompt(struct trunkline_client *client,
-                                                  struct trunkline_str name,
-                                                  struct trunkline_str arguments,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **result,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_client_get_prompt(trunkline_client *client,
+                                             trunkline_str name,
+                                             trunkline_str arguments,
+                                             const trunkline_request_options *options,
+                                             trunkline_text **result,
+                                             trunkline_error **error);
 
 /**
  * Suggests values for an argument of a prompt or of a resource template. Blocks until the result
@@ -4455,13 +4340,13 @@ enum trunkline_result trunkline_client_get_prompt(struct trunkline_client *clien
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_complete(struct trunkline_client *client,
-                                                struct trunkline_str reference,
-                                                struct trunkline_str argument,
-                                                struct trunkline_str context,
-                                                const struct trunkline_request_options *options,
-                                                struct trunkline_text **result,
-                                                struct trunkline_error **error);
+trunkline_result trunkline_client_complete(trunkline_client *client,
+                                           trunkline_str reference,
+                                           trunkline_str argument,
+                                           trunkline_str context,
+                                           const trunkline_request_options *options,
+                                           trunkline_text **result,
+                                           trunkline_error **error);
 
 /**
  * Lists the agent skills that the server offers (the skills extension of 2026-07-28). An empty
@@ -4478,10 +4363,10 @@ enum trunkline_result trunkline_client_complete(struct trunkline_client *client,
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_list_skills(struct trunkline_client *client,
-                                                   const struct trunkline_request_options *options,
-                                                   struct trunkline_text **skills,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_client_list_skills(trunkline_client *client,
+                                              const trunkline_request_options *options,
+                                              trunkline_text **skills,
+                                              trunkline_error **error);
 
 /**
  * Gets the entry of an agent skill (the skills extension of 2026-07-28). Blocks until the result
@@ -4499,11 +4384,11 @@ enum trunkline_result trunkline_client_list_skills(struct trunkline_client *clie
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_get_skill(struct trunkline_client *client,
-                                                 struct trunkline_str uri,
-                                                 const struct trunkline_request_options *options,
-                                                 struct trunkline_text **result,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_client_get_skill(trunkline_client *client,
+                                            trunkline_str uri,
+                                            const trunkline_request_options *options,
+                                            trunkline_text **result,
+                                            trunkline_error **error);
 
 /**
  * Lists the tasks of this client that the server keeps (2025-11-25). Blocks until all pages are
@@ -4519,10 +4404,10 @@ enum trunkline_result trunkline_client_get_skill(struct trunkline_client *client
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_list_tasks(struct trunkline_client *client,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **tasks,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_client_list_tasks(trunkline_client *client,
+                                             const trunkline_request_options *options,
+                                             trunkline_text **tasks,
+                                             trunkline_error **error);
 
 /**
  * Gets a task as it is now (2025-11-25 and later). Blocks until the result is there and runs
@@ -4538,11 +4423,11 @@ enum trunkline_result trunkline_client_list_tasks(struct trunkline_client *clien
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_get_task(struct trunkline_client *client,
-                                                struct trunkline_str task_id,
-                                                const struct trunkline_request_options *options,
-                                                struct trunkline_text **result,
-                                                struct trunkline_error **error);
+trunkline_result trunkline_client_get_task(trunkline_client *client,
+                                           trunkline_str task_id,
+                                           const trunkline_request_options *options,
+                                           trunkline_text **result,
+                                           trunkline_error **error);
 
 /**
  * Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
@@ -4559,10 +4444,10 @@ enum trunkline_result trunkline_client_get_task(struct trunkline_client *client,
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_cancel_task(struct trunkline_client *client,
-                                                   struct trunkline_str task_id,
-                                                   const struct trunkline_request_options *options,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_client_cancel_task(trunkline_client *client,
+                                              trunkline_str task_id,
+                                              const trunkline_request_options *options,
+                                              trunkline_error **error);
 
 /**
  * Asks whether the server is alive. Blocks until the answer is there and runs callbacks
@@ -4576,9 +4461,9 @@ enum trunkline_result trunkline_client_cancel_task(struct trunkline_client *clie
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_ping(struct trunkline_client *client,
-                                            const struct trunkline_request_options *options,
-                                            struct trunkline_error **error);
+trunkline_result trunkline_client_ping(trunkline_client *client,
+                                       const trunkline_request_options *options,
+                                       trunkline_error **error);
 
 /**
  * Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the
@@ -4597,11 +4482,11 @@ enum trunkline_result trunkline_client_ping(struct trunkline_client *client,
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_load_skill(struct trunkline_client *client,
-                                                  struct trunkline_str skill,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_text **result,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_client_load_skill(trunkline_client *client,
+                                             trunkline_str skill,
+                                             const trunkline_request_options *options,
+                                             trunkline_text **result,
+                                             trunkline_error **error);
 
 /**
  * Reads a file that a skill lists, and checks size and digest against the entry. Blocks until
@@ -4620,13 +4505,12 @@ enum trunkline_result trunkline_client_load_skill(struct trunkline_client *clien
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_read_skill_file(
-    struct trunkline_client *client,
-    struct trunkline_str skill,
-    struct trunkline_str file,
-    const struct trunkline_request_options *options,
-    struct trunkline_text **result,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_read_skill_file(trunkline_client *client,
+                                                  trunkline_str skill,
+                                                  trunkline_str file,
+                                                  const trunkline_request_options *options,
+                                                  trunkline_text **result,
+                                                  trunkline_error **error);
 
 /**
  * The servers of the group, in the order in which they were added, each with its state. For
@@ -4654,10 +4538,10 @@ enum trunkline_result trunkline_client_read_skill_file(
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_servers(struct trunkline_client *client,
-                                               const struct trunkline_request_options *options,
-                                               struct trunkline_text **result,
-                                               struct trunkline_error **error);
+trunkline_result trunkline_client_servers(trunkline_client *client,
+                                          const trunkline_request_options *options,
+                                          trunkline_text **result,
+                                          trunkline_error **error);
 
 /**
  * Adds a server to the group and connects to it. One that cannot be connected to is an error,
@@ -4677,11 +4561,11 @@ enum trunkline_result trunkline_client_servers(struct trunkline_client *client,
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_add_server(struct trunkline_client *client,
-                                                  struct trunkline_str name,
-                                                  struct trunkline_str target,
-                                                  const struct trunkline_request_options *options,
-                                                  struct trunkline_error **error);
+trunkline_result trunkline_client_add_server(trunkline_client *client,
+                                             trunkline_str name,
+                                             trunkline_str target,
+                                             const trunkline_request_options *options,
+                                             trunkline_error **error);
 
 /**
  * Removes a server from the group and closes its connection. Requests that it has in flight fail
@@ -4698,11 +4582,10 @@ enum trunkline_result trunkline_client_add_server(struct trunkline_client *clien
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_remove_server(
-    struct trunkline_client *client,
-    struct trunkline_str name,
-    const struct trunkline_request_options *options,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_remove_server(trunkline_client *client,
+                                                trunkline_str name,
+                                                const trunkline_request_options *options,
+                                                trunkline_error **error);
 
 /**
  * Connects to a server of the group again that is disconnected. One that is connected stays so.
@@ -4719,11 +4602,10 @@ enum trunkline_result trunkline_client_remove_server(
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_reconnect_server(
-    struct trunkline_client *client,
-    struct trunkline_str name,
-    const struct trunkline_request_options *options,
-    struct trunkline_error **error);
+trunkline_result trunkline_client_reconnect_server(trunkline_client *client,
+                                                   trunkline_str name,
+                                                   const trunkline_request_options *options,
+                                                   trunkline_error **error);
 
 /**
  * Makes any request of the protocol. Blocks until the result is there and runs callbacks
@@ -4738,12 +4620,12 @@ enum trunkline_result trunkline_client_reconnect_server(
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_request(struct trunkline_client *client,
-                                               struct trunkline_str method,
-                                               struct trunkline_str params,
-                                               const struct trunkline_request_options *options,
-                                               struct trunkline_text **result,
-                                               struct trunkline_error **error);
+trunkline_result trunkline_client_request(trunkline_client *client,
+                                          trunkline_str method,
+                                          trunkline_str params,
+                                          const trunkline_request_options *options,
+                                          trunkline_text **result,
+                                          trunkline_error **error);
 
 /**
  * Subscribes to changes at the server, on every revision. Blocks until the server has agreed.
@@ -4757,11 +4639,11 @@ enum trunkline_result trunkline_client_request(struct trunkline_client *client,
  * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
  * TRUNKLINE_FORKED.
  */
-enum trunkline_result trunkline_client_subscribe(struct trunkline_client *client,
-                                                 struct trunkline_str filter,
-                                                 const struct trunkline_request_options *options,
-                                                 uint64_t *subscription,
-                                                 struct trunkline_error **error);
+trunkline_result trunkline_client_subscribe(trunkline_client *client,
+                                            trunkline_str filter,
+                                            const trunkline_request_options *options,
+                                            uint64_t *subscription,
+                                            trunkline_error **error);
 
 /** @} */
 
@@ -4778,14 +4660,14 @@ enum trunkline_result trunkline_client_subscribe(struct trunkline_client *client
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_text_copy(struct trunkline_str from, struct trunkline_text **text);
+trunkline_result trunkline_text_copy(trunkline_str from, trunkline_text **text);
 
 /**
  * Frees a text. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_text_free(struct trunkline_text *text);
+void trunkline_text_free(trunkline_text *text);
 
 /**
  * The error as JSON: `{"kind", "message", "code", "data"}`, `code` only for
@@ -4795,15 +4677,14 @@ void trunkline_text_free(struct trunkline_text *text);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_error_json(const struct trunkline_error *error,
-                                           struct trunkline_str *json);
+trunkline_result trunkline_error_json(const trunkline_error *error, trunkline_str *json);
 
 /**
  * Frees an error. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_error_free(struct trunkline_error *error);
+void trunkline_error_free(trunkline_error *error);
 
 /**
  * Makes a JSON writer. `writer` is yours: `trunkline_json_writer_free`.
@@ -4811,15 +4692,14 @@ void trunkline_error_free(struct trunkline_error *error);
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
  */
-enum trunkline_result trunkline_json_writer_new(struct trunkline_json_writer **writer,
-                                                struct trunkline_error **error);
+trunkline_result trunkline_json_writer_new(trunkline_json_writer **writer, trunkline_error **error);
 
 /**
  * Frees a writer. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
-void trunkline_json_writer_free(struct trunkline_json_writer *writer);
+void trunkline_json_writer_free(trunkline_json_writer *writer);
 
 /**
  * Begins an object: keys and values follow, then `trunkline_json_writer_end`.
@@ -4827,7 +4707,7 @@ void trunkline_json_writer_free(struct trunkline_json_writer *writer);
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_begin_object(struct trunkline_json_writer *writer);
+trunkline_result trunkline_json_writer_begin_object(trunkline_json_writer *writer);
 
 /**
  * Begins an array: values follow, then `trunkline_json_writer_end`.
@@ -4835,7 +4715,7 @@ enum trunkline_result trunkline_json_writer_begin_object(struct trunkline_json_w
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_begin_array(struct trunkline_json_writer *writer);
+trunkline_result trunkline_json_writer_begin_array(trunkline_json_writer *writer);
 
 /**
  * Ends the innermost object or array.
@@ -4843,7 +4723,7 @@ enum trunkline_result trunkline_json_writer_begin_array(struct trunkline_json_wr
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_end(struct trunkline_json_writer *writer);
+trunkline_result trunkline_json_writer_end(trunkline_json_writer *writer);
 
 /**
  * Writes the key of the next value of an object.
@@ -4851,8 +4731,7 @@ enum trunkline_result trunkline_json_writer_end(struct trunkline_json_writer *wr
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_key(struct trunkline_json_writer *writer,
-                                                struct trunkline_str key);
+trunkline_result trunkline_json_writer_key(trunkline_json_writer *writer, trunkline_str key);
 
 /**
  * Writes a string; quotes and escapes are added.
@@ -4860,8 +4739,7 @@ enum trunkline_result trunkline_json_writer_key(struct trunkline_json_writer *wr
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_text(struct trunkline_json_writer *writer,
-                                                 struct trunkline_str text);
+trunkline_result trunkline_json_writer_text(trunkline_json_writer *writer, trunkline_str text);
 
 /**
  * Writes a number, with as many digits as it takes to read the same one. Infinite numbers and NaN
@@ -4870,8 +4748,7 @@ enum trunkline_result trunkline_json_writer_text(struct trunkline_json_writer *w
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_number(struct trunkline_json_writer *writer,
-                                                   double number);
+trunkline_result trunkline_json_writer_number(trunkline_json_writer *writer, double number);
 
 /**
  * Writes a whole number.
@@ -4879,8 +4756,7 @@ enum trunkline_result trunkline_json_writer_number(struct trunkline_json_writer 
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_int64(struct trunkline_json_writer *writer,
-                                                  int64_t number);
+trunkline_result trunkline_json_writer_int64(trunkline_json_writer *writer, int64_t number);
 
 /**
  * Writes `true` or `false`.
@@ -4888,7 +4764,7 @@ enum trunkline_result trunkline_json_writer_int64(struct trunkline_json_writer *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_bool(struct trunkline_json_writer *writer, bool value);
+trunkline_result trunkline_json_writer_bool(trunkline_json_writer *writer, bool value);
 
 /**
  * Writes `null`.
@@ -4896,7 +4772,7 @@ enum trunkline_result trunkline_json_writer_bool(struct trunkline_json_writer *w
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_null(struct trunkline_json_writer *writer);
+trunkline_result trunkline_json_writer_null(trunkline_json_writer *writer);
 
 /**
  * Writes a value that is JSON already, such as one that `trunkline_json_get` has found.
@@ -4904,8 +4780,7 @@ enum trunkline_result trunkline_json_writer_null(struct trunkline_json_writer *w
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_json(struct trunkline_json_writer *writer,
-                                                 struct trunkline_str json);
+trunkline_result trunkline_json_writer_json(trunkline_json_writer *writer, trunkline_str json);
 
 /**
  * Gives the text, and empties the writer for the next one. `json` is yours: `trunkline_text_free`.
@@ -4915,9 +4790,9 @@ enum trunkline_result trunkline_json_writer_json(struct trunkline_json_writer *w
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_writer_finish(struct trunkline_json_writer *writer,
-                                                   struct trunkline_text **json,
-                                                   struct trunkline_error **error);
+trunkline_result trunkline_json_writer_finish(trunkline_json_writer *writer,
+                                              trunkline_text **json,
+                                              trunkline_error **error);
 
 /**
  * Writes a text as a JSON string, quotes and escapes included. `json` is yours:
@@ -4926,9 +4801,9 @@ enum trunkline_result trunkline_json_writer_finish(struct trunkline_json_writer 
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_string(struct trunkline_str text,
-                                            struct trunkline_text **json,
-                                            struct trunkline_error **error);
+trunkline_result trunkline_json_string(trunkline_str text,
+                                       trunkline_text **json,
+                                       trunkline_error **error);
 
 /**
  * Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is
@@ -4937,10 +4812,10 @@ enum trunkline_result trunkline_json_string(struct trunkline_str text,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_json_base64(const void *data,
-                                            size_t len,
-                                            struct trunkline_text **json,
-                                            struct trunkline_error **error);
+trunkline_result trunkline_json_base64(const void *data,
+                                       size_t len,
+                                       trunkline_text **json,
+                                       trunkline_error **error);
 
 /**
  * Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
@@ -4950,9 +4825,9 @@ enum trunkline_result trunkline_json_base64(const void *data,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_json_get(struct trunkline_str json,
-                                         struct trunkline_str pointer,
-                                         struct trunkline_str *value);
+trunkline_result trunkline_json_get(trunkline_str json,
+                                    trunkline_str pointer,
+                                    trunkline_str *value);
 
 /**
  * The text of the string at a JSON pointer, without quotes and escapes. `value` is yours:
@@ -4961,9 +4836,9 @@ enum trunkline_result trunkline_json_get(struct trunkline_str json,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_json_get_text(struct trunkline_str json,
-                                              struct trunkline_str pointer,
-                                              struct trunkline_text **value);
+trunkline_result trunkline_json_get_text(trunkline_str json,
+                                         trunkline_str pointer,
+                                         trunkline_text **value);
 
 /**
  * The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is not a number.
@@ -4971,9 +4846,9 @@ enum trunkline_result trunkline_json_get_text(struct trunkline_str json,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_json_get_number(struct trunkline_str json,
-                                                struct trunkline_str pointer,
-                                                double *value);
+trunkline_result trunkline_json_get_number(trunkline_str json,
+                                           trunkline_str pointer,
+                                           double *value);
 
 /**
  * The whole number at a JSON pointer, exactly: a double has only 53 bits.
@@ -4982,9 +4857,9 @@ enum trunkline_result trunkline_json_get_number(struct trunkline_str json,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_json_get_int64(struct trunkline_str json,
-                                               struct trunkline_str pointer,
-                                               int64_t *value);
+trunkline_result trunkline_json_get_int64(trunkline_str json,
+                                          trunkline_str pointer,
+                                          int64_t *value);
 
 /**
  * The kind of the value at a JSON pointer.
@@ -4992,9 +4867,9 @@ enum trunkline_result trunkline_json_get_int64(struct trunkline_str json,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_json_get_kind(struct trunkline_str json,
-                                              struct trunkline_str pointer,
-                                              enum trunkline_json_kind *kind);
+trunkline_result trunkline_json_get_kind(trunkline_str json,
+                                         trunkline_str pointer,
+                                         trunkline_json_kind *kind);
 
 /**
  * The number of elements of the array, or of members of the object, at a JSON pointer.
@@ -5003,9 +4878,7 @@ enum trunkline_result trunkline_json_get_kind(struct trunkline_str json,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_json_get_count(struct trunkline_str json,
-                                               struct trunkline_str pointer,
-                                               size_t *count);
+trunkline_result trunkline_json_get_count(trunkline_str json, trunkline_str pointer, size_t *count);
 
 /**
  * Walks an array or an object, one element or member for each call, in linear time; `json` is the
@@ -5017,10 +4890,10 @@ enum trunkline_result trunkline_json_get_count(struct trunkline_str json,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_json_next(struct trunkline_str json,
-                                          size_t *cursor,
-                                          struct trunkline_str *key,
-                                          struct trunkline_str *value);
+trunkline_result trunkline_json_next(trunkline_str json,
+                                     size_t *cursor,
+                                     trunkline_str *key,
+                                     trunkline_str *value);
 
 /**
  * The truth value at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
@@ -5029,37 +4902,35 @@ enum trunkline_result trunkline_json_next(struct trunkline_str json,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
  */
-enum trunkline_result trunkline_json_get_bool(struct trunkline_str json,
-                                              struct trunkline_str pointer,
-                                              bool *value);
+trunkline_result trunkline_json_get_bool(trunkline_str json, trunkline_str pointer, bool *value);
 
 /**
  * The text of a NUL-terminated string, without copying it. NULL gives the empty text.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-struct trunkline_str trunkline_str_of(const char *string);
+trunkline_str trunkline_str_of(const char *string);
 
 /**
  * Borrows the text; valid until the text is freed. Empty for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-struct trunkline_str trunkline_text_str(const struct trunkline_text *text);
+trunkline_str trunkline_text_str(const trunkline_text *text);
 
 /**
  * The version of the library, such as "0.1.0". Static: never freed.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-struct trunkline_str trunkline_version(void);
+trunkline_str trunkline_version(void);
 
 /**
  * The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-enum trunkline_result trunkline_error_kind(const struct trunkline_error *error);
+trunkline_result trunkline_error_kind(const trunkline_error *error);
 
 /**
  * The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
@@ -5067,21 +4938,21 @@ enum trunkline_result trunkline_error_kind(const struct trunkline_error *error);
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-const char *trunkline_error_message(const struct trunkline_error *error);
+const char *trunkline_error_message(const trunkline_error *error);
 
 /**
  * The JSON-RPC error code of a `TRUNKLINE_PROTOCOL` failure, otherwise 0.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-int64_t trunkline_error_code(const struct trunkline_error *error);
+int64_t trunkline_error_code(const trunkline_error *error);
 
 /**
  * The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-const char *trunkline_result_name(uint32_t result);
+const char *trunkline_result_name(trunkline_result result);
 
 /**
  * The failure of the last function that failed on this thread and had no `error`, or NULL for it.
@@ -5090,7 +4961,181 @@ const char *trunkline_result_name(uint32_t result);
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
-const struct trunkline_error *trunkline_last_error(void);
+const trunkline_error *trunkline_last_error(void);
+
+/** @} */
+
+/**
+ * @defgroup plain 12. Plain strings
+ *
+ * For languages whose foreign functions pass no structs by value: strings end with a NUL byte.
+ * @{
+ */
+
+/**
+ * The bytes of a text that a callback or an output argument got, and their number. `len` may be
+ * NULL. Borrowed for as long as the text. "" for NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+const char *trunkline_plain_str(const trunkline_str *text, size_t *len);
+
+/**
+ * The bytes of a text that the library made, and their number. `len` may be NULL. Borrowed: valid
+ * until the text is freed. "" for NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+const char *trunkline_plain_text(const trunkline_text *text, size_t *len);
+
+/**
+ * The version of the library, such as "0.1.0". Static: never freed.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+const char *trunkline_plain_version(void);
+
+/**
+ * Makes a server, as `trunkline_server_new_with`. `options` may be NULL. `server` is yours:
+ * `trunkline_server_free`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_plain_server_new(const char *name,
+                                            const char *version,
+                                            const trunkline_server_options *options,
+                                            trunkline_server **server,
+                                            trunkline_error **error);
+
+/**
+ * Adds a feature or a hook, as `trunkline_server_add`, which lists the entries.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_plain_server_add(trunkline_server *server,
+                                            const char *kind,
+                                            const char *entry,
+                                            trunkline_call_callback callback,
+                                            void *user_data,
+                                            trunkline_destructor destructor,
+                                            uint64_t *registration,
+                                            trunkline_error **error);
+
+/**
+ * The URL of an HTTP listener, as `trunkline_listener_url`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+const char *trunkline_plain_listener_url(const trunkline_listener *listener);
+
+/**
+ * The arguments of a call as JSON, as `trunkline_call_arguments`. `len` may be NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+const char *trunkline_plain_call_arguments(const trunkline_call *call, size_t *len);
+
+/**
+ * The text at a JSON pointer in the arguments, as `trunkline_call_text`. `len` may be NULL.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
+ */
+const char *trunkline_plain_call_text(const trunkline_call *call,
+                                      const char *pointer,
+                                      const char *otherwise,
+                                      size_t *len);
+
+/**
+ * Reports the progress of a call, as `trunkline_call_progress`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_plain_call_progress(trunkline_call *call,
+                                               double progress,
+                                               double total,
+                                               const char *message);
+
+/**
+ * Sends a log message to the client of a call, as `trunkline_call_log`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_plain_call_log(trunkline_call *call,
+                                          const char *level,
+                                          const char *message);
+
+/**
+ * Answers a call with JSON or, with `TRUNKLINE_SHAPE_TEXT`, with text, as
+ * `trunkline_call_return_json`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_plain_call_return(trunkline_call *call,
+                                             trunkline_shape shape,
+                                             const char *json,
+                                             trunkline_error **error);
+
+/**
+ * Fails a call of a tool with a message for the model, as `trunkline_call_fail_tool`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_plain_call_fail_tool(trunkline_call *call, const char *message);
+
+/**
+ * Connects to a program or a URL by its entry of `mcpServers`, as
+ * `trunkline_client_connect_config`. Blocks until connected. `options` may be NULL. `client` is
+ * yours: `trunkline_client_free`.
+ *
+ * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
+ * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_VERSION_MISMATCH,
+ * TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_plain_client_connect(const char *server,
+                                                const trunkline_client_options *options,
+                                                trunkline_client **client,
+                                                trunkline_error **error);
+
+/**
+ * Makes any request, as `trunkline_client_request`. Blocks until the result is there; `result` is
+ * yours: `trunkline_text_free`.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_plain_client_request(trunkline_client *client,
+                                                const char *method,
+                                                const char *params,
+                                                const trunkline_request_options *options,
+                                                trunkline_text **result,
+                                                trunkline_error **error);
+
+/**
+ * Starts any request, as `trunkline_client_start_request`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_plain_client_start_request(trunkline_client *client,
+                                                      const char *method,
+                                                      const char *params,
+                                                      const trunkline_request_options *options,
+                                                      trunkline_reply_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor,
+                                                      uint64_t *ticket,
+                                                      trunkline_error **error);
 
 /** @} */
 

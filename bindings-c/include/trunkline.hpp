@@ -329,9 +329,8 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   }
   /// With JSON, which `shape` takes to a result: TRUNKLINE_SHAPE_OBJECT, _VALUE, _CONTENT, _RESULT.
   void return_json(trunkline_shape shape, std::string_view json) const {
-    const auto number = static_cast<std::uint32_t>(shape);
     try {
-      detail::check(trunkline_call_return_json, get(), number, str(json));
+      detail::check(trunkline_call_return_json, get(), shape, str(json));
     } catch (const Error &error) {
       if (error.kind() != TRUNKLINE_DONE) throw;
     }
@@ -387,15 +386,15 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   template <class Function, class Then, class... Texts>
   void ask(Function function, Then then, const Texts &...texts) const {
     const trunkline_answer_callback callback = [](trunkline_call *borrowed, trunkline_result result,
-                                                  trunkline_str json, const trunkline_error *error,
-                                                  void *data) {
+                                                  const trunkline_str *json,
+                                                  const trunkline_error *error, void *data) {
       if (result != TRUNKLINE_OK) {
         trunkline_call_fail_with(borrowed, error);
         return;
       }
       const Call call(borrowed);
       try {
-        (*static_cast<Then *>(data))(call, Json(json));
+        (*static_cast<Then *>(data))(call, Json(*json));
       } catch (...) {
         call.fail_with(std::current_exception());
       }
@@ -409,7 +408,7 @@ namespace detail {
 
 /// The callback of a handler that takes a `Call &`.
 template <class Handler>
-void called(trunkline_call *borrowed, trunkline_str, void *handler) {
+void called(trunkline_call *borrowed, void *handler) {
   Call call(borrowed);
   // A handler may move the call away: this one fails it all the same.
   const Call failing(borrowed);
@@ -496,8 +495,8 @@ class ClientOptions
   template <class Handler>
   ClientOptions &on_notification(Handler handler) {
     const trunkline_notification_callback callback =
-        [](trunkline_str method, trunkline_str params, void *data) noexcept {
-          (*static_cast<Handler *>(data))(view(method), Json(params));
+        [](const trunkline_str *method, const trunkline_str *params, void *data) noexcept {
+          (*static_cast<Handler *>(data))(view(*method), Json(*params));
         };
     return checked(trunkline_client_options_on_notification(
         get(), callback, detail::keep(std::move(handler)), &detail::destroy<Handler>));
@@ -520,8 +519,8 @@ class RequestOptions
   template <class Handler>
   RequestOptions &on_progress(Handler handler) {
     const trunkline_progress_callback callback =
-        [](double done, double total, trunkline_str message, void *data) noexcept {
-          (*static_cast<Handler *>(data))(done, total, view(message));
+        [](double done, double total, const trunkline_str *message, void *data) noexcept {
+          (*static_cast<Handler *>(data))(done, total, view(*message));
         };
     return checked(trunkline_request_options_on_progress(
         get(), callback, detail::keep(std::move(handler)), &detail::destroy<Handler>));
@@ -670,21 +669,20 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
   /// Starts a call of a tool; the future is ready once callbacks of the port have run.
   std::future<Json> start_call_tool(std::string_view name, std::string_view arguments = {},
                                     const RequestOptions &options = {}) const {
-    using Promise = std::promise<Json>;
-    Promise promise;
-    std::future<Json> future = promise.get_future();
-    const trunkline_reply_callback callback = [](trunkline_result result, trunkline_str json,
+    const trunkline_reply_callback callback = [](trunkline_result result, const trunkline_str *json,
                                                  const trunkline_error *error, void *data) {
-      auto &answer = *static_cast<Promise *>(data);
+      auto &answer = *static_cast<Answer *>(data);
       if (result == TRUNKLINE_OK) {
-        answer.set_value(Json(json));
+        answer.give(Json(*json));
       } else {
-        answer.set_exception(std::make_exception_ptr(detail::error_of(result, error)));
+        answer.fail(detail::error_of(result, error));
       }
     };
+    auto answer = std::make_unique<Answer>();
+    std::future<Json> future = answer->promise.get_future();
     const trunkline_request_options *given = options.get();
     detail::check(trunkline_client_start_call_tool, get(), str(name), str(arguments), given,
-                  callback, detail::keep(std::move(promise)), &detail::destroy<Promise>, nullptr);
+                  callback, answer.release(), &detail::destroy<Answer>, nullptr);
     return future;
   }
   /// Sets the handler of forms of a client that is connected; as ClientOptions::on_elicit.
@@ -711,6 +709,23 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
 
  private:
   using Handle::Handle;
+  /// The answer of a started request; without one it fails when the client is gone.
+  struct Answer {
+    std::promise<Json> promise;
+    bool given = false;
+
+    void give(Json json) {
+      given = true;
+      promise.set_value(std::move(json));
+    }
+    void fail(Error error) {
+      given = true;
+      promise.set_exception(std::make_exception_ptr(std::move(error)));
+    }
+    ~Answer() {
+      if (!given) fail({TRUNKLINE_CLOSED, "The client was destroyed before the answer came"});
+    }
+  };
   template <class Function, class Handler>
   void on_call(Function function, Handler handler) const {
     detail::check(function, get(), &detail::called<Handler>, detail::keep(std::move(handler)),
@@ -744,9 +759,10 @@ inline std::size_t dispatch(trunkline_port *port, std::uint64_t timeout_ms = 0) 
 /// and the message, each a std::string_view.
 template <class Handler>
 void on_log(trunkline_port *port, Handler handler) {
-  const trunkline_log_callback callback = [](trunkline_str level, trunkline_str target,
-                                             trunkline_str message, void *data) noexcept {
-    (*static_cast<Handler *>(data))(view(level), view(target), view(message));
+  const trunkline_log_callback callback = [](const trunkline_str *level,
+                                             const trunkline_str *target,
+                                             const trunkline_str *message, void *data) noexcept {
+    (*static_cast<Handler *>(data))(view(*level), view(*target), view(*message));
   };
   detail::check_last(trunkline_port_on_log(port, callback, detail::keep(std::move(handler)),
                                            &detail::destroy<Handler>));

@@ -16,19 +16,17 @@ use crate::json;
 use crate::port::{self, EventReceiver, Port};
 use crate::scope::CallSurroundings;
 
-/// Takes the calls of something that was added to a server. `call` and `arguments` (JSON; for a
-/// tool the arguments, valid against its input schema, for everything else as
-/// `trunkline_server_add` says) are borrowed until the callback returns; keep the call with
+/// Takes the calls of something that was added to a server. `trunkline_call_arguments` and its
+/// siblings have the arguments. `call` is borrowed until the callback returns; keep it with
 /// `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
-pub type trunkline_call_callback =
-    Option<unsafe extern "C" fn(call: *mut trunkline_call, arguments: trunkline_str, user_data: *mut c_void)>;
+pub type trunkline_call_callback = Option<unsafe extern "C" fn(call: *mut trunkline_call, user_data: *mut c_void)>;
 
 /// Takes the cancellation of a call. `reason` may be empty; it is borrowed until the callback
 /// returns.
-pub type trunkline_cancel_callback = Option<unsafe extern "C" fn(reason: trunkline_str, user_data: *mut c_void)>;
+pub type trunkline_cancel_callback = Option<unsafe extern "C" fn(reason: *const trunkline_str, user_data: *mut c_void)>;
 
-pub(crate) type CallCallback = Callback<unsafe extern "C" fn(*mut trunkline_call, trunkline_str, *mut c_void)>;
-pub(crate) type CancelCallback = Callback<unsafe extern "C" fn(trunkline_str, *mut c_void)>;
+pub(crate) type CallCallback = Callback<unsafe extern "C" fn(*mut trunkline_call, *mut c_void)>;
+pub(crate) type CancelCallback = Callback<unsafe extern "C" fn(*const trunkline_str, *mut c_void)>;
 
 /// Something of a server, or a hook. Shared by the port's table and by each call that was started,
 /// so that `user_data` outlives calls that are answered later.
@@ -77,9 +75,8 @@ impl EventReceiver for Registered {
         }
         let call = trunkline_call::begin(port, self.clone(), event);
         if let Some(Callback { function, data }) = &self.callback {
-            // SAFETY: the host's function with the host's data; both arguments live until it
-            // returns.
-            let serve = || unsafe { function(call.as_raw(), call.arguments.lend(), data.pointer()) };
+            // SAFETY: the host's function with the host's data; the call lives until it returns.
+            let serve = || unsafe { function(call.as_raw(), data.pointer()) };
             match port.telemetry() {
                 None => serve(),
                 Some(telemetry) => telemetry.around(&port.core, call.ticket, serve),
@@ -189,7 +186,7 @@ impl trunkline_call {
             let reason = Text::copy(&reason);
             // SAFETY: the host's function with the host's data; the argument lives until it
             // returns.
-            unsafe { function(reason.lend(), data.pointer()) }
+            unsafe { function(&reason.lend(), data.pointer()) }
         }
     }
 

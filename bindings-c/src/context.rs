@@ -30,14 +30,20 @@ pub type trunkline_answer_callback = Option<
     unsafe extern "C" fn(
         call: *mut trunkline_call,
         result: trunkline_result,
-        json: trunkline_str,
+        json: *const trunkline_str,
         error: *const trunkline_error,
         user_data: *mut c_void,
     ),
 >;
 
 pub(crate) type AnswerCallback = Callback<
-    unsafe extern "C" fn(*mut trunkline_call, trunkline_result, trunkline_str, *const trunkline_error, *mut c_void),
+    unsafe extern "C" fn(
+        *mut trunkline_call,
+        trunkline_result,
+        *const trunkline_str,
+        *const trunkline_error,
+        *mut c_void,
+    ),
 >;
 
 impl trunkline_call {
@@ -82,7 +88,7 @@ impl trunkline_call {
         Box::new(move |outcome| {
             let Some(Callback { function, data }) = callback else { return };
             let outcome = ReplyArguments::of(outcome);
-            let (body, error) = (outcome.body.lend(), outcome.error());
+            let (body, error) = (&outcome.body.lend(), outcome.error());
             // SAFETY: the host's function with the host's data; all arguments live until it
             // returns.
             unsafe { function(call.as_raw(), outcome.result(), body, error, data.pointer()) }

@@ -10,10 +10,16 @@ use crate::edge::user_data::Callback;
 /// One log record; `level` is "error", "warn", "info" or "debug". The texts are borrowed until the
 /// callback returns.
 pub type trunkline_log_callback = Option<
-    unsafe extern "C" fn(level: trunkline_str, target: trunkline_str, message: trunkline_str, user_data: *mut c_void),
+    unsafe extern "C" fn(
+        level: *const trunkline_str,
+        target: *const trunkline_str,
+        message: *const trunkline_str,
+        user_data: *mut c_void,
+    ),
 >;
 
-pub(crate) type LogCallback = Callback<unsafe extern "C" fn(trunkline_str, trunkline_str, trunkline_str, *mut c_void)>;
+pub(crate) type LogCallback =
+    Callback<unsafe extern "C" fn(*const trunkline_str, *const trunkline_str, *const trunkline_str, *mut c_void)>;
 
 /// Reports log records. Without a callback, errors and warnings go to stderr: a failing tool must
 /// not be silent.
@@ -24,7 +30,7 @@ pub(crate) fn report(records: Vec<LogRecord>, callback: Option<&LogCallback>) {
     for LogRecord { level, target, message } in records {
         let [level, target, message] = [level, &target, &message].map(|text| Text::copy(text.as_bytes()));
         // SAFETY: the host's function with the host's data; all arguments live until it returns.
-        unsafe { function(level.lend(), target.lend(), message.lend(), data.pointer()) }
+        unsafe { function(&level.lend(), &target.lend(), &message.lend(), data.pointer()) }
     }
 }
 

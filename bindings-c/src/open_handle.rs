@@ -16,9 +16,10 @@ use crate::server_requests::ServerRequestHandlers;
 /// A notification of the server: `params` is JSON. Both texts are borrowed until the callback
 /// returns.
 pub type trunkline_notification_callback =
-    Option<unsafe extern "C" fn(method: trunkline_str, params: trunkline_str, user_data: *mut c_void)>;
+    Option<unsafe extern "C" fn(method: *const trunkline_str, params: *const trunkline_str, user_data: *mut c_void)>;
 
-pub(crate) type NotificationCallback = Callback<unsafe extern "C" fn(trunkline_str, trunkline_str, *mut c_void)>;
+pub(crate) type NotificationCallback =
+    Callback<unsafe extern "C" fn(*const trunkline_str, *const trunkline_str, *mut c_void)>;
 
 /// The time that the core may need beyond a deadline to report the end.
 const GRACE_MS: u64 = 10_000;
@@ -74,7 +75,7 @@ impl EventReceiver for OpenHandle {
                 let (method, params) = (Text::new(event.name.into_bytes()), Text::copy(&event.body.into_bytes()));
                 // SAFETY: the host's function with the host's data; both arguments live until it
                 // returns.
-                unsafe { (callback.function)(method.lend(), params.lend(), callback.data.pointer()) }
+                unsafe { (callback.function)(&method.lend(), &params.lend(), callback.data.pointer()) }
                 return true;
             }
             (EventKind::Call, _) => {

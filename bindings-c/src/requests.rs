@@ -22,7 +22,7 @@ use crate::telemetry::Span;
 /// Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
 /// borrowed until the callback returns.
 pub type trunkline_progress_callback =
-    Option<unsafe extern "C" fn(progress: f64, total: f64, message: trunkline_str, user_data: *mut c_void)>;
+    Option<unsafe extern "C" fn(progress: f64, total: f64, message: *const trunkline_str, user_data: *mut c_void)>;
 
 /// Takes the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
 /// with its error. Both are borrowed until the callback returns; `error` is NULL on success, `json`
@@ -30,15 +30,15 @@ pub type trunkline_progress_callback =
 pub type trunkline_reply_callback = Option<
     unsafe extern "C" fn(
         result: trunkline_result,
-        json: trunkline_str,
+        json: *const trunkline_str,
         error: *const trunkline_error,
         user_data: *mut c_void,
     ),
 >;
 
-pub(crate) type ProgressCallback = Callback<unsafe extern "C" fn(f64, f64, trunkline_str, *mut c_void)>;
+pub(crate) type ProgressCallback = Callback<unsafe extern "C" fn(f64, f64, *const trunkline_str, *mut c_void)>;
 pub(crate) type ReplyCallback =
-    Callback<unsafe extern "C" fn(trunkline_result, trunkline_str, *const trunkline_error, *mut c_void)>;
+    Callback<unsafe extern "C" fn(trunkline_result, *const trunkline_str, *const trunkline_error, *mut c_void)>;
 
 /// Options of a request. Made by `trunkline_request_options_new`, freed by
 /// `trunkline_request_options_free`. An option that is not set is the client's; for a request to
@@ -179,7 +179,7 @@ pub(crate) fn completion(callback: Option<ReplyCallback>) -> OnComplete {
         let Some(Callback { function, data }) = callback else { return };
         let outcome = ReplyArguments::of(outcome);
         // SAFETY: the host's function with the host's data; all arguments live until it returns.
-        unsafe { function(outcome.result(), outcome.body.lend(), outcome.error(), data.pointer()) }
+        unsafe { function(outcome.result(), &outcome.body.lend(), outcome.error(), data.pointer()) }
     })
 }
 
@@ -289,6 +289,6 @@ fn report_progress(callback: &ProgressCallback, body: &[u8]) {
         let message = Text::new(message.unwrap_or_default().into_bytes());
         let Callback { function, data } = callback;
         // SAFETY: the host's function with the host's data; the text lives until it returns.
-        unsafe { function(progress, total.unwrap_or(0.0), message.lend(), data.pointer()) }
+        unsafe { function(progress, total.unwrap_or(0.0), &message.lend(), data.pointer()) }
     }
 }

@@ -18,7 +18,7 @@ use crate::edge::user_data::UserData;
 /// is served it is NULL. All arguments are borrowed until the callback returns.
 pub type trunkline_span_begin_callback = Option<
     unsafe extern "C" fn(
-        record: trunkline_str,
+        record: *const trunkline_str,
         context: *mut trunkline_trace_context,
         user_data: *mut c_void,
     ) -> *mut c_void,
@@ -39,7 +39,7 @@ pub type trunkline_span_scope_callback =
 /// measured. `record` is `{}` for a message that could not be sent. It is borrowed until the
 /// callback returns.
 pub type trunkline_span_end_callback =
-    Option<unsafe extern "C" fn(span: *mut c_void, record: trunkline_str, user_data: *mut c_void)>;
+    Option<unsafe extern "C" fn(span: *mut c_void, record: *const trunkline_str, user_data: *mut c_void)>;
 
 /// Takes the trace context of a request that is about to be sent.
 #[derive(Default)]
@@ -49,9 +49,10 @@ pub struct trunkline_trace_context {
 
 /// The callbacks of a port.
 pub(crate) struct PortTelemetry {
-    pub(crate) begin: unsafe extern "C" fn(trunkline_str, *mut trunkline_trace_context, *mut c_void) -> *mut c_void,
+    pub(crate) begin:
+        unsafe extern "C" fn(*const trunkline_str, *mut trunkline_trace_context, *mut c_void) -> *mut c_void,
     pub(crate) scope: trunkline_span_scope_callback,
-    pub(crate) end: unsafe extern "C" fn(*mut c_void, trunkline_str, *mut c_void),
+    pub(crate) end: unsafe extern "C" fn(*mut c_void, *const trunkline_str, *mut c_void),
     pub(crate) data: UserData,
     /// Of requests that are served and have reached a callback, of openings and of notifications,
     /// by their numbers.
@@ -142,13 +143,13 @@ impl PortTelemetry {
     fn begin(&self, record: &[u8], context: *mut trunkline_trace_context) -> Span {
         let record = Text::copy(record);
         // SAFETY: the host's function with the host's data; the arguments live until it returns.
-        Span(unsafe { (self.begin)(record.lend(), context, self.data.pointer()) })
+        Span(unsafe { (self.begin)(&record.lend(), context, self.data.pointer()) })
     }
 
     fn end(&self, span: Option<Span>, record: &[u8]) {
         let (record, span) = (Text::copy(record), span.map_or(std::ptr::null_mut(), |span| span.0));
         // SAFETY: the host's function with the host's data; the text lives until it returns.
-        unsafe { (self.end)(span, record.lend(), self.data.pointer()) }
+        unsafe { (self.end)(span, &record.lend(), self.data.pointer()) }
     }
 }
 

@@ -11,9 +11,9 @@
   "{\"resource\": \"http://127.0.0.1/mcp\", \"verifier\": %llu,"                  \
   " \"authorizationServers\": [\"https://login.example.com\"]}"
 
-static void whoami(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void whoami(trunkline_call *call, void *user_data) {
   trunkline_text *fact = NULL, *subject = NULL;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   if (!trunkline_call_fact(call, TRUNKLINE_STR("/auth/subject"), &fact)) /* JSON */
     trunkline_json_get_text(trunkline_text_str(fact), TRUNKLINE_STR(""), &subject);
   trunkline_call_return_text(call, subject ? trunkline_text_str(subject) : TRUNKLINE_STR("nobody"));
@@ -21,16 +21,16 @@ static void whoami(trunkline_call *call, trunkline_str arguments, void *user_dat
   trunkline_text_free(subject);
 }
 
-static void nothing(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void nothing(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_text(call, TRUNKLINE_STR(""));
 }
 
 /* In the place of the built-in verifier of JWTs, for tokens that only your database knows. */
-static void verify(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void verify(trunkline_call *call, void *user_data) {
   trunkline_str token = trunkline_call_text(call, TRUNKLINE_STR("/token"), TRUNKLINE_STR(""));
   bool known = strcmp(token.data, "token-of-ada") == 0;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, known ? ADA : TRUNKLINE_STR("null"), NULL);
 }
 

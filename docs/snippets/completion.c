@@ -9,16 +9,16 @@
 
 static const char *const cities[] = {"Oslo", "Osaka", "Rome"};
 
-static void packing(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void packing(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_textf(call, "Write a packing list for %s.",
                               trunkline_call_text(call, TRUNKLINE_STR("/city"), TRUNKLINE_STR("")).data);
 }
 
-static void complete(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void complete(trunkline_call *call, void *user_data) {
   trunkline_str typed = trunkline_call_text(call, TRUNKLINE_STR("/argument/value"), TRUNKLINE_STR(""));
   char json[100] = "[";
-  (void)arguments, (void)user_data;
+  (void)user_data;
   for (size_t index = 0; index < sizeof cities / sizeof *cities; ++index) {
     if (strncmp(cities[index], typed.data, typed.len) != 0) continue;
     size_t length = strlen(json);

@@ -8,8 +8,8 @@
 
 static const trunkline_str beside[] = {TRUNKLINE_STR_INIT("./tutorial_server")};
 
-static void hello(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void hello(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_text(call, TRUNKLINE_STR("Hello"));
 }
 

@@ -6,8 +6,8 @@
 
 #define BACKUP TRUNKLINE_JSON_STR({"name": "backup", "description": "Back up all files.", "inputSchema": {"type": "object"}})
 
-static void backup(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void backup(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_fail(call, TRUNKLINE_STR("disk full"));
 }
 

@@ -11,9 +11,9 @@
     "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]} \
   })
 
-static void greet(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void greet(trunkline_call *call, void *user_data) {
   const char *host = getenv("HOSTNAME");
-  (void)arguments, (void)user_data;
+  (void)user_data;
   trunkline_call_return_textf(call, "Hello, %s, from %s!",
                               trunkline_call_text(call, TRUNKLINE_STR("/name"), TRUNKLINE_STR("")).data, host ? host : "");
 }

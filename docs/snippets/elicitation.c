@@ -15,25 +15,25 @@
   })
 
 /* On 2026-07-28 the result is TRUNKLINE_SUSPENDED first; the tool runs again with the answer. */
-static void booked(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                   void *user_data) {
+static void booked(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                   const trunkline_error *error, void *user_data) {
   int64_t people = 0;
   (void)user_data;
   if (result)
     trunkline_call_fail_with(call, error);
-  else if (trunkline_json_get_int64(json, TRUNKLINE_STR("/content/people"), &people))
+  else if (trunkline_json_get_int64(*json, TRUNKLINE_STR("/content/people"), &people))
     trunkline_call_return_text(call, TRUNKLINE_STR("Nothing was booked."));
   else
     trunkline_call_return_textf(call, "A table for %d is booked.", (int)people);
 }
 
-static void book(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void book(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_elicit(call, QUESTION, TRUNKLINE_STR("people"), booked, NULL, NULL, NULL);
 }
 
-static void ask(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void ask(trunkline_call *call, void *user_data) {
+  (void)user_data;
   printf("%s\n", trunkline_call_text(call, TRUNKLINE_STR("/message"), TRUNKLINE_STR("")).data);
   /* Here the user fills in the form at "/requestedSchema". */
   trunkline_call_return_result(call, TRUNKLINE_JSON_STR({"action": "accept", "content": {"people": 4}}), NULL);

@@ -13,8 +13,8 @@
   })
 #define WAIT TRUNKLINE_JSON_STR({"name": "wait", "description": "Never ends."})
 
-static void price(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void price(trunkline_call *call, void *user_data) {
+  (void)user_data;
   if (strcmp(trunkline_call_text(call, TRUNKLINE_STR("/article"), TRUNKLINE_STR("")).data, "sun") == 0)
     trunkline_call_fail_tool(call, TRUNKLINE_STR("The sun is not for sale."));
   else
@@ -22,9 +22,8 @@ static void price(trunkline_call *call, trunkline_str arguments, void *user_data
 }
 
 /* A call that is kept may be answered later, from any thread. */
-static void keep(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void keep(trunkline_call *call, void *user_data) {
   trunkline_call **kept = user_data;
-  (void)arguments;
   *kept = trunkline_call_retain(call);
 }
 

@@ -7,17 +7,16 @@
 #define PRICE TRUNKLINE_JSON_STR({"tool": {"name": "price", "description": "The price of an article."}, "timeoutMs": 2000})
 #define DISCOUNT "{\"tool\": {\"name\": \"discount\", \"description\": \"Lower a price.\"}, \"visible\": %llu}"
 
-static void answer(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
+static void answer(trunkline_call *call, void *user_data) {
   trunkline_call_return_text(call, trunkline_str_of((const char *)user_data));
 }
 
 /* With access tokens: by "/auth/subject". */
-static void is_staff(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void is_staff(trunkline_call *call, void *user_data) {
   trunkline_text *name = NULL;
   bool staff = !trunkline_call_fact(call, TRUNKLINE_STR("/clientInfo/name"), &name) &&
                strcmp(trunkline_text_str(name).data, "\"staff\"") == 0; /* facts are JSON */
-  (void)arguments, (void)user_data;
+  (void)user_data;
   trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, staff ? TRUNKLINE_STR("true") : TRUNKLINE_STR("false"), NULL);
   trunkline_text_free(name);
 }

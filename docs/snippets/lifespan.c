@@ -22,9 +22,8 @@ static void close_database(void *user_data) {
   ((database *)user_data)->is_open = false;
 }
 
-static void count(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void count(trunkline_call *call, void *user_data) {
   const database *opened = user_data;
-  (void)arguments;
   trunkline_call_return_text(call, opened->is_open ? TRUNKLINE_STR("7") : TRUNKLINE_STR("nothing"));
 }
 

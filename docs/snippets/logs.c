@@ -6,30 +6,31 @@
 
 #define BACKUP TRUNKLINE_JSON_STR({"name": "backup", "description": "Back up all files."})
 
-static void backup(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void backup(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_log(call, TRUNKLINE_STR("debug"), TRUNKLINE_STR("looking for changes"));
   trunkline_call_log_json(call, TRUNKLINE_STR("info"), TRUNKLINE_STR("copier"), TRUNKLINE_JSON_STR({"files": 3}), NULL);
   trunkline_call_return_text(call, TRUNKLINE_STR("done"));
 }
 
-static void notified(trunkline_str method, trunkline_str params, void *user_data) {
+static void notified(const trunkline_str *method, const trunkline_str *params, void *user_data) {
   trunkline_text *level = NULL, *logger = NULL;
   int64_t files = 0;
   (void)user_data;
-  if (strcmp(method.data, TRUNKLINE_NOTIFICATION_LOG) != 0) return;
-  trunkline_json_get_text(params, TRUNKLINE_STR("/level"), &level);
-  trunkline_json_get_text(params, TRUNKLINE_STR("/logger"), &logger);
-  trunkline_json_get_int64(params, TRUNKLINE_STR("/data/files"), &files);
+  if (strcmp(method->data, TRUNKLINE_NOTIFICATION_LOG) != 0) return;
+  trunkline_json_get_text(*params, TRUNKLINE_STR("/level"), &level);
+  trunkline_json_get_text(*params, TRUNKLINE_STR("/logger"), &logger);
+  trunkline_json_get_int64(*params, TRUNKLINE_STR("/data/files"), &files);
   printf("%s of the %s: %d files\n", trunkline_text_str(level).data, trunkline_text_str(logger).data, (int)files);
   trunkline_text_free(level);
   trunkline_text_free(logger);
 }
 
 /* Without this callback, warnings and errors of the library go to stderr. */
-static void log_of_library(trunkline_str level, trunkline_str target, trunkline_str message, void *user_data) {
+static void log_of_library(const trunkline_str *level, const trunkline_str *target, const trunkline_str *message,
+                           void *user_data) {
   (void)level, (void)user_data;
-  fprintf(stderr, "%s: %s\n", target.data, message.data);
+  fprintf(stderr, "%s: %s\n", target->data, message->data);
 }
 
 int main(void) {

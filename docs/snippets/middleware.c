@@ -11,29 +11,29 @@
     "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]} \
   })
 
-static void called(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                   void *user_data) {
+static void called(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                   const trunkline_error *error, void *user_data) {
   (void)user_data;
   printf("%s was called\n", trunkline_call_text(call, TRUNKLINE_STR("/params/name"), TRUNKLINE_STR("")).data);
   if (result)
     trunkline_call_fail_with(call, error);
   else
-    trunkline_call_return_result(call, json, NULL);
+    trunkline_call_return_result(call, *json, NULL);
 }
 
-static void audit(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void audit(trunkline_call *call, void *user_data) {
   trunkline_str name = trunkline_call_text(call, TRUNKLINE_STR("/params/arguments/name"), TRUNKLINE_STR(""));
   static char title[] = "Countess";
-  (void)arguments, (void)user_data;
+  (void)user_data;
   if (strcmp(name.data, "Mallory") == 0)
     trunkline_call_fail_protocol(call, -32099, TRUNKLINE_STR("Mallory may not call."), TRUNKLINE_STR(""), NULL);
   else if (!trunkline_call_set_var(call, TRUNKLINE_STR("title"), title, NULL))
     trunkline_call_next(call, TRUNKLINE_STR(""), called, NULL, NULL, NULL);
 }
 
-static void greet(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void greet(trunkline_call *call, void *user_data) {
   const char *title = trunkline_call_var(call, TRUNKLINE_STR("title"));
-  (void)arguments, (void)user_data;
+  (void)user_data;
   trunkline_call_return_textf(call, "Hello, %s %s!", title ? title : "",
                               trunkline_call_text(call, TRUNKLINE_STR("/name"), TRUNKLINE_STR("")).data);
 }

@@ -14,9 +14,9 @@ static trunkline_text *fact(trunkline_call *call, const char *pointer) {
   return text;
 }
 
-static void name_tenant(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void name_tenant(trunkline_call *call, void *user_data) {
   trunkline_text *tenant = fact(call, "/headers/x-tenant"), *url = fact(call, "/url");
-  (void)arguments, (void)user_data;
+  (void)user_data;
   trunkline_call_return_textf(call, "%s at %s", tenant ? trunkline_text_str(tenant).data : "nobody",
                               trunkline_text_str(url).data);
   trunkline_text_free(tenant);

@@ -8,13 +8,13 @@
   TRUNKLINE_JSON_STR({"type": "object", "required": ["terms"], \
                       "properties": {"terms": {"type": "array", "items": {"type": "integer"}}}})
 
-static void add_up(trunkline_call *call, trunkline_str params, void *user_data) {
+static void add_up(trunkline_call *call, void *user_data) {
   trunkline_str terms = {0}, term = {0};
   size_t cursor = 0;
   long long sum = 0;
   char json[40];
   (void)user_data;
-  trunkline_json_get(params, TRUNKLINE_STR("/terms"), &terms);
+  trunkline_json_get(trunkline_call_arguments(call), TRUNKLINE_STR("/terms"), &terms);
   while (!trunkline_json_next(terms, &cursor, NULL, &term)) {
     int64_t number = 0;
     trunkline_json_get_int64(term, TRUNKLINE_STR(""), &number);

@@ -77,11 +77,10 @@ static void put_text(list *kept, trunkline_call *call) {
   add(kept, key, trunkline_call_text(call, TRUNKLINE_STR("/text"), NONE), 0, now() + keep_for);
 }
 
-static void get(trunkline_call *call, trunkline_str arguments, void *kept) {
+static void get(trunkline_call *call, void *kept) {
   const item *found = text_of(kept, call);
   trunkline_json_writer *writer = NULL;
   trunkline_text *answer = NULL;
-  (void)arguments;
   trunkline_json_writer_new(&writer, NULL);
   trunkline_json_writer_begin_object(writer);
   if (found) {
@@ -96,36 +95,32 @@ static void get(trunkline_call *call, trunkline_str arguments, void *kept) {
   trunkline_json_writer_free(writer);
 }
 
-static void put(trunkline_call *call, trunkline_str arguments, void *kept) {
-  (void)arguments;
+static void put(trunkline_call *call, void *kept) {
   put_text(kept, call);
   trunkline_call_return_result(call, TRUNKLINE_STR("{}"), NULL);
 }
 
-static void put_if(trunkline_call *call, trunkline_str arguments, void *kept) {
+static void put_if(trunkline_call *call, void *kept) {
   const trunkline_str expected = trunkline_call_text(call, TRUNKLINE_STR("/expected"), NONE);
   const item *found = text_of(kept, call);
   /* Atomic, for callbacks of a port run one by one. A database has a transaction here. */
   const int done = found ? expected.data && same(found->text, found->text_length, expected) : !expected.data;
-  (void)arguments;
   if (done) put_text(kept, call);
   trunkline_call_return_result(call, done ? TRUNKLINE_STR("{\"done\":true}") : TRUNKLINE_STR("{\"done\":false}"), NULL);
 }
 
-static void forget_key(trunkline_call *call, trunkline_str arguments, void *kept) {
-  (void)arguments;
+static void forget_key(trunkline_call *call, void *kept) {
   forget(kept, trunkline_call_text(call, TRUNKLINE_STR("/key"), NONE));
   trunkline_call_return_result(call, TRUNKLINE_STR("{}"), NULL);
 }
 
-static void append(trunkline_call *call, trunkline_str arguments, void *data) {
+static void append(trunkline_call *call, void *data) {
   list *kept = data;
   const trunkline_str log = trunkline_call_text(call, TRUNKLINE_STR("/log"), NONE);
   const int64_t ends = now() + trunkline_call_int64(call, TRUNKLINE_STR("/keepForMs"), 0);
   int64_t entries = 1 - trunkline_call_int64(call, TRUNKLINE_STR("/maxEntries"), 1);
   char answer[48];
   item *entry;
-  (void)arguments;
   forget(kept, NONE);
   for (entry = kept->first; entry; entry = entry->next) entries += has_key(entry, log);
   for (entry = kept->first; entry; entry = entry->next) {
@@ -138,7 +133,7 @@ static void append(trunkline_call *call, trunkline_str arguments, void *data) {
 }
 
 /* It need not wait for entries. */
-static void read_log(trunkline_call *call, trunkline_str arguments, void *data) {
+static void read_log(trunkline_call *call, void *data) {
   list *kept = data;
   const trunkline_str log = trunkline_call_text(call, TRUNKLINE_STR("/log"), NONE);
   const int64_t after = trunkline_call_int64(call, TRUNKLINE_STR("/after"), 0);
@@ -146,7 +141,6 @@ static void read_log(trunkline_call *call, trunkline_str arguments, void *data) 
   trunkline_json_writer *writer = NULL;
   trunkline_text *answer = NULL;
   const item *entry;
-  (void)arguments;
   forget(kept, NONE);
   trunkline_json_writer_new(&writer, NULL);
   trunkline_json_writer_begin_object(writer);

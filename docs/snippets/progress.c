@@ -11,10 +11,10 @@
   })
 #define WATCH TRUNKLINE_JSON_STR({"name": "watch", "description": "Watch a folder until the caller cancels."})
 
-static void copy(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void copy(trunkline_call *call, void *user_data) {
   int files = (int)trunkline_call_int64(call, TRUNKLINE_STR("/files"), 0);
   char message[50];
-  (void)arguments, (void)user_data;
+  (void)user_data;
   for (int number = 1; number <= files; ++number) {
     snprintf(message, sizeof message, "file %d", number);
     trunkline_call_progress(call, number, files, trunkline_str_of(message));
@@ -24,23 +24,23 @@ static void copy(trunkline_call *call, trunkline_str arguments, void *user_data)
 
 static enum { IDLE, WATCHING, STOPPED } state;
 
-static void stop(trunkline_str reason, void *user_data) {
+static void stop(const trunkline_str *reason, void *user_data) {
   (void)reason;
   printf("stopped watching\n");
   state = STOPPED;
   trunkline_call_free(user_data);
 }
 
-static void watch(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void watch(trunkline_call *call, void *user_data) {
+  (void)user_data;
   state = WATCHING;
   trunkline_call_on_cancel(call, stop, trunkline_call_retain(call), NULL);
 }
 
-static void show(double progress, double total, trunkline_str message, void *user_data) {
+static void show(double progress, double total, const trunkline_str *message, void *user_data) {
   (void)user_data;
   /* Reports that come faster than they are read are passed over, but for the last. */
-  if (progress >= total) printf("%.0f of %.0f: %s\n", progress, total, message.data);
+  if (progress >= total) printf("%.0f of %.0f: %s\n", progress, total, message->data);
 }
 
 int main(void) {

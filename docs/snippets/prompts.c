@@ -13,12 +13,12 @@
     ]                                                                                       \
   })
 
-static void review(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void review(trunkline_call *call, void *user_data) {
   trunkline_str code = trunkline_call_text(call, TRUNKLINE_STR("/code"), TRUNKLINE_STR(""));
   trunkline_str focus = trunkline_call_text(call, TRUNKLINE_STR("/focus"), TRUNKLINE_STR("errors"));
   trunkline_text *question = NULL;
   char text[2000], messages[5000];
-  (void)arguments, (void)user_data;
+  (void)user_data;
   snprintf(text, sizeof text, "Review this code, above all for %.100s: %.1800s", focus.data, code.data);
   trunkline_json_string(trunkline_str_of(text), &question, NULL); /* with quotes and escapes */
   snprintf(messages, sizeof messages,

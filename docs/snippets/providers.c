@@ -20,10 +20,10 @@ static void list(trunkline_call *call) {
   trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, trunkline_str_of(json), NULL);
 }
 
-static void rows(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void rows(trunkline_call *call, void *user_data) {
   trunkline_str uri = trunkline_call_text(call, TRUNKLINE_STR("/get/uri"), TRUNKLINE_STR(""));
   int row = 0;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   if (uri.len == 0)
     list(call);
   else if (sscanf(uri.data, "rows://%d", &row) == 1 && row >= 1 && row <= ROWS)

@@ -11,14 +11,14 @@
   TRUNKLINE_JSON_STR({"uriTemplate": "notes://by-name/{name}", "name": "note", "description": "One note.", \
                       "mimeType": "text/plain"})
 
-static void read_index(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void read_index(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_text(call, TRUNKLINE_STR("today, friday"));
 }
 
-static void read_note(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void read_note(trunkline_call *call, void *user_data) {
   const char *name = trunkline_call_text(call, TRUNKLINE_STR("/variables/name"), TRUNKLINE_STR("")).data;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   if (strcmp(name, "friday") == 0)
     trunkline_call_return_text(call, TRUNKLINE_STR("Call Ada."));
   else if (strcmp(name, "today") == 0)

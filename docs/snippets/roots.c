@@ -7,8 +7,8 @@
 #define FOLDERS TRUNKLINE_JSON_STR({"name": "folders", "description": "Name the folders that may be searched."})
 #define ROOTS TRUNKLINE_JSON_STR([{"uri": "file:///home/ada/notes", "name": "notes"}, {"uri": "file:///srv/wiki"}])
 
-static void name_folders(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                         void *user_data) {
+static void name_folders(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                         const trunkline_error *error, void *user_data) {
   trunkline_str roots = {0}, root = {0};
   char names[1000] = "";
   size_t cursor = 0;
@@ -17,7 +17,7 @@ static void name_folders(trunkline_call *call, trunkline_result result, trunklin
     trunkline_call_fail_with(call, error);
     return;
   }
-  trunkline_json_get(json, TRUNKLINE_STR("/roots"), &roots);
+  trunkline_json_get(*json, TRUNKLINE_STR("/roots"), &roots);
   while (!trunkline_json_next(roots, &cursor, NULL, &root)) {
     trunkline_text *name = NULL;
     size_t length = strlen(names);
@@ -29,8 +29,8 @@ static void name_folders(trunkline_call *call, trunkline_result result, trunklin
   trunkline_call_return_text(call, trunkline_str_of(names));
 }
 
-static void folders(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void folders(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_list_roots(call, TRUNKLINE_STR("roots"), name_folders, NULL, NULL, NULL);
 }
 

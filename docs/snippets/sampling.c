@@ -10,21 +10,21 @@
     "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]} \
   })
 
-static void answer(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                   void *user_data) {
+static void answer(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                   const trunkline_error *error, void *user_data) {
   trunkline_text *text = NULL;
   (void)user_data;
   if (result)
     trunkline_call_fail_with(call, error);
-  else if (!trunkline_json_get_text(json, TRUNKLINE_STR("/content/text"), &text))
+  else if (!trunkline_json_get_text(*json, TRUNKLINE_STR("/content/text"), &text))
     trunkline_call_return_text(call, trunkline_text_str(text));
   trunkline_text_free(text);
 }
 
-static void summarize(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void summarize(trunkline_call *call, void *user_data) {
   trunkline_text *question = NULL;
   char text[2000], params[5000];
-  (void)arguments, (void)user_data;
+  (void)user_data;
   snprintf(text, sizeof text, "Summarize in three words: %.1900s",
            trunkline_call_text(call, TRUNKLINE_STR("/text"), TRUNKLINE_STR("")).data);
   trunkline_json_string(trunkline_str_of(text), &question, NULL); /* with quotes and escapes */
@@ -35,8 +35,8 @@ static void summarize(trunkline_call *call, trunkline_str arguments, void *user_
   trunkline_text_free(question);
 }
 
-static void sample(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void sample(trunkline_call *call, void *user_data) {
+  (void)user_data;
   printf("at most %d tokens\n", (int)trunkline_call_int64(call, TRUNKLINE_STR("/maxTokens"), 0));
   /* Here the host asks its model. */
   trunkline_call_return_result(call,

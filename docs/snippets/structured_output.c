@@ -16,11 +16,11 @@
     }                                                                                       \
   })
 
-static void weather(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void weather(trunkline_call *call, void *user_data) {
   trunkline_str city = trunkline_call_text(call, TRUNKLINE_STR("/city"), TRUNKLINE_STR(""));
   trunkline_text *sky = NULL;
   char text[1000], json[2000];
-  (void)arguments, (void)user_data;
+  (void)user_data;
   snprintf(text, sizeof text, "snow over %.900s", city.data);
   trunkline_json_string(trunkline_str_of(text), &sky, NULL); /* with quotes and escapes */
   snprintf(json, sizeof json, "{\"sky\":%s,\"degrees\":-3.5}", trunkline_text_str(sky).data);

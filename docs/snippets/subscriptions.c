@@ -9,13 +9,13 @@
 
 static const char *note = "Buy milk.";
 
-static void today(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void today(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_text(call, trunkline_str_of(note));
 }
 
-static void clear(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void clear(trunkline_call *call, void *user_data) {
+  (void)user_data;
   note = "";
   trunkline_call_return_text(call, TRUNKLINE_STR(""));
 }

@@ -13,8 +13,8 @@
   })
 #define CALL TRUNKLINE_JSON_STR({"name": "report", "arguments": {"year": 2026}})
 
-static void report(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void report(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_set_task_message(call, TRUNKLINE_STR("it is written"));
   trunkline_call_return_textf(call, "The report of %d", (int)trunkline_call_int64(call, TRUNKLINE_STR("/year"), 0));
 }

@@ -14,7 +14,7 @@ typedef struct {
 } span_names;
 
 /* The span of a request; the trace context of one that is sent. */
-static void *begin(trunkline_str record, trunkline_trace_context *context, void *user_data) {
+static void *begin(const trunkline_str *record, trunkline_trace_context *context, void *user_data) {
   (void)record;
   if (context)
     trunkline_trace_context_set(context, TRUNKLINE_STR("traceparent"),
@@ -25,12 +25,12 @@ static void *begin(trunkline_str record, trunkline_trace_context *context, void 
 /* Around the handler, on its thread. */
 static void scope(void *span, bool entered, void *user_data) { (void)span, (void)entered, (void)user_data; }
 
-static void end(void *span, trunkline_str record, void *user_data) {
+static void end(void *span, const trunkline_str *record, void *user_data) {
   span_names *names = (span_names *)user_data;
   trunkline_text *kind = NULL, *name = NULL;
   (void)span;
-  if (names->count < 8 && trunkline_json_get_text(record, TRUNKLINE_STR("/kind"), &kind) == TRUNKLINE_OK &&
-      trunkline_json_get_text(record, TRUNKLINE_STR("/name"), &name) == TRUNKLINE_OK)
+  if (names->count < 8 && trunkline_json_get_text(*record, TRUNKLINE_STR("/kind"), &kind) == TRUNKLINE_OK &&
+      trunkline_json_get_text(*record, TRUNKLINE_STR("/name"), &name) == TRUNKLINE_OK)
     snprintf(names->lines[names->count++], sizeof names->lines[0], "%s %s", trunkline_text_str(kind).data,
              trunkline_text_str(name).data);
   trunkline_text_free(kind);
@@ -39,8 +39,8 @@ static void end(void *span, trunkline_str record, void *user_data) {
 
 static int compare(const void *one, const void *other) { return strcmp((const char *)one, (const char *)other); }
 
-static void greet(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void greet(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_text(call, TRUNKLINE_STR("Hello!"));
 }
 

@@ -18,10 +18,10 @@
     }                                                                                               \
   })
 
-static void divide(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void divide(trunkline_call *call, void *user_data) {
   double dividend = trunkline_call_number(call, TRUNKLINE_STR("/dividend"), 0);
   double divisor = trunkline_call_number(call, TRUNKLINE_STR("/divisor"), 0);
-  (void)arguments, (void)user_data;
+  (void)user_data;
   if (divisor == 0)
     trunkline_call_fail_tool(call, TRUNKLINE_STR("division by zero"));
   else

@@ -9,9 +9,9 @@
   "{\"resource\": \"http://127.0.0.1/mcp\", \"verifier\": %llu,"                  \
   " \"authorizationServers\": [\"https://login.example.com\"]}"
 
-static void whoami(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void whoami(trunkline_call *call, void *user_data) {
   trunkline_text *fact = NULL, *subject = NULL;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   if (!trunkline_call_fact(call, TRUNKLINE_STR("/auth/subject"), &fact)) /* JSON */
     trunkline_json_get_text(trunkline_text_str(fact), TRUNKLINE_STR(""), &subject);
   trunkline_call_return_text(call, subject ? trunkline_text_str(subject) : TRUNKLINE_STR("nobody"));
@@ -19,18 +19,17 @@ static void whoami(trunkline_call *call, trunkline_str arguments, void *user_dat
   trunkline_text_free(subject);
 }
 
-static void verify(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void verify(trunkline_call *call, void *user_data) {
   trunkline_str token = trunkline_call_text(call, TRUNKLINE_STR("/token"), TRUNKLINE_STR(""));
   bool known = strcmp(token.data, "token-of-today") == 0;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE,
                              known ? TRUNKLINE_JSON_STR({"subject": "ada"}) : TRUNKLINE_STR("null"), NULL);
 }
 
 /* The user data is whether there is a new token. */
-static void give(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void give(trunkline_call *call, void *user_data) {
   bool *renewed = user_data;
-  (void)arguments;
   if (trunkline_call_bool(call, TRUNKLINE_STR("/refused"), false)) {
     printf("the token was refused\n"); /* Here the program gets a new token. */
     *renewed = true;

@@ -18,11 +18,11 @@
   })
 
 /* The library has checked the arguments against the schema. */
-static void forecast(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void forecast(trunkline_call *call, void *user_data) {
   trunkline_str city = trunkline_call_text(call, TRUNKLINE_STR("/city"), TRUNKLINE_STR(""));
   int64_t days = trunkline_call_int64(call, TRUNKLINE_STR("/days"), 2);
   char text[100] = "";
-  (void)arguments, (void)user_data;
+  (void)user_data;
   for (int64_t day = 0; day < days; ++day)
     snprintf(text + day * 6, sizeof text - (size_t)day * 6, "%s", day + 1 < days ? "snow, " : "snow");
   trunkline_call_return_textf(call, "%s: %s", city.data, text);

@@ -31,10 +31,10 @@ static struct {
 static size_t count;
 static trunkline_server *server;
 
-static void add_note(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void add_note(trunkline_call *call, void *user_data) {
   const char *name = trunkline_call_text(call, TRUNKLINE_STR("/name"), TRUNKLINE_STR("")).data;
   const char *text = trunkline_call_text(call, TRUNKLINE_STR("/text"), TRUNKLINE_STR("")).data;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   for (size_t index = 0; index < count; ++index) {
     char message[200];
     if (strcmp(notes[index].name, name) != 0) continue;
@@ -52,18 +52,18 @@ static void add_note(trunkline_call *call, trunkline_str arguments, void *user_d
   trunkline_call_return_textf(call, "%s is kept.", name);
 }
 
-static void all_notes(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void all_notes(trunkline_call *call, void *user_data) {
   char text[sizeof notes + 100] = "";
   size_t length = 0;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   for (size_t index = 0; index < count; ++index)
     length += (size_t)snprintf(text + length, sizeof text - length, "%s- %s: %s", index ? "\n" : "", notes[index].name,
                                notes[index].text);
   trunkline_call_return_text(call, trunkline_str_of(text));
 }
 
-static void plan(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void plan(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_textf(call, "Read notes://all and plan %s by it.",
                               trunkline_call_text(call, TRUNKLINE_STR("/day"), TRUNKLINE_STR("")).data);
 }

@@ -7,9 +7,9 @@
 
 #include <trunkline.h>
 
-static void show_progress(double progress, double total, trunkline_str message, void *user_data) {
+static void show_progress(double progress, double total, const trunkline_str *message, void *user_data) {
   (void)user_data;
-  printf("%.0f of %.0f: %s\n", progress, total, message.data);
+  printf("%.0f of %.0f: %s\n", progress, total, message->data);
 }
 
 static trunkline_result connect_to(int count, char **words, trunkline_client **client, trunkline_error **error) {

@@ -7,8 +7,8 @@
   "{\"name\": \"hello\", \"description\": \"Greets someone.\", \"inputSchema\": {"        \
   "\"type\": \"object\", \"properties\": {\"name\": {\"type\": \"string\"}}, \"required\": [\"name\"]}}"
 
-static void hello(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void hello(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_textf(call, "Hello, %s!", trunkline_call_text(call, TRUNKLINE_STR("/name"), TRUNKLINE_STR("")).data);
 }
 

@@ -15,7 +15,8 @@
   "   \"days\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 7, \"default\": 3}}}}"
 
 /* The library has already checked the arguments against the schema. */
-static void forecast(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void forecast(trunkline_call *call, void *user_data) {
+  trunkline_str arguments = trunkline_call_arguments(call);
   const char *sky = user_data;
   trunkline_text *city = NULL;
   double days = 3, day;

@@ -63,9 +63,8 @@ static void open_library(const char *path, library *found) {
   FIND(text_free);
 }
 
-static void echo(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void echo(trunkline_call *call, void *user_data) {
   library *of = (library *)user_data;
-  (void)arguments;
   of->call_return_text(call, of->call_text(call, TRUNKLINE_STR("/message"), TRUNKLINE_STR("")));
 }
 

@@ -26,8 +26,8 @@ static double now(void) {
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static void echo(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void echo(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_text(call, trunkline_call_text(call, TRUNKLINE_STR("/message"), TRUNKLINE_STR("")));
 }
 

@@ -25,8 +25,8 @@ static void sleep_ms(int64_t ms) {
   while (nanosleep(&time, &time));
 }
 
-static void echo(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void echo(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_text(call, trunkline_call_text(call, S("/message"), S("")));
 }
 
@@ -47,19 +47,19 @@ static void in_thread(trunkline_call *call, void *(*work)(void *)) {
   pthread_detach(thread);
 }
 
-static void slow(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void slow(trunkline_call *call, void *user_data) {
+  (void)user_data;
   in_thread(call, wait_and_answer);
 }
 
-static void block(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void block(trunkline_call *call, void *user_data) {
+  (void)user_data;
   sleep_ms(trunkline_call_int64(call, S("/ms"), 0));
   trunkline_call_return_text(call, S("done"));
 }
 
-static void stray(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void stray(trunkline_call *call, void *user_data) {
+  (void)user_data;
   puts("a stray print");
   fflush(stdout);
   if (write(1, "bytes to descriptor 1\n", 22) != 22) abort();
@@ -67,9 +67,9 @@ static void stray(trunkline_call *call, trunkline_str arguments, void *user_data
   trunkline_call_return_text(call, S("printed"));
 }
 
-static void fail(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void fail(trunkline_call *call, void *user_data) {
   char text[2001];
-  (void)arguments, (void)user_data;
+  (void)user_data;
   memset(text, 'x', sizeof text - 1);
   text[sizeof text - 1] = '\0';
   trunkline_call_fail(call, trunkline_str_of(text));
@@ -92,41 +92,40 @@ static void *report_and_answer(void *data) {
   return NULL;
 }
 
-static void flood(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void flood(trunkline_call *call, void *user_data) {
+  (void)user_data;
   in_thread(call, report_and_answer);
 }
 
-static void mood(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void mood(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_text(call, trunkline_call_text(call, S("/variables/number"), S("")));
 }
 
-static void touch(trunkline_call *call, trunkline_str arguments, void *server) {
+static void touch(trunkline_call *call, void *server) {
   char uri[100];
-  (void)arguments;
   snprintf(uri, sizeof uri, "scars://mood/%s", trunkline_call_text(call, S("/number"), S("")).data);
   trunkline_server_resource_updated((trunkline_server *)server, trunkline_str_of(uri), NULL);
   trunkline_call_return_text(call, S("touched"));
 }
 
-static void city_chosen(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                        void *people) {
+static void city_chosen(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                        const trunkline_error *error, void *people) {
   trunkline_text *city = NULL;
   if (result) {
     trunkline_call_fail_with(call, error);
-  } else if (!trunkline_json_get_text(json, S("/content/text"), &city)) {
+  } else if (!trunkline_json_get_text(*json, S("/content/text"), &city)) {
     trunkline_call_return_textf(call, "%d go to %s", (int)(intptr_t)people, trunkline_text_str(city).data);
   }
   trunkline_text_free(city);
 }
 
 /* Callbacks that are suspended are called again, with the answer, when the call is. */
-static void people_counted(trunkline_call *call, trunkline_result result, trunkline_str json,
+static void people_counted(trunkline_call *call, trunkline_result result, const trunkline_str *json,
                            const trunkline_error *error, void *user_data) {
   int64_t people = 0;
   (void)user_data;
-  if (result || trunkline_json_get_int64(json, S("/content/people"), &people)) {
+  if (result || trunkline_json_get_int64(*json, S("/content/people"), &people)) {
     trunkline_call_fail_with(call, error);
     return;
   }
@@ -135,21 +134,21 @@ static void people_counted(trunkline_call *call, trunkline_result result, trunkl
                         S("city"), city_chosen, (void *)(intptr_t)people, NULL, NULL);
 }
 
-static void plan(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void plan(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_elicit(call, S("{\"message\":\"How many go?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":"
                                 "{\"people\":{\"type\":\"integer\"}},\"required\":[\"people\"]}}"),
                         S("people"), people_counted, NULL, NULL, NULL);
 }
 
-static void packing(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void packing(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_textf(call, "What to pack for %s?", trunkline_call_text(call, S("/city"), S("")).data);
 }
 
-static void complete_city(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void complete_city(trunkline_call *call, void *user_data) {
   trunkline_str typed = trunkline_call_text(call, S("/argument/value"), S(""));
-  (void)arguments, (void)user_data;
+  (void)user_data;
   trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE,
                              typed.len == 2 && memcmp(typed.data, "Os", 2) == 0 ? S("[\"Oslo\",\"Osaka\"]") : S("[]"), NULL);
 }

@@ -39,9 +39,12 @@ pub unsafe extern "C" fn trunkline_error_json(
     })
 }
 
+/// A `trunkline_result` as C may pass it: any number.
+pub type trunkline_result_number = u32;
+
 /// The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
 #[unsafe(no_mangle)]
-pub extern "C" fn trunkline_result_name(result: u32) -> *const c_char {
+pub extern "C" fn trunkline_result_name(result: trunkline_result_number) -> *const c_char {
     let known = NAMES.iter().find(|(known, _)| *known as u32 == result);
     known.map_or(c"unknown", |(_, name)| *name).as_ptr()
 }

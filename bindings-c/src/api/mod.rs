@@ -30,3 +30,5 @@ pub mod context;
 pub mod client;
 
 pub mod telemetry;
+
+pub mod plain;

@@ -11,11 +11,14 @@ use crate::options::{trunkline_client_options, trunkline_http_options, trunkline
 use crate::requests::trunkline_request_options;
 use crate::store::{self, trunkline_store};
 
-/// Sets a limit (one of `trunkline_limit`).
+/// A `trunkline_limit` as C may pass it: any number.
+pub type trunkline_limit_number = u32;
+
+/// Sets a limit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_limit(
     options: *mut trunkline_server_options,
-    limit: u32,
+    limit: trunkline_limit_number,
     value: u64,
 ) -> trunkline_result {
     set!(options, {

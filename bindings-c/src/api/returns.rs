@@ -5,12 +5,15 @@ use trunkline_bridge::Shape;
 use crate::calls::trunkline_call;
 use crate::edge::prelude::*;
 
-/// Answers with JSON that becomes a result as `shape` (one of `trunkline_shape`) says.
+/// A `trunkline_shape` as C may pass it: any number.
+pub type trunkline_shape_number = u32;
+
+/// Answers with JSON that becomes a result as `shape` says.
 /// `TRUNKLINE_INVALID_ARGUMENT` if `json` is not what the shape says: the call is still open then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_return_json(
     call: *mut trunkline_call,
-    shape: u32,
+    shape: trunkline_shape_number,
     json: trunkline_str,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {

@@ -96,10 +96,10 @@ static void count_up(void *counter) { ++*(int *)counter; }
   "{\"name\":\"echo\",\"description\":\"Says it again.\",\"inputSchema\":{\"type\":\"object\","         \
   "\"properties\":{\"message\":{\"type\":\"string\"}},\"required\":[\"message\"]}}"
 
-static void echo(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void echo(trunkline_call *call, void *user_data) {
   trunkline_text *message = NULL;
   (void)user_data;
-  CHECK(trunkline_json_get_text(arguments, S("/message"), &message) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(trunkline_call_arguments(call), S("/message"), &message) == TRUNKLINE_OK);
   CHECK(trunkline_call_return_text(call, trunkline_text_str(message)) == TRUNKLINE_OK);
   trunkline_text_free(message);
 }

@@ -16,10 +16,10 @@ const BEGIN: &str = r#"#define _POSIX_C_SOURCE 200809L
 
 #include <trunkline.h>
 
-static struct trunkline_call *call;
+static trunkline_call *call;
 
-static void keep(trunkline_call *kept, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void keep(trunkline_call *kept, void *user_data) {
+  (void)user_data;
   call = trunkline_call_retain(kept);
 }
 
@@ -57,11 +57,11 @@ const END: &str = "  }\n  fflush(refused);\n  _exit(0);\n}\n";
 fn argument(declared: &str) -> String {
     let declared = declared.trim();
     let (ty, name) = declared.rsplit_once([' ', '*']).unwrap_or((declared, ""));
-    let object = OBJECTS.iter().find(|object| declared.contains(&format!("struct trunkline_{object} *{name}")));
+    let object = OBJECTS.iter().find(|object| declared.contains(&format!("trunkline_{object} *{name}")));
     let stars = declared.matches('*').count();
     match object {
         Some(object) => (*object).to_owned(),
-        None if ty == "struct trunkline_str" => "texts[index]".to_owned(),
+        None if ty == "trunkline_str" => "texts[index]".to_owned(),
         None if ty == "trunkline_destructor" || name == "error" || name == "options" => "NULL".to_owned(),
         None if ty.ends_with("_callback") => format!("({ty})nothing"),
         None if declared.starts_with("void *") => "NULL".to_owned(),

@@ -33,7 +33,7 @@ static void names_and_version(void) {
   CHECK(same(trunkline_str_of("plain"), "plain"));
   CHECK(trunkline_str_of(NULL).len == 0);
   CHECK(strcmp(trunkline_result_name(TRUNKLINE_TIMEOUT), "timeout") == 0);
-  CHECK(strcmp(trunkline_result_name(12345), "unknown") == 0);
+  CHECK(strcmp(trunkline_result_name((trunkline_result)12345), "unknown") == 0);
   /* Numbers are never reused. */
   CHECK(TRUNKLINE_OK == 0 && TRUNKLINE_PROTOCOL == 1 && TRUNKLINE_TIMEOUT == 2 && TRUNKLINE_CANCELLED == 3);
   CHECK(TRUNKLINE_CLOSED == 4 && TRUNKLINE_TRANSPORT == 5 && TRUNKLINE_VERSION_MISMATCH == 6 && TRUNKLINE_INVALID_ARGUMENT == 7);
@@ -217,7 +217,7 @@ static void wrong_arguments(void) {
   FAILS(TRUNKLINE_NOT_FOUND, "nobody", trunkline_server_remove_tool(server, S("nobody"), &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "arguments", trunkline_client_call_tool(client, S("echo"), S("{oops"), NULL, &text, &error));
   OK(trunkline_server_options_new(&options, &error));
-  CHECK(trunkline_server_options_set_limit(options, 99, 1) == TRUNKLINE_INVALID_ARGUMENT);
+  CHECK(trunkline_server_options_set_limit(options, (trunkline_limit)99, 1) == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(strstr(trunkline_error_message(trunkline_last_error()), "trunkline_limit"));
   CHECK(trunkline_server_options_set_icons(options, S("[")) == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(strstr(trunkline_error_message(trunkline_last_error()), "icons"));
@@ -262,9 +262,9 @@ static void wrong_arguments(void) {
 
 /* ---- calls in memory ---- */
 
-static void read_values(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void read_values(trunkline_call *call, void *user_data) {
   trunkline_str text = trunkline_call_text(call, S("/text"), S("none")), missing = trunkline_call_text(call, S("/missing"), S("none"));
-  (void)arguments, (void)user_data;
+  (void)user_data;
   CHECK(trunkline_call_return_textf(call, "%s %s %g %g %lld %lld %d %d %500d", text.data, missing.data,
                                     trunkline_call_number(call, S("/number"), -1), trunkline_call_number(call, S("/text"), -1),
                                     (long long)trunkline_call_int64(call, S("/whole"), -1),
@@ -340,41 +340,41 @@ static void memory_call(void) {
 
 #define PLAIN(name) "{\"name\":\"" name "\",\"description\":\"A tool of the suite.\",\"inputSchema\":{\"type\":\"object\"}}"
 
-static void return_content(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void return_content(trunkline_call *call, void *user_data) {
+  (void)user_data;
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "", trunkline_call_return_json(call, TRUNKLINE_SHAPE_CONTENT, S("[oops"), &error));
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "shape", trunkline_call_return_json(call, 77, S("{}"), &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "shape", trunkline_call_return_json(call, (trunkline_shape)77, S("{}"), &error));
   OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_CONTENT,
                                 S("[{\"type\":\"text\",\"text\":\"one\"},{\"type\":\"text\",\"text\":\"two\"}]"), &error));
 }
 
-static void return_object(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void return_object(trunkline_call *call, void *user_data) {
+  (void)user_data;
   OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_OBJECT, S("{\"degrees\":21.5}"), &error));
 }
 
-static void return_value(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void return_value(trunkline_call *call, void *user_data) {
+  (void)user_data;
   OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S("[1,2]"), &error));
 }
 
-static void return_result(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void return_result(trunkline_call *call, void *user_data) {
+  (void)user_data;
   OK(trunkline_call_return_result(call, S("{\"content\":[{\"type\":\"text\",\"text\":\"full\"}]}"), &error));
 }
 
-static void fail_tool(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void fail_tool(trunkline_call *call, void *user_data) {
+  (void)user_data;
   CHECK(trunkline_call_fail_tool(call, S("no such city")) == TRUNKLINE_OK);
 }
 
-static void fail_invalid(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void fail_invalid(trunkline_call *call, void *user_data) {
+  (void)user_data;
   CHECK(trunkline_call_fail_invalid(call, S("/city"), S("is on no map")) == TRUNKLINE_OK);
 }
 
-static void fail_protocol(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void fail_protocol(trunkline_call *call, void *user_data) {
+  (void)user_data;
   OK(trunkline_call_fail_protocol(call, -32001, S("teapot"), S("{\"hot\":true}"), &error));
 }
 
@@ -448,8 +448,8 @@ static void shapes_and_failures(void) {
 
 static trunkline_call *kept;
 
-static void keep(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void keep(trunkline_call *call, void *user_data) {
+  (void)user_data;
   kept = trunkline_call_retain(call);
 }
 
@@ -466,8 +466,8 @@ static void answer_later(void *data) {
 static thread_task later_task = {answer_later, NULL};
 static thread later_thread;
 
-static void start_thread(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void start_thread(trunkline_call *call, void *user_data) {
+  (void)user_data;
   later_task.data = trunkline_call_retain(call);
   thread_start(&later_thread, &later_task);
 }
@@ -485,13 +485,14 @@ static void answered_later(void) {
   trunkline_server_free(server);
 }
 
-static void do_nothing(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)call, (void)arguments, (void)user_data;
+static void do_nothing(trunkline_call *call, void *user_data) {
+  (void)call, (void)user_data;
 }
 
-static void see_log(trunkline_str level, trunkline_str target, trunkline_str message, void *user_data) {
+static void see_log(const trunkline_str *level, const trunkline_str *target, const trunkline_str *message,
+                    void *user_data) {
   (void)level, (void)target;
-  if (contains(message, "without answering")) ++*(int *)user_data;
+  if (contains(*message, "without answering")) ++*(int *)user_data;
 }
 
 static void dropped_call(void) {
@@ -543,10 +544,9 @@ static void destructors(void) {
 
 /* ---- inside callbacks ---- */
 
-static void call_back(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void call_back(trunkline_call *call, void *user_data) {
   trunkline_client **client = (trunkline_client **)user_data;
   trunkline_text *result = NULL;
-  (void)arguments;
   FAILS(TRUNKLINE_BLOCKING, "thread",
         trunkline_client_call_tool(*client, S("echo"), S("{\"message\":\"x\"}"), NULL, &result, &error));
   FAILS(TRUNKLINE_BLOCKING, "thread", trunkline_dispatch(trunkline_client_port(*client), 0, NULL, &error));
@@ -571,9 +571,9 @@ static void blocking_is_refused(void) {
 
 /* ---- progress, cancellation, time ---- */
 
-static void three_steps(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void three_steps(trunkline_call *call, void *user_data) {
   int step;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   for (step = 1; step <= 3; ++step) {
     CHECK(trunkline_call_progress(call, step, 3, S("working")) == TRUNKLINE_OK);
     sleep_ms(20);
@@ -587,9 +587,9 @@ typedef struct {
   int freed;
 } progress_seen;
 
-static void see_progress(double progress, double total, trunkline_str message, void *user_data) {
+static void see_progress(double progress, double total, const trunkline_str *message, void *user_data) {
   progress_seen *seen = (progress_seen *)user_data;
-  CHECK(progress > seen->last && total == 3 && same(message, "working"));
+  CHECK(progress > seen->last && total == 3 && same(*message, "working"));
   seen->last = progress;
   ++seen->count;
 }
@@ -603,13 +603,14 @@ typedef struct {
   char text[1024];
 } outcome;
 
-static void see_outcome(trunkline_result result, trunkline_str json, const trunkline_error *error, void *user_data) {
+static void see_outcome(trunkline_result result, const trunkline_str *json, const trunkline_error *error,
+                        void *user_data) {
   outcome *seen = (outcome *)user_data;
   CHECK((result == TRUNKLINE_OK) == (error == NULL));
   CHECK(trunkline_error_kind(error) == result);
   ++seen->count;
   seen->result = result;
-  snprintf(seen->text, sizeof seen->text, "%s", error ? trunkline_error_message(error) : json.data);
+  snprintf(seen->text, sizeof seen->text, "%s", error ? trunkline_error_message(error) : json->data);
 }
 
 static void free_outcome(void *user_data) { ++((outcome *)user_data)->freed; }
@@ -651,15 +652,14 @@ typedef struct {
   int freed;
 } cancel_seen;
 
-static void see_cancel(trunkline_str reason, void *user_data) {
+static void see_cancel(const trunkline_str *reason, void *user_data) {
   (void)reason;
   ++((cancel_seen *)user_data)->count;
 }
 
 static void free_cancel(void *user_data) { ++((cancel_seen *)user_data)->freed; }
 
-static void keep_and_watch(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
+static void keep_and_watch(trunkline_call *call, void *user_data) {
   kept = trunkline_call_retain(call);
   CHECK(!trunkline_call_cancelled(call));
   CHECK(trunkline_call_on_cancel(call, see_cancel, user_data, free_cancel) == TRUNKLINE_OK);
@@ -752,29 +752,27 @@ static void closing(void) {
 
 /* Answers the call when its ping was answered; the call has lived until now although nobody kept
    it. */
-static void answer_with_outcome(trunkline_call *call, trunkline_result result, trunkline_str json,
+static void answer_with_outcome(trunkline_call *call, trunkline_result result, const trunkline_str *json,
                                 const trunkline_error *error, void *user_data) {
   see_outcome(result, json, error, user_data);
   if (result != TRUNKLINE_OK) CHECK(result == TRUNKLINE_PROTOCOL && trunkline_error_code(error) == -32601);
   CHECK(trunkline_call_return_text(call, trunkline_str_of(trunkline_result_name(result))) == TRUNKLINE_OK);
 }
 
-static void ping_client(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
+static void ping_client(trunkline_call *call, void *user_data) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "params",
         trunkline_call_start_request(call, S("ping"), S("{oops"), NULL, NULL, NULL, NULL, &error));
   OK(trunkline_call_start_request(call, S(TRUNKLINE_METHOD_PING), NOTHING, NULL, answer_with_outcome, user_data,
                                   free_outcome, &error));
 }
 
-static void never_answered(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                           void *user_data) {
+static void never_answered(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                           const trunkline_error *error, void *user_data) {
   (void)call;
   see_outcome(result, json, error, user_data);
 }
 
-static void ping_too_late(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
+static void ping_too_late(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_return_text(call, S("answered")) == TRUNKLINE_OK);
   CHECK(trunkline_call_cancelled(call));
   FAILS(TRUNKLINE_CLOSED, "done",
@@ -838,8 +836,8 @@ static void serve_stdio(void) {
   trunkline_server_free(server);
 }
 
-static void die(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)call, (void)arguments, (void)user_data;
+static void die(trunkline_call *call, void *user_data) {
+  (void)call, (void)user_data;
   fprintf(stderr, "my very last words\n");
   exit(3);
 }
@@ -939,9 +937,9 @@ static void run_server(void *data) { OK(trunkline_server_run((trunkline_server *
 static int polled_until_cancelled;
 
 /* Does not return to the loop: sees the cancellation only by the flag. */
-static void poll_flag(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void poll_flag(trunkline_call *call, void *user_data) {
   unsigned long long end = now_ms() + patience_ms(10000);
-  (void)arguments, (void)user_data;
+  (void)user_data;
   while (!trunkline_call_cancelled(call) && now_ms() < end) sleep_ms(5);
   polled_until_cancelled = trunkline_call_cancelled(call);
   trunkline_call_return_text(call, S("stopped"));
@@ -1111,11 +1109,11 @@ static void probes(void) {
   trunkline_server_free(server);
 }
 
-static void big(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void big(trunkline_call *call, void *user_data) {
   size_t length = 1000000;
   trunkline_str text;
   char *letters = (char *)malloc(length);
-  (void)arguments, (void)user_data;
+  (void)user_data;
   CHECK(letters != NULL);
   memset(letters, 'x', length);
   text.data = letters, text.len = length;
@@ -1345,7 +1343,7 @@ static void options(void) {
   trunkline_str command[2], found;
   thread_task task = {run_server, NULL};
   thread runner;
-  uint32_t limit;
+  int limit;
   /* Errors name options as C has them. */
   OK(trunkline_server_options_new(&server_options, &error));
   CHECK(!trunkline_server_options_set_limit(server_options, TRUNKLINE_LIMIT_PAGE_SIZE, 0));
@@ -1367,7 +1365,7 @@ static void options(void) {
   CHECK(!trunkline_server_options_set_debug(server_options, true));
   for (limit = TRUNKLINE_LIMIT_PAGE_SIZE; limit <= TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT; ++limit) {
     uint64_t value = limit == TRUNKLINE_LIMIT_PAGE_SIZE ? 2 : limit == TRUNKLINE_LIMIT_MAX_NESTING ? 128 : 100000;
-    CHECK(!trunkline_server_options_set_limit(server_options, limit, value));
+    CHECK(!trunkline_server_options_set_limit(server_options, (trunkline_limit)limit, value));
   }
   CHECK(!trunkline_server_options_set_cache(server_options, 60000, S("public")));
   CHECK(!trunkline_server_options_add_state_key(server_options, S("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")));
@@ -1494,9 +1492,9 @@ static void event_loop(void) {
   trunkline_port_free(port);
 }
 
-static void see_notification(trunkline_str method, trunkline_str params, void *user_data) {
+static void see_notification(const trunkline_str *method, const trunkline_str *params, void *user_data) {
   (void)params;
-  if (contains(method, "list_changed")) ++*(int *)user_data;
+  if (contains(*method, "list_changed")) ++*(int *)user_data;
 }
 
 /* In both eras. */
@@ -1704,6 +1702,7 @@ static void stop_leaves_errno(void) {
 #include "suite_store.c"
 #include "suite_own_store.c"
 #include "suite_held.c"
+#include "suite_plain.c"
 
 /* ---- */
 
@@ -1780,6 +1779,7 @@ static const struct {
     {"json_writer", json_writer},
     {"stores", stores},
     {"own_stores", own_stores},
+    {"plain_strings", plain_strings},
 };
 
 int main(int count, char **arguments) {

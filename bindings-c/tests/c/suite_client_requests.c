@@ -2,7 +2,7 @@
    stdio. A part of suite.c. */
 
 /* The log of the callbacks and destructors, as text. */
-static void tell_counts(trunkline_call *call, trunkline_str arguments, void *user_data);
+static void tell_counts(trunkline_call *call, void *user_data);
 
 static struct {
   int answered, suspended, refused, cancelled, freed, effects;
@@ -21,9 +21,9 @@ static void count_outcome(trunkline_result result, const trunkline_error *error)
   CHECK((result == TRUNKLINE_OK) == (error == NULL));
 }
 
-static void tell_counts(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void tell_counts(trunkline_call *call, void *user_data) {
   char text[200];
-  (void)arguments, (void)user_data;
+  (void)user_data;
   snprintf(text, sizeof text, "answered %d, suspended %d, refused %d, cancelled %d, freed %d, effects %d", counts.answered,
            counts.suspended, counts.refused, counts.cancelled, counts.freed, counts.effects);
   CHECK(trunkline_call_return_text(call, trunkline_str_of(text)) == TRUNKLINE_OK);
@@ -31,23 +31,23 @@ static void tell_counts(trunkline_call *call, trunkline_str arguments, void *use
 
 /* Answers with the outcome as it is. When it will run again there is nothing to do: the call is
    just let go of. */
-static void tell_outcome(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                         void *user_data) {
+static void tell_outcome(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                         const trunkline_error *error, void *user_data) {
   (void)user_data;
   count_outcome(result, error);
   if (result == TRUNKLINE_OK)
-    CHECK(trunkline_call_return_text(call, json) == TRUNKLINE_OK);
+    CHECK(trunkline_call_return_text(call, *json) == TRUNKLINE_OK);
   else if (result == TRUNKLINE_PROTOCOL)
     CHECK(trunkline_call_fail_with(call, error) == TRUNKLINE_OK);
 }
 
 /* The same for a program that treats all failures alike. */
-static void tell_or_fail(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                         void *user_data) {
+static void tell_or_fail(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                         const trunkline_error *error, void *user_data) {
   (void)user_data;
   count_outcome(result, error);
   if (result == TRUNKLINE_OK)
-    CHECK(trunkline_call_return_text(call, json) == TRUNKLINE_OK);
+    CHECK(trunkline_call_return_text(call, *json) == TRUNKLINE_OK);
   else
     trunkline_call_fail_with(call, error);
 }
@@ -56,9 +56,9 @@ static void tell_or_fail(trunkline_call *call, trunkline_result result, trunklin
   TRUNKLINE_JSON({"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}})
 
 /* An effect that must not happen twice, then a question. */
-static void ask_name(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void ask_name(trunkline_call *call, void *user_data) {
   trunkline_text *kept = NULL;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   if (trunkline_call_once(call, S("a/b~c"), &kept) != TRUNKLINE_OK) {
     ++counts.effects;
     FAILS(TRUNKLINE_INVALID_ARGUMENT, "value", trunkline_call_set_once(call, S("a/b~c"), S("{oops"), &error));
@@ -72,7 +72,7 @@ static void ask_name(trunkline_call *call, trunkline_str arguments, void *user_d
 }
 
 /* Pays when the user has agreed, and tells how often it did. */
-static void pay(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
+static void pay(trunkline_call *call, trunkline_result result, const trunkline_str *json, const trunkline_error *error,
                 void *user_data) {
   trunkline_text *paid = NULL;
   char number[20];
@@ -88,33 +88,33 @@ static void pay(trunkline_call *call, trunkline_result result, trunkline_str jso
   trunkline_text_free(paid);
 }
 
-static void ask_payment(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void ask_payment(trunkline_call *call, void *user_data) {
+  (void)user_data;
   OK(trunkline_call_elicit(call, S(NAME_FORM), S("sure"), pay, NULL, count_freed, &error));
 }
 
-static void ask_page(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void ask_page(trunkline_call *call, void *user_data) {
+  (void)user_data;
   OK(trunkline_call_elicit(call, S(TRUNKLINE_JSON({"mode": "url", "message": "Look", "url": "https://example.org/"})), NOTHING,
                            tell_or_fail, NULL, count_freed, &error));
 }
 
-static void ask_model(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void ask_model(trunkline_call *call, void *user_data) {
+  (void)user_data;
   OK(trunkline_call_sample(
       call, S(TRUNKLINE_JSON({"messages": [{"role": "user", "content": {"type": "text", "text": "Hi"}}], "maxTokens": 5})),
       NOTHING, tell_or_fail, NULL, count_freed, &error));
 }
 
-static void ask_roots(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void ask_roots(trunkline_call *call, void *user_data) {
+  (void)user_data;
   OK(trunkline_call_list_roots(call, NOTHING, tell_or_fail, NULL, count_freed, &error));
 }
 
 /* The same with the general function and its options. */
-static void ask_generally(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void ask_generally(trunkline_call *call, void *user_data) {
   trunkline_request_options *options = NULL;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   OK(trunkline_request_options_new(&options, &error));
   CHECK(trunkline_request_options_set_key(options, S("general")) == TRUNKLINE_OK);
   CHECK(trunkline_request_options_set_timeout_ms(options, 20000) == TRUNKLINE_OK);
@@ -123,10 +123,10 @@ static void ask_generally(trunkline_call *call, trunkline_str arguments, void *u
 }
 
 /* The form without waiting: asks twice, and tells what it has been given. */
-static void require_input(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void require_input(trunkline_call *call, void *user_data) {
   trunkline_text *step = NULL, *name = NULL;
   char text[200];
-  (void)arguments, (void)user_data;
+  (void)user_data;
   if (trunkline_call_fact(call, S("/state/step"), &step) != TRUNKLINE_OK) {
     FAILS(TRUNKLINE_INVALID_ARGUMENT, "", trunkline_call_require_input(call, S("[]"), &error));
     OK(trunkline_call_require_input(call,
@@ -142,9 +142,9 @@ static void require_input(trunkline_call *call, trunkline_str arguments, void *u
   trunkline_text_free(name);
 }
 
-static void log_and_close(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void log_and_close(trunkline_call *call, void *user_data) {
   trunkline_text *auth = NULL;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   CHECK(trunkline_call_log(call, S("info"), S("a text")) == TRUNKLINE_OK);
   CHECK(trunkline_call_log(call, S("loud"), S("no level")) == TRUNKLINE_INVALID_ARGUMENT);
   OK(trunkline_call_log_json(call, S("error"), S("db"), S("{\"rows\":3}"), &error));
@@ -155,8 +155,8 @@ static void log_and_close(trunkline_call *call, trunkline_str arguments, void *u
   CHECK(trunkline_call_once(call, S("x"), &auth) == TRUNKLINE_INVALID_ARGUMENT);
 }
 
-static void become_task(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void become_task(trunkline_call *call, void *user_data) {
+  (void)user_data;
   CHECK(trunkline_call_start_task(call) == TRUNKLINE_OK);
   CHECK(trunkline_call_set_task_message(call, S("half way")) == TRUNKLINE_OK);
   CHECK(trunkline_call_return_text(call, S("done as a task")) == TRUNKLINE_OK);

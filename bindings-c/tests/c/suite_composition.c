@@ -1,8 +1,7 @@
 /* Servers that show others: of this process, and behind a client. A part of suite.c. */
 
-static void answer_with(trunkline_call *call, trunkline_str params, void *user_data) {
+static void answer_with(trunkline_call *call, void *user_data) {
   char answer[200];
-  (void)params;
   snprintf(answer, sizeof answer, "{\"action\": \"accept\", \"content\": {\"name\": \"%s\"}}", (const char *)user_data);
   OK(trunkline_call_return_result(call, trunkline_str_of(answer), &error));
 }

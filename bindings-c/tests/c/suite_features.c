@@ -1,19 +1,18 @@
 /* Features of a server beside tools, hooks, and notifications to its clients. A part of suite.c. */
 
-static void returns_data(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
+static void returns_data(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_return_text(call, trunkline_str_of((const char *)user_data)) == TRUNKLINE_OK);
 }
 
-static void returns_arguments(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void returns_arguments(trunkline_call *call, void *user_data) {
   (void)user_data;
-  CHECK(trunkline_call_return_text(call, arguments) == TRUNKLINE_OK);
+  CHECK(trunkline_call_return_text(call, trunkline_call_arguments(call)) == TRUNKLINE_OK);
 }
 
-static void returns_blob(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void returns_blob(trunkline_call *call, void *user_data) {
   trunkline_text *blob = NULL;
   char json[64];
-  (void)arguments, (void)user_data;
+  (void)user_data;
   OK(trunkline_json_base64("\x00\xff\x10", 3, &blob, &error));
   CHECK(same(trunkline_text_str(blob), "\"AP8Q\""));
   snprintf(json, sizeof json, "{\"blob\":%s}", trunkline_text_str(blob).data);
@@ -21,7 +20,8 @@ static void returns_blob(trunkline_call *call, trunkline_str arguments, void *us
   trunkline_text_free(blob);
 }
 
-static void suggests(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void suggests(trunkline_call *call, void *user_data) {
+  trunkline_str arguments = trunkline_call_arguments(call);
   trunkline_text *typed = NULL, *before = NULL;
   (void)user_data;
   CHECK(trunkline_json_get_text(arguments, S("/argument/value"), &typed) == TRUNKLINE_OK);
@@ -114,10 +114,9 @@ static void resources_prompts_and_completion(void) {
 }
 
 /* Visible to clients of the name that is its data. */
-static void only_for(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void only_for(trunkline_call *call, void *user_data) {
   trunkline_text *info = NULL;
   trunkline_str visible = S("false");
-  (void)arguments;
   OK(trunkline_call_info(call, &info, &error));
   if (strstr(trunkline_text_str(info).data, (const char *)user_data)) visible = S("true");
   trunkline_text_free(info);
@@ -199,13 +198,13 @@ typedef struct {
   int tools, resources, prompts, updated, completed;
 } news;
 
-static void hear(trunkline_str method, trunkline_str params, void *user_data) {
+static void hear(const trunkline_str *method, const trunkline_str *params, void *user_data) {
   news *heard = (news *)user_data;
-  heard->tools += contains(method, "tools/list_changed");
-  heard->resources += contains(method, "resources/list_changed");
-  heard->prompts += contains(method, "prompts/list_changed");
-  heard->updated += contains(method, "resources/updated") && contains(params, "notes://one");
-  heard->completed += contains(method, "elicitation/complete");
+  heard->tools += contains(*method, "tools/list_changed");
+  heard->resources += contains(*method, "resources/list_changed");
+  heard->prompts += contains(*method, "prompts/list_changed");
+  heard->updated += contains(*method, "resources/updated") && contains(*params, "notes://one");
+  heard->completed += contains(*method, "elicitation/complete");
 }
 
 /* RES-03, RES-04, PRM-03: what is removed is gone, and clients hear of it. */
@@ -262,7 +261,8 @@ static void removed_and_told(void) {
 
 /* Rows of a table that is too large to register: each is read by its URI, and they are listed in
    pages. */
-static void provides_notes(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void provides_notes(trunkline_call *call, void *user_data) {
+  trunkline_str arguments = trunkline_call_arguments(call);
   trunkline_text *text = NULL;
   trunkline_str list = NOTHING;
   (void)user_data;
@@ -312,8 +312,8 @@ static void provider(void) {
 }
 
 /* Middleware that adds to what a tool said. */
-static void add_to_result(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                          void *user_data) {
+static void add_to_result(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                          const trunkline_error *error, void *user_data) {
   trunkline_text *text = NULL;
   char answer[200];
   CHECK(user_data != NULL);
@@ -321,22 +321,22 @@ static void add_to_result(trunkline_call *call, trunkline_result result, trunkli
     CHECK(result == TRUNKLINE_PROTOCOL && trunkline_call_fail_with(call, error) == TRUNKLINE_OK);
     return;
   }
-  CHECK(trunkline_json_get_text(json, S("/content/0/text"), &text) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(*json, S("/content/0/text"), &text) == TRUNKLINE_OK);
   snprintf(answer, sizeof answer, "{\"content\":[{\"type\":\"text\",\"text\":\"<%s>\"}]}", trunkline_text_str(text).data);
   OK(trunkline_call_return_result(call, trunkline_str_of(answer), &error));
   trunkline_text_free(text);
 }
 
-static void outer(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  CHECK(contains(arguments, "tools/call"));
+static void outer(trunkline_call *call, void *user_data) {
+  CHECK(contains(trunkline_call_arguments(call), "tools/call"));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "params", trunkline_call_next(call, S("{oops"), NULL, NULL, NULL, &error));
   OK(trunkline_call_next(call, NOTHING, add_to_result, user_data, count_up, &error));
 }
 
-static void inner(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void inner(trunkline_call *call, void *user_data) {
   trunkline_text *name = NULL;
   (void)user_data;
-  CHECK(trunkline_json_get_text(arguments, S("/params/name"), &name) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(trunkline_call_arguments(call), S("/params/name"), &name) == TRUNKLINE_OK);
   if (same(trunkline_text_str(name), "alias"))
     OK(trunkline_call_next(call, S(TRUNKLINE_JSON({"name": "echo", "arguments": {"message": "renamed"}})), NULL, NULL, NULL,
                            &error));
@@ -349,9 +349,9 @@ static void inner(trunkline_call *call, trunkline_str arguments, void *user_data
   trunkline_text_free(name);
 }
 
-static void tells_tag(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void tells_tag(trunkline_call *call, void *user_data) {
   trunkline_text *tag = NULL;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   CHECK(trunkline_call_fact(call, S("/meta/com.acme~1tag"), &tag) == TRUNKLINE_OK);
   CHECK(trunkline_call_return_text(call, trunkline_text_str(tag)) == TRUNKLINE_OK);
   trunkline_text_free(tag);
@@ -418,14 +418,14 @@ static void completers(void) {
   CHECK(freed == 1);
 }
 
-static void returns_params(trunkline_call *call, trunkline_str params, void *user_data) {
+static void returns_params(trunkline_call *call, void *user_data) {
   (void)user_data;
   OK(trunkline_call_progress(call, 1, 2, NOTHING));
-  OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, params, &error));
+  OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, trunkline_call_arguments(call), &error));
 }
 
-static void returns_number(trunkline_call *call, trunkline_str params, void *user_data) {
-  (void)params, (void)user_data;
+static void returns_number(trunkline_call *call, void *user_data) {
+  (void)user_data;
   OK(trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S("7"), &error));
 }
 
@@ -469,8 +469,8 @@ static void request_handlers(void) {
   CHECK(freed == 6);
 }
 
-static void no_answer(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                      void *user_data) {
+static void no_answer(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                      const trunkline_error *error, void *user_data) {
   (void)call, (void)json, (void)error, (void)user_data;
   fprintf(stderr, "the server is gone, but its call heard %s\n", trunkline_result_name(result));
   exit(1);
@@ -478,8 +478,7 @@ static void no_answer(trunkline_call *call, trunkline_result result, trunkline_s
 
 static int asked;
 
-static void pings_and_waits(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
+static void pings_and_waits(trunkline_call *call, void *user_data) {
   OK(trunkline_call_start_request(call, S("ping"), NOTHING, NULL, no_answer, user_data, count_up, &error));
   asked = 1;
 }
@@ -542,10 +541,10 @@ static void skill(void) {
 
 /* ---- who may call ---- */
 
-static void judges(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void judges(trunkline_call *call, void *user_data) {
   trunkline_text *token = NULL, *fact = NULL;
   (void)user_data;
-  CHECK(trunkline_json_get_text(arguments, S("/token"), &token) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(trunkline_call_arguments(call), S("/token"), &token) == TRUNKLINE_OK);
   /* The request that presents it has facts, as calls have. */
   CHECK(trunkline_call_fact(call, S("/headers/authorization"), &fact) == TRUNKLINE_OK);
   CHECK(contains(trunkline_text_str(fact), trunkline_text_str(token).data));
@@ -562,9 +561,9 @@ static void judges(trunkline_call *call, trunkline_str arguments, void *user_dat
   trunkline_text_free(token);
 }
 
-static void tells_caller(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void tells_caller(trunkline_call *call, void *user_data) {
   trunkline_text *subject = NULL, *scope = NULL, *principal = NULL;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   CHECK(trunkline_call_fact(call, S("/auth/scopes/0"), &scope) == TRUNKLINE_OK && same(trunkline_text_str(scope), "\"mcp\""));
   CHECK(trunkline_call_fact(call, S("/auth/principal"), &principal) == TRUNKLINE_OK);
   trunkline_text_free(scope);
@@ -585,9 +584,9 @@ static trunkline_result connect_with(trunkline_listener *listener, const char *a
   return result;
 }
 
-static void gives_headers(trunkline_call *call, trunkline_str params, void *calls) {
+static void gives_headers(trunkline_call *call, void *calls) {
   trunkline_text *url = NULL;
-  CHECK(!trunkline_json_get_text(params, S("/url"), &url));
+  CHECK(!trunkline_json_get_text(trunkline_call_arguments(call), S("/url"), &url));
   trunkline_text_free(url);
   ++*(int *)calls;
   OK(trunkline_call_return_result(call, S("{\"headers\":{\"Authorization\":\"Bearer anns\"}}"), &error));

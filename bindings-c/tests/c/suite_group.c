@@ -1,11 +1,11 @@
 /* Clients of configured servers, and many servers behind one client. A part of suite.c. */
 
 /* ELI-22: answers with the name of the server that asks. */
-static void answer_with_name(trunkline_call *call, trunkline_str params, void *user_data) {
+static void answer_with_name(trunkline_call *call, void *user_data) {
   char answer[200];
   trunkline_text *name = NULL;
   (void)user_data;
-  CHECK(trunkline_json_get_text(params, S("/serverName"), &name) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(trunkline_call_arguments(call), S("/serverName"), &name) == TRUNKLINE_OK);
   snprintf(answer, sizeof answer, "{\"action\": \"accept\", \"content\": {\"name\": \"%s\"}}", trunkline_text_str(name).data);
   OK(trunkline_call_return_result(call, trunkline_str_of(answer), &error));
   trunkline_text_free(name);

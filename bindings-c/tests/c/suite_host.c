@@ -6,11 +6,10 @@
                   "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}})
 
 /* Asks its client for input and answers with what came. `user_data`: the method and the params. */
-static void needs_input(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void needs_input(trunkline_call *call, void *user_data) {
   const char *const *request = (const char *const *)user_data;
   trunkline_text *answer = NULL;
   char json[400];
-  (void)arguments;
   if (trunkline_call_fact(call, S("/inputResponses/it"), &answer) == TRUNKLINE_OK) {
     CHECK(trunkline_call_return_text(call, trunkline_text_str(answer)) == TRUNKLINE_OK);
     trunkline_text_free(answer);
@@ -26,7 +25,8 @@ typedef struct {
   bool fails;
 } host_seen;
 
-static void answer_server(trunkline_call *call, trunkline_str params, void *user_data) {
+static void answer_server(trunkline_call *call, void *user_data) {
+  trunkline_str params = trunkline_call_arguments(call);
   host_seen *seen = (host_seen *)user_data;
   ++seen->calls;
   CHECK(params.len > 0 && params.data[0] == '{');
@@ -181,8 +181,8 @@ static void subscriptions(void) {
 }
 
 /* Answers the call of the task when its progress has come. */
-static void finish_work(double progress, double total, trunkline_str message, void *user_data) {
-  CHECK(progress == 1 && total == 2 && message.len == 0);
+static void finish_work(double progress, double total, const trunkline_str *message, void *user_data) {
+  CHECK(progress == 1 && total == 2 && message->len == 0);
   ++*(int *)user_data;
   CHECK(trunkline_call_return_text(kept, S("done")) == TRUNKLINE_OK);
 }
@@ -281,8 +281,8 @@ static void client_tasks(void) {
 }
 
 /* Takes notifications: counts the states of tasks that are complete. */
-static void see_status(trunkline_str method, trunkline_str params, void *user_data) {
-  if (same(method, "notifications/tasks/status") && strstr(params.data, "completed")) ++*(int *)user_data;
+static void see_status(const trunkline_str *method, const trunkline_str *params, void *user_data) {
+  if (same(*method, "notifications/tasks/status") && strstr(params->data, "completed")) ++*(int *)user_data;
 }
 
 /* TKX-32: the caller answers a task itself. TSK-02: a server asks by tasks. */
@@ -348,8 +348,7 @@ typedef struct {
   bool broken;
 } wire;
 
-static void wire_connect(trunkline_call *call, trunkline_str given, void *user_data) {
-  (void)given;
+static void wire_connect(trunkline_call *call, void *user_data) {
   ++((wire *)user_data)->connects;
   trunkline_call_free(((wire *)user_data)->receiving);
   ((wire *)user_data)->receiving = NULL;
@@ -369,7 +368,7 @@ static void wire_deliver(wire *it) {
   it->receiving = NULL;
 }
 
-static void wire_send(trunkline_call *call, trunkline_str given, void *user_data) {
+static void wire_send(trunkline_call *call, void *user_data) {
   wire *it = (wire *)user_data;
   trunkline_text *message = NULL;
   double id = 0;
@@ -377,7 +376,7 @@ static void wire_send(trunkline_call *call, trunkline_str given, void *user_data
     OK(trunkline_call_fail_protocol(call, -1, S("the wire is cut"), NOTHING, &error));
     return;
   }
-  CHECK(trunkline_json_get_text(given, S("/message"), &message) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(trunkline_call_arguments(call), S("/message"), &message) == TRUNKLINE_OK);
   if (trunkline_json_get_number(trunkline_text_str(message), S("/id"), &id) == TRUNKLINE_OK) {
     snprintf(it->answers[it->end++ % 8], sizeof it->answers[0],
              "{\"jsonrpc\": \"2.0\", \"id\": %.0f, \"result\": {\"resultType\": \"complete\", \"tools\": [], "
@@ -390,14 +389,12 @@ static void wire_send(trunkline_call *call, trunkline_str given, void *user_data
   wire_deliver(it);
 }
 
-static void wire_receive(trunkline_call *call, trunkline_str given, void *user_data) {
-  (void)given;
+static void wire_receive(trunkline_call *call, void *user_data) {
   ((wire *)user_data)->receiving = trunkline_call_retain(call);
   wire_deliver((wire *)user_data);
 }
 
-static void wire_close(trunkline_call *call, trunkline_str given, void *user_data) {
-  (void)given;
+static void wire_close(trunkline_call *call, void *user_data) {
   ++((wire *)user_data)->closes;
   OK(trunkline_call_return_result(call, S("{}"), &error));
 }

@@ -65,18 +65,18 @@ static void hostile_deliver(hostile_server *it) {
   it->receiving = NULL;
 }
 
-static void hostile_connect(trunkline_call *call, trunkline_str given, void *user_data) {
-  (void)given, (void)user_data;
+static void hostile_connect(trunkline_call *call, void *user_data) {
+  (void)user_data;
   OK(trunkline_call_return_result(call, S("{}"), &error));
 }
 
-static void hostile_send(trunkline_call *call, trunkline_str given, void *user_data) {
+static void hostile_send(trunkline_call *call, void *user_data) {
   hostile_server *it = (hostile_server *)user_data;
   trunkline_text *message = NULL, *method = NULL;
   static char result[2048];
   size_t index;
   double id = 0;
-  CHECK(trunkline_json_get_text(given, S("/message"), &message) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(trunkline_call_arguments(call), S("/message"), &message) == TRUNKLINE_OK);
   if (trunkline_json_get_number(trunkline_text_str(message), S("/id"), &id) == TRUNKLINE_OK) {
     strcpy(result, TRUNKLINE_JSON({"protocolVersion": "2025-11-25", "serverInfo": {"name": "odd", "version": "1"},
         "capabilities": {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}}));
@@ -93,8 +93,7 @@ static void hostile_send(trunkline_call *call, trunkline_str given, void *user_d
   hostile_deliver(it);
 }
 
-static void hostile_receive(trunkline_call *call, trunkline_str given, void *user_data) {
-  (void)given;
+static void hostile_receive(trunkline_call *call, void *user_data) {
   ((hostile_server *)user_data)->receiving = trunkline_call_retain(call);
   hostile_deliver((hostile_server *)user_data);
 }

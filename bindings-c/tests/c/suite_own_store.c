@@ -83,10 +83,9 @@ static void finish_answer(trunkline_call *call, trunkline_json_writer *writer) {
   trunkline_json_writer_free(writer);
 }
 
-static void own_get(trunkline_call *call, trunkline_str arguments, void *data) {
+static void own_get(trunkline_call *call, void *data) {
   const kept_item *found;
   trunkline_json_writer *writer = NULL;
-  (void)arguments;
   if (has_fault((own_store *)data, call)) return;
   found = kept_text((own_store *)data, call);
   OK(trunkline_json_writer_new(&writer, &error));
@@ -100,18 +99,16 @@ static void own_get(trunkline_call *call, trunkline_str arguments, void *data) {
   finish_answer(call, writer);
 }
 
-static void own_put(trunkline_call *call, trunkline_str arguments, void *data) {
-  (void)arguments;
+static void own_put(trunkline_call *call, void *data) {
   if (has_fault((own_store *)data, call)) return;
   put_item((own_store *)data, call);
   CHECK(trunkline_call_return_result(call, S("{}"), NULL) == TRUNKLINE_OK);
 }
 
-static void own_put_if(trunkline_call *call, trunkline_str arguments, void *data) {
+static void own_put_if(trunkline_call *call, void *data) {
   const trunkline_str expected = trunkline_call_text(call, S("/expected"), NO_TEXT);
   const kept_item *found;
   bool done;
-  (void)arguments;
   if (has_fault((own_store *)data, call)) return;
   found = kept_text((own_store *)data, call);
   done = found ? expected.data && expected.len == found->length && memcmp(expected.data, found->text, expected.len) == 0
@@ -120,21 +117,19 @@ static void own_put_if(trunkline_call *call, trunkline_str arguments, void *data
   CHECK(trunkline_call_return_result(call, done ? S("{\"done\":true}") : S("{\"done\":false}"), NULL) == TRUNKLINE_OK);
 }
 
-static void own_remove(trunkline_call *call, trunkline_str arguments, void *data) {
-  (void)arguments;
+static void own_remove(trunkline_call *call, void *data) {
   if (has_fault((own_store *)data, call)) return;
   forget_items((own_store *)data, trunkline_call_text(call, S("/key"), NO_TEXT));
   CHECK(trunkline_call_return_result(call, S("{}"), NULL) == TRUNKLINE_OK);
 }
 
-static void own_append(trunkline_call *call, trunkline_str arguments, void *data) {
+static void own_append(trunkline_call *call, void *data) {
   own_store *kept = (own_store *)data;
   const trunkline_str log = trunkline_call_text(call, S("/log"), NO_TEXT);
   const uint64_t ends = end_of(call);
   int64_t surplus = 1 - trunkline_call_int64(call, S("/maxEntries"), 1);
   char answer[40];
   size_t number;
-  (void)arguments;
   if (has_fault(kept, call)) return;
   forget_items(kept, NO_TEXT);
   for (number = 0; number < kept->count; ++number) surplus += of_key(&kept->items[number], log);
@@ -147,14 +142,13 @@ static void own_append(trunkline_call *call, trunkline_str arguments, void *data
   CHECK(trunkline_call_return_result(call, trunkline_str_of(answer), NULL) == TRUNKLINE_OK);
 }
 
-static void own_read(trunkline_call *call, trunkline_str arguments, void *data) {
+static void own_read(trunkline_call *call, void *data) {
   own_store *kept = (own_store *)data;
   const trunkline_str log = trunkline_call_text(call, S("/log"), NO_TEXT);
   const int64_t after = trunkline_call_int64(call, S("/after"), 0);
   int64_t left = trunkline_call_int64(call, S("/limit"), 0);
   trunkline_json_writer *writer = NULL;
   size_t number;
-  (void)arguments;
   if (has_fault(kept, call)) return;
   forget_items(kept, NO_TEXT);
   OK(trunkline_json_writer_new(&writer, &error));

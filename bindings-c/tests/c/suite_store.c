@@ -5,8 +5,8 @@
 #define getpid _getpid
 #endif
 
-static void answer_report(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void answer_report(trunkline_call *call, void *user_data) {
+  (void)user_data;
   CHECK(trunkline_call_return_text(call, S("the report")) == TRUNKLINE_OK);
 }
 

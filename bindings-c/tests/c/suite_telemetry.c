@@ -23,13 +23,13 @@ static void traceparent_of(const test_span *span, char *place, size_t size) {
   snprintf(place, size, "00-0af7651916cd43dd8448eb211c80319c-%016x-01", (unsigned)span->number);
 }
 
-static void *begin_span(trunkline_str record, trunkline_trace_context *context, void *user_data) {
+static void *begin_span(const trunkline_str *record, trunkline_trace_context *context, void *user_data) {
   test_span *span = &test_spans[span_count];
   CHECK(span_count < 16 && strcmp((const char *)user_data, "data") == 0);
   span->number = ++span_count;
-  text_at(record, "/name", span->name, sizeof span->name);
-  text_at(record, "/kind", span->kind, sizeof span->kind);
-  text_at(record, "/context/traceparent", span->parent, sizeof span->parent);
+  text_at(*record, "/name", span->name, sizeof span->name);
+  text_at(*record, "/kind", span->kind, sizeof span->kind);
+  text_at(*record, "/context/traceparent", span->parent, sizeof span->parent);
   CHECK((context != NULL) == (strcmp(span->kind, "client") == 0));
   if (context) {
     char traceparent[60];
@@ -46,38 +46,38 @@ static void scope_span(void *span, bool entered, void *user_data) {
   current_span = entered ? (test_span *)span : NULL;
 }
 
-static void end_span(void *pointer, trunkline_str record, void *user_data) {
+static void end_span(void *pointer, const trunkline_str *record, void *user_data) {
   test_span *span = (test_span *)pointer;
   char metric[60] = "", tool[40] = "";
   (void)user_data;
-  if (span && same(record, "{}")) {
+  if (span && same(*record, "{}")) {
     span->ended++;
     span->unsent = true;
     return;
   }
-  text_at(record, "/metric/name", metric, sizeof metric);
+  text_at(*record, "/metric/name", metric, sizeof metric);
   if (!span) {
     /* Requests that the library answers itself, and sessions. */
     char method[40] = "";
     CHECK(strstr(metric, ".duration") != NULL);
-    text_at(record, "/name", method, sizeof method);
+    text_at(*record, "/name", method, sizeof method);
     if (strcmp(method, "initialize") == 0 || strcmp(method, "server/discover") == 0)
-      text_at(record, "/context/traceparent", opened_within, sizeof opened_within);
+      text_at(*record, "/context/traceparent", opened_within, sizeof opened_within);
     return;
   }
   span->ended++;
-  text_at(record, "/name", span->ended_as, sizeof span->ended_as);
-  text_at(record, "/requests/0/attributes/jsonrpc.request.id", span->rounds[0], sizeof span->rounds[0]);
-  text_at(record, "/requests/1/attributes/jsonrpc.request.id", span->rounds[1], sizeof span->rounds[1]);
+  text_at(*record, "/name", span->ended_as, sizeof span->ended_as);
+  text_at(*record, "/requests/0/attributes/jsonrpc.request.id", span->rounds[0], sizeof span->rounds[0]);
+  text_at(*record, "/requests/1/attributes/jsonrpc.request.id", span->rounds[1], sizeof span->rounds[1]);
   CHECK(strcmp(metric, strcmp(span->kind, "client") == 0 ? "mcp.client.operation.duration" : "mcp.server.operation.duration") == 0);
-  text_at(record, "/attributes/error.type", span->error, sizeof span->error);
-  text_at(record, "/metric/attributes/gen_ai.tool.name", tool, sizeof tool);
+  text_at(*record, "/attributes/error.type", span->error, sizeof span->error);
+  text_at(*record, "/metric/attributes/gen_ai.tool.name", tool, sizeof tool);
   if (strncmp(span->name, "tools/call ", 11) == 0) CHECK(strcmp(tool, span->name + 11) == 0);
 }
 
-static void traced(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void traced(trunkline_call *call, void *user_data) {
   trunkline_text *traceparent = NULL;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   if (current_span) current_span->inside = true;
   if (trunkline_call_fact(call, S("/meta/traceparent"), &traceparent) == TRUNKLINE_OK)
     CHECK(trunkline_call_return_text(call, trunkline_text_str(traceparent)) == TRUNKLINE_OK);
@@ -86,8 +86,8 @@ static void traced(trunkline_call *call, trunkline_str arguments, void *user_dat
   trunkline_text_free(traceparent);
 }
 
-static void fails_traced(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void fails_traced(trunkline_call *call, void *user_data) {
+  (void)user_data;
   CHECK(trunkline_call_fail_tool(call, S("no")) == TRUNKLINE_OK);
 }
 
@@ -108,9 +108,8 @@ static void check_load(trunkline_server *server, int64_t sessions, int64_t runni
 }
 
 /* Looks at the load while it runs. */
-static void measures(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void measures(trunkline_call *call, void *user_data) {
   trunkline_text *revision = NULL;
-  (void)arguments;
   CHECK(trunkline_call_fact(call, S("/revision"), &revision) == TRUNKLINE_OK);
   check_load((trunkline_server *)user_data, same(trunkline_text_str(revision), "\"2025-11-25\""), 1);
   trunkline_text_free(revision);

@@ -57,26 +57,26 @@ static void free_all(doomed *it) {
   trunkline_server_free(it->server), it->server = NULL;
 }
 
-static void free_on_reply(trunkline_result result, trunkline_str json, const trunkline_error *error, void *user_data) {
+static void free_on_reply(trunkline_result result, const trunkline_str *json, const trunkline_error *error,
+                          void *user_data) {
   (void)result, (void)json, (void)error;
   free_all((doomed *)user_data);
 }
 
-static void free_on_progress(double progress, double total, trunkline_str message, void *user_data) {
+static void free_on_progress(double progress, double total, const trunkline_str *message, void *user_data) {
   (void)progress, (void)total, (void)message;
   free_all((doomed *)user_data);
 }
 
-static void free_on_call(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
+static void free_on_call(trunkline_call *call, void *user_data) {
   free_all((doomed *)user_data);
   CHECK(trunkline_call_return_text(call, S("gone")) != TRUNKLINE_NULL);
 }
 
 /* On the far server: its client may go away meanwhile. */
-static void one_step(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void one_step(trunkline_call *call, void *user_data) {
   unsigned long long end = now_ms() + patience_ms(10000);
-  (void)arguments, (void)user_data;
+  (void)user_data;
   CHECK(trunkline_call_progress(call, 1, 2, NOTHING) == TRUNKLINE_OK);
   while (!trunkline_call_cancelled(call) && now_ms() < end) sleep_ms(5);
 }
@@ -160,7 +160,7 @@ typedef struct {
   outcome ends;
 } crowded;
 
-static void far_progress(double progress, double total, trunkline_str message, void *user_data) {
+static void far_progress(double progress, double total, const trunkline_str *message, void *user_data) {
   crowded *it = (crowded *)user_data;
   (void)total, (void)message;
   CHECK(!it->inside);
@@ -189,11 +189,10 @@ static void dispatch_meanwhile(void *data) {
 
 /* Another thread's blocking call ends although this callback waits for it; its progress does not
    run meanwhile. */
-static void wait_for_the_other(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void wait_for_the_other(trunkline_call *call, void *user_data) {
   crowded *it = (crowded *)user_data;
   thread_task task = {call_steps, NULL};
   thread other;
-  (void)arguments;
   it->inside = 1;
   task.data = it;
   thread_start(&other, &task);
@@ -207,9 +206,8 @@ static thread_task hold_task = {call_hold, NULL};
 static thread hold_thread;
 
 /* Returns before the other thread's call: what came meanwhile is told then. */
-static void return_before_the_other(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void return_before_the_other(trunkline_call *call, void *user_data) {
   crowded *it = (crowded *)user_data;
-  (void)arguments;
   it->inside = 1;
   hold_task.data = it;
   thread_start(&hold_thread, &hold_task);
@@ -220,10 +218,9 @@ static void return_before_the_other(trunkline_call *call, trunkline_str argument
 }
 
 /* On the far server: tells of progress and returns when that was seen. */
-static void hold(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void hold(trunkline_call *call, void *user_data) {
   crowded *it = (crowded *)user_data;
   unsigned long long end = now_ms() + patience_ms(10000);
-  (void)arguments;
   CHECK(trunkline_call_progress(call, 1, 3, S("holding")) == TRUNKLINE_OK);
   it->told = 1;
   while (!it->progress_count && now_ms() < end) sleep_ms(5);
@@ -231,9 +228,8 @@ static void hold(trunkline_call *call, trunkline_str arguments, void *user_data)
 }
 
 /* On the far server: tells of much progress and returns. */
-static void hasten(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void hasten(trunkline_call *call, void *user_data) {
   int step;
-  (void)arguments;
   for (step = 1; step <= 50; ++step) {
     CHECK(trunkline_call_progress(call, step, 50, S("hastening")) == TRUNKLINE_OK);
     sleep_ms(2);
@@ -244,14 +240,13 @@ static void hasten(trunkline_call *call, trunkline_str arguments, void *user_dat
 
 /* While this runs, another thread takes events: what piles up is merged, and calls that are
    cancelled go away. */
-static void pile_up(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void pile_up(trunkline_call *call, void *user_data) {
   crowded *it = (crowded *)user_data;
   trunkline_request_options *options = NULL;
   thread_task task = {dispatch_meanwhile, NULL};
   thread other;
   uint64_t ticket = 0;
   unsigned long long end = now_ms() + patience_ms(10000);
-  (void)arguments;
   it->inside = 1;
   it->progress_count = it->told = it->stop = 0;
   task.data = it;
@@ -276,8 +271,8 @@ static void pile_up(trunkline_call *call, trunkline_str arguments, void *user_da
   CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
 }
 
-static void never(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)call, (void)arguments, (void)user_data;
+static void never(trunkline_call *call, void *user_data) {
+  (void)call, (void)user_data;
   CHECK(!"a call that was cancelled before it began");
 }
 
@@ -415,7 +410,8 @@ typedef struct {
   volatile int count;
 } outputs;
 
-static void needs_ticket(trunkline_result result, trunkline_str json, const trunkline_error *error, void *user_data) {
+static void needs_ticket(trunkline_result result, const trunkline_str *json, const trunkline_error *error,
+                         void *user_data) {
   (void)json, (void)error;
   CHECK(result == TRUNKLINE_OK && ((outputs *)user_data)->ticket != 0);
   ((outputs *)user_data)->count = 1;
@@ -462,9 +458,8 @@ static void outputs_come_first(void) {
 
 /* ---- closing ---- */
 
-static void count_kept(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void count_kept(trunkline_call *call, void *user_data) {
   trunkline_call **place = (trunkline_call **)user_data;
-  (void)arguments;
   while (*place) ++place;
   *place = trunkline_call_retain(call);
 }

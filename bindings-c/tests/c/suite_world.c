@@ -16,9 +16,8 @@ typedef struct {
 
 static void free_var(void *value) { ++*(int *)value; }
 
-static void find_user(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void find_user(trunkline_call *call, void *user_data) {
   world_seen *seen = (world_seen *)user_data;
-  (void)arguments;
   CHECK(trunkline_call_var(call, S("user")) == NULL);
   CHECK(trunkline_call_set_var(call, S("user"), &seen->freed, free_var) == TRUNKLINE_OK);
   CHECK(trunkline_call_set_var(call, S("exchange"), trunkline_call_exchange_data(call), NULL) == TRUNKLINE_OK);
@@ -26,24 +25,23 @@ static void find_user(trunkline_call *call, trunkline_str arguments, void *user_
   OK(trunkline_call_next(call, NOTHING, NULL, NULL, NULL, &error));
 }
 
-static void pass_through(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void pass_through(trunkline_call *call, void *user_data) {
+  (void)user_data;
   CHECK(trunkline_call_var(call, S("user")) != NULL);
   OK(trunkline_call_next(call, NOTHING, NULL, NULL, NULL, &error));
 }
 
-static void keep_both(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void keep_both(trunkline_call *call, void *user_data) {
   world_seen *seen = (world_seen *)user_data;
-  (void)arguments;
   CHECK(seen->count < 2 && trunkline_call_var(call, S("user")) == &seen->freed);
   seen->exchanges[seen->count] = trunkline_call_exchange_data(call);
   CHECK(trunkline_call_var(call, S("exchange")) == seen->exchanges[seen->count]);
   seen->calls[seen->count++] = trunkline_call_retain(call);
 }
 
-static void tell_address(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void tell_address(trunkline_call *call, void *user_data) {
   trunkline_text *address = NULL;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   CHECK(trunkline_call_fact(call, S("/remoteAddress"), &address) == TRUNKLINE_OK);
   CHECK(trunkline_call_return_text(call, trunkline_text_str(address)) == TRUNKLINE_OK);
   trunkline_text_free(address);
@@ -60,11 +58,10 @@ static void check_fact(trunkline_call *call, const char *pointer, const char *js
 }
 
 /* `user_data`: the response that opened the session. */
-static void check_facts(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void check_facts(trunkline_call *call, void *user_data) {
   const char *session = ((response *)user_data)->session;
   trunkline_text *all = NULL;
   char quoted[140];
-  (void)arguments;
   snprintf(quoted, sizeof quoted, "\"%s\"", session);
   check_fact(call, "/method", "\"tools/call\"");
   check_fact(call, "/name", "\"facts\"");
@@ -84,9 +81,9 @@ static int live_vars;
 static void free_counted(void *value) { free(value), --live_vars; }
 
 /* Replaces its own value: the first stays valid until the call is over. */
-static void replace_var(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void replace_var(trunkline_call *call, void *user_data) {
   int round, *first = NULL;
-  (void)arguments, (void)user_data;
+  (void)user_data;
   for (round = 0; round < 3; ++round) {
     int *value = (int *)malloc(sizeof *value);
     CHECK(value != NULL);
@@ -102,14 +99,14 @@ static void replace_var(trunkline_call *call, trunkline_str arguments, void *use
 }
 
 /* Counts in the data of the caller, which is the data of the tool, too. */
-static void count_for(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
+static void count_for(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_exchange_data(call) == user_data);
   ++*(int *)user_data;
   CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
 }
 
-static void count_reply(trunkline_result result, trunkline_str json, const trunkline_error *error, void *user_data) {
+static void count_reply(trunkline_result result, const trunkline_str *json, const trunkline_error *error,
+                        void *user_data) {
   (void)json, (void)error;
   CHECK(result == TRUNKLINE_OK);
   ++*(int *)user_data;
@@ -219,13 +216,11 @@ typedef struct {
   int replies;
 } mount_seen;
 
-static void keep_call(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
+static void keep_call(trunkline_call *call, void *user_data) {
   ((mount_seen *)user_data)->kept = trunkline_call_retain(call);
 }
 
-static void tell_whose(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments;
+static void tell_whose(trunkline_call *call, void *user_data) {
   ((mount_seen *)user_data)->told = (const char *)trunkline_call_exchange_data(call);
   CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
 }
@@ -358,9 +353,8 @@ static trunkline_http_exchange *ask_at(trunkline_listener *listener, response *s
 }
 
 /* A verifier that judges later. */
-static void keep_token(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void keep_token(trunkline_call *call, void *user_data) {
   world_seen *seen = (world_seen *)user_data;
-  (void)arguments;
   CHECK(seen->count < 2);
   seen->exchanges[seen->count] = trunkline_call_exchange_data(call);
   seen->calls[seen->count++] = trunkline_call_retain(call);
@@ -531,9 +525,8 @@ static void close_life(void *user_data) {
 
 static void free_life(void *user_data) { ++((life *)user_data)->freed; }
 
-static void in_life(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void in_life(trunkline_call *call, void *user_data) {
   life *seen = (life *)user_data;
-  (void)arguments;
   CHECK(seen->is_open);
   ++seen->called;
   CHECK(trunkline_call_return_text(call, S("alive")) == TRUNKLINE_OK);

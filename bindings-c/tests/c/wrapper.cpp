@@ -97,6 +97,13 @@ void answers_and_exceptions() {
     std::future<Json> failing = client.start_call_tool("nothing");
     while (failing.wait_for(std::chrono::seconds(0)) != std::future_status::ready) dispatch(client.port(), 1000);
     CHECK(thrown([&] { failing.get(); }).kind() == TRUNKLINE_PROTOCOL);
+    // A client that is destroyed owes no answer.
+    std::future<Json> pending;
+    {
+      const Client leaving = Client::memory(server);
+      pending = leaving.start_call_tool("counted");
+    }
+    CHECK(thrown([&] { pending.get(); }).kind() == TRUNKLINE_CLOSED);
     server.remove(counted);
     CHECK(living == 0);
   }

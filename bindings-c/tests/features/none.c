@@ -32,15 +32,15 @@ static void refuse_store(trunkline_str url, const char *feature) {
   trunkline_server_options_free(options);
 }
 
-static void refused(trunkline_call *call, trunkline_result result, trunkline_str json, const trunkline_error *error,
-                    void *user_data) {
+static void refused(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                    const trunkline_error *error, void *user_data) {
   (void)json, (void)user_data;
   compare(__LINE__, "the answer", result, TRUNKLINE_PROTOCOL, error, "request-state");
   trunkline_call_return_text(call, S("refused"));
 }
 
-static void ask(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void ask(trunkline_call *call, void *user_data) {
+  (void)user_data;
   GIVES(TRUNKLINE_OK, NULL,
         trunkline_call_elicit(call,
                               TRUNKLINE_JSON_STR({"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}),
@@ -48,8 +48,8 @@ static void ask(trunkline_call *call, trunkline_str arguments, void *user_data) 
 }
 
 /* Nobody is asked: the call could not go on. */
-static void answer(trunkline_call *call, trunkline_str params, void *user_data) {
-  (void)params, (void)user_data;
+static void answer(trunkline_call *call, void *user_data) {
+  (void)user_data;
   trunkline_call_return_result(call, S("{\"action\": \"decline\"}"), NULL);
 }
 

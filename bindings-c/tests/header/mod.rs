@@ -20,7 +20,7 @@ pub struct Function {
 
 impl Function {
     pub fn gives_result(&self) -> bool {
-        self.declaration.starts_with("enum trunkline_result ") && self.name != "trunkline_error_kind"
+        self.declaration.starts_with("trunkline_result ") && self.name != "trunkline_error_kind"
     }
 }
 
@@ -78,11 +78,11 @@ a program needs them.
 const TABLE: &str =
     "| function | blocks | in callbacks | threads | in signal handlers |\n| --- | --- | --- | --- | --- |\n";
 
-/// The faults of the declaration: functions without a row, rows without a function, and comments
-/// that say something else.
+/// The faults of the declaration: functions without a row, rows without a function, comments that
+/// say something else, and callbacks that some languages cannot make.
 pub fn faults(header: &str) -> Vec<String> {
-    let (_, functions, _) = parts(header);
-    let mut faults = Vec::new();
+    let (before, functions, _) = parts(header);
+    let mut faults = structs_of_callbacks(before);
     for function in &functions {
         let Some((_, row)) = row_of(&function.name) else {
             faults.push(format!("{} is in no chapter", function.name));
@@ -112,6 +112,23 @@ pub fn faults(header: &str) -> Vec<String> {
         }
     }
     faults
+}
+
+/// Callbacks that take or return a struct by value: LuaJIT makes none of them, nor do others.
+fn structs_of_callbacks(types: &str) -> Vec<String> {
+    let structs: Vec<&str> = types
+        .split("typedef struct {")
+        .skip(1)
+        .filter_map(|rest| rest.split_once("\n} ")?.1.split(';').next())
+        .collect();
+    let callbacks = types.split("typedef ").filter(|text| text.contains("(*trunkline_"));
+    let callbacks = callbacks.filter_map(|text| text.split(';').next());
+    let is_by_value = |part: &str| !part.contains('*') && structs.iter().any(|name| part.contains(name));
+    let faulty = callbacks.filter(|callback| {
+        let (returned, arguments) = callback.split_once("(*").unwrap_or_default();
+        is_by_value(returned) || arguments.split_once(")(").unwrap_or_default().1.split(',').any(is_by_value)
+    });
+    faulty.map(|callback| format!("a callback has a struct by value: {callback}")).collect()
 }
 
 /// All functions of the header.

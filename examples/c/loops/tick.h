@@ -12,8 +12,8 @@
 static trunkline_call *waiting_calls[MOST_WAITING];
 static size_t waiting_count;
 
-static void wait_for_tick(trunkline_call *call, trunkline_str arguments, void *user_data) {
-  (void)arguments, (void)user_data;
+static void wait_for_tick(trunkline_call *call, void *user_data) {
+  (void)user_data;
   if (waiting_count == MOST_WAITING)
     trunkline_call_fail_tool(call, TRUNKLINE_STR("Too many calls wait for a tick already."));
   else

@@ -48,9 +48,9 @@ static void stop(int number) {
 }
 
 /* The call knows the connection that brought it. */
-static void whoami(trunkline_call *call, trunkline_str arguments, void *user_data) {
+static void whoami(trunkline_call *call, void *user_data) {
   const connection *from = (const connection *)trunkline_call_exchange_data(call);
-  (void)arguments, (void)user_data;
+  (void)user_data;
   trunkline_call_return_text(call, trunkline_str_of(from ? from->address : "somebody"));
 }
 

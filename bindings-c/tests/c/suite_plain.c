@@ -1,0 +1,67 @@
+/* The functions without trunkline_str by value, as languages use them whose foreign functions pass
+ * no structs. A part of suite.c. */
+
+static void greet_plainly(trunkline_call *call, void *user_data) {
+  const char *arguments, *name;
+  char greeting[64];
+  size_t len = 0;
+  (void)user_data;
+  arguments = trunkline_plain_call_arguments(call, &len);
+  CHECK(len == strlen(arguments) && arguments[0] == '{');
+  name = trunkline_plain_call_text(call, "/name", "", NULL);
+  CHECK(trunkline_plain_call_progress(call, 1, 2, "half") == TRUNKLINE_OK);
+  CHECK(trunkline_plain_call_log(call, "info", "greets") == TRUNKLINE_OK);
+  if (!*name) {
+    CHECK(trunkline_plain_call_fail_tool(call, "nobody is there") == TRUNKLINE_OK);
+    return;
+  }
+  snprintf(greeting, sizeof greeting, "Hello, %s!", name);
+  OK(trunkline_plain_call_return(call, TRUNKLINE_SHAPE_TEXT, greeting, &error));
+}
+
+static void see_plainly(trunkline_result result, const trunkline_str *json, const trunkline_error *failure,
+                        void *user_data) {
+  size_t len = 0;
+  const char *text = trunkline_plain_str(json, &len);
+  CHECK(!result && !failure && len == strlen(text));
+  *(bool *)user_data = strstr(text, "Hello, Bo!") != NULL;
+}
+
+static void plain_strings(void) {
+  trunkline_server *server = NULL;
+  trunkline_listener *listener = NULL;
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  trunkline_error *wrong = NULL;
+  trunkline_str told;
+  char place[200];
+  size_t len = 1;
+  bool seen = false;
+  CHECK(strcmp(trunkline_plain_version(), TRUNKLINE_VERSION) == 0);
+  CHECK(*trunkline_plain_text(NULL, &len) == '\0' && len == 0);
+  CHECK(*trunkline_plain_str(NULL, NULL) == '\0');
+  OK(trunkline_plain_server_new("plain", "1", NULL, &server, &error));
+  OK(trunkline_plain_server_add(server, "tool", "{\"tool\":{\"name\":\"greet\",\"inputSchema\":{\"type\":\"object\"}}}",
+                                greet_plainly, NULL, NULL, NULL, &error));
+  OK(trunkline_server_listen_http(server, NULL, &listener, &error));
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(!trunkline_client_options_set_port(options, trunkline_server_port(server)));
+  snprintf(place, sizeof place, "{\"url\":\"%s\"}", trunkline_plain_listener_url(listener));
+  OK(trunkline_plain_client_connect(place, options, &client, &error));
+  trunkline_client_options_free(options);
+  OK(trunkline_plain_client_request(client, "tools/call", "{\"name\":\"greet\",\"arguments\":{\"name\":\"Ann\"}}", NULL,
+                                    &result, &error));
+  CHECK(strstr(trunkline_plain_text(result, &len), "Hello, Ann!") && len > 0);
+  trunkline_text_free(result), result = NULL;
+  OK(trunkline_plain_client_request(client, "tools/call", "{\"name\":\"greet\"}", NULL, &result, &error));
+  CHECK(strstr(trunkline_plain_text(result, NULL), "nobody is there"));
+  trunkline_text_free(result);
+  OK(trunkline_plain_client_start_request(client, "tools/call", "{\"name\":\"greet\",\"arguments\":{\"name\":\"Bo\"}}",
+                                          NULL, see_plainly, &seen, NULL, NULL, &error));
+  while (!seen) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
+  CHECK(trunkline_plain_client_request(client, "no/such", "{}", NULL, &result, &wrong) == TRUNKLINE_PROTOCOL);
+  CHECK(!trunkline_error_json(wrong, &told) && strstr(trunkline_plain_str(&told, NULL), "-32601"));
+  trunkline_error_free(wrong);
+  trunkline_client_free(client), trunkline_listener_free(listener), trunkline_server_free(server);
+}
