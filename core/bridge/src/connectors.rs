@@ -37,7 +37,8 @@ pub(super) fn connector(
         }
         Connecting::Http(endpoint) => {
             let connector = HttpConnector::new(&endpoint, options.limits());
-            Ok(Arc::new(connector.map_err(BridgeError::invalid)?.with_auth(options.auth.clone())))
+            let connector = connector.map_err(BridgeError::invalid)?;
+            Ok(Arc::new(connector.with_info(&options.info).with_auth(options.auth.clone())))
         }
     }
 }

@@ -241,7 +241,7 @@ impl ClientInner {
             Err(ClientError::Protocol(error)) => ProbeOutcome::Error(error),
             Err(ClientError::InvalidResponse(text)) => ProbeOutcome::InvalidResponse(text),
             Err(ClientError::Timeout(_)) => ProbeOutcome::TimedOut,
-            Err(ClientError::Link(LinkFailure::Status { status, .. })) => ProbeOutcome::Status(status),
+            Err(ClientError::Link(LinkFailure::Status { status, text, .. })) => ProbeOutcome::Status(status, text),
             Err(ClientError::Link(failure @ LinkFailure::Exited(_))) => ProbeOutcome::Exited(failure.to_string()),
             Err(ClientError::Link(failure)) => ProbeOutcome::Unreachable(failure.to_string()),
             Err(error) => return Err(error),

@@ -123,7 +123,7 @@ impl ClientError {
                 ErrorKind::Timeout
             }
             Self::Cancelled | Self::TaskCancelled(_) => ErrorKind::Cancelled,
-            Self::Closed | Self::Link(LinkFailure::Closed) => ErrorKind::Closed,
+            Self::Closed | Self::Link(LinkFailure::Closed | LinkFailure::RuntimeEnded) => ErrorKind::Closed,
             Self::Busy(_) | Self::Link(LinkFailure::Congested(_)) => ErrorKind::Busy,
             Self::Link(LinkFailure::Unauthorized { .. })
             | Self::NotOpened { failure: LinkFailure::Unauthorized { .. }, .. } => ErrorKind::AuthorizationRequired,

@@ -8,11 +8,11 @@ use std::fmt;
 #[non_exhaustive]
 pub enum LinkFailure {
     /// An HTTP status whose body is not a JSON-RPC message.
-    #[error("The server answered HTTP {status}{}", if text.is_empty() { String::new() } else { format!(": {text}") })]
+    #[error("{text}")]
     Status {
         /// The status.
         status: u16,
-        /// The start of the body, if it is text.
+        /// The text: the status, the start of the body, and what to do.
         text: String,
         /// The values of `WWW-Authenticate`.
         challenges: Vec<String>,
@@ -52,14 +52,19 @@ pub enum LinkFailure {
         demand: Box<AuthorizationDemand>,
     },
     /// The server does not know the session any more.
-    #[error("The server does not know the session any more")]
-    SessionLost,
+    #[error("{0}")]
+    SessionLost(String),
     /// Too much waits to be sent already.
     #[error("Busy: {0}")]
     Congested(String),
     /// Closed from this side.
     #[error("The connection is closed")]
     Closed,
+    /// The runtime that the client was opened on has ended, and the connection with it.
+    #[error(
+        "The connection is closed: the runtime that the client was opened on has ended; connect again on another one"
+    )]
+    RuntimeEnded,
 }
 
 /// The end of a child process, or of a pipe to it.
@@ -121,8 +126,10 @@ impl LinkFailure {
             Self::Tls(_) => FailureReason::Tls,
             Self::Unreachable(_) => FailureReason::Unreachable,
             Self::Unauthorized { .. } => return None,
-            Self::SessionLost => FailureReason::SessionLost,
-            Self::Exited(_) | Self::Broken(_) | Self::Congested(_) | Self::Closed => FailureReason::Broken,
+            Self::SessionLost(_) => FailureReason::SessionLost,
+            Self::Exited(_) | Self::Broken(_) | Self::Congested(_) | Self::Closed | Self::RuntimeEnded => {
+                FailureReason::Broken
+            }
         })
     }
 }

@@ -17,7 +17,7 @@ use super::{
     server_description::ServerDescription,
     subscription::entry::Subscriptions,
     tasks::{support::ServerTaskSupport, table::ClientTaskTable},
-    timer::Timer,
+    timer::{Timer, TimerCall},
 };
 use crate::{
     cause::Cause,
@@ -255,15 +255,23 @@ impl ClientInner {
         let Some(next) = self.conversation.lock().next_deadline() else { return };
         let task = self.timer.aim(next, &self.runtime, || {
             let client = Arc::downgrade(self);
-            move || {
-                if let Some(client) = client.upgrade() {
-                    client.time_passed();
-                }
+            move |call| match (client.upgrade(), call) {
+                (Some(client), TimerCall::Due) => client.time_passed(),
+                (Some(client), TimerCall::RuntimeEnded) => client.runtime_ended(),
+                (None, _) => {}
             }
         });
         if let Some(task) = task {
             self.runtime.spawn(task);
         }
+    }
+
+    /// Ends the client: nothing would answer, and no time would pass, on a runtime that has ended.
+    fn runtime_ended(&self) {
+        *self.failure.lock() = Some(LinkFailure::RuntimeEnded);
+        self.end(Some(ClientError::Link(LinkFailure::RuntimeEnded)));
+        let link = self.link.lock().take();
+        drop(link);
     }
 
     /// The last frame that was not a message, as a suffix for error messages.

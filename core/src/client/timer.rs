@@ -26,10 +26,18 @@ struct TimerState {
     waker: Option<Waker>,
 }
 
+/// A call of a timer.
+pub(super) enum TimerCall {
+    /// The time has come.
+    Due,
+    /// The runtime has dropped the timer's task: it has ended, and runs no other task either.
+    RuntimeEnded,
+}
+
 impl Timer {
     /// Fires at this time, or earlier if it was aimed at an earlier one before. Gives the task that
     /// calls `fire`, if it does not run yet.
-    pub(super) fn aim<F: Fn() + Send + 'static>(
+    pub(super) fn aim<F: Fn(TimerCall) + Send + 'static>(
         &self,
         at: Instant,
         runtime: &Arc<dyn Runtime>,
@@ -42,10 +50,10 @@ impl Timer {
             }
             state.at = Some(at);
             if !std::mem::replace(&mut state.started, true) {
-                let (aim, runtime, fire) = (Arc::clone(&self.0), Arc::clone(runtime), fire());
+                let (task, runtime) = (TimerTask { aim: Arc::clone(&self.0), fire: fire() }, Arc::clone(runtime));
                 return Some(Box::pin(async move {
-                    while aim.is_due(&*runtime).await {
-                        fire();
+                    while task.aim.is_due(&*runtime).await {
+                        (task.fire)(TimerCall::Due);
                     }
                 }));
             }
@@ -73,6 +81,20 @@ impl Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+struct TimerTask<F: Fn(TimerCall)> {
+    aim: Arc<Aim>,
+    fire: F,
+}
+
+impl<F: Fn(TimerCall)> Drop for TimerTask<F> {
+    fn drop(&mut self) {
+        let ended = self.aim.0.lock().ended;
+        if !ended {
+            (self.fire)(TimerCall::RuntimeEnded);
+        }
     }
 }
 

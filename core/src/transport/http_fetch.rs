@@ -1,5 +1,6 @@
 //! Documents that the core itself needs: keys and metadata of authorization servers.
 
+use super::AGENT;
 use crate::{
     auth::{AuthOptionError, Authorization, AuthorizationOptions, Fetch, FetchError, JwtOptions, JwtVerifier},
     http::guard::is_loopback,
@@ -38,7 +39,7 @@ impl HttpFetch {
     fn client(&self, is_near: bool) -> Result<Client, FetchError> {
         let made = if is_near { &self.clients.near } else { &self.clients.far };
         let client = made.get_or_init(|| {
-            let builder = Client::builder().redirect(redirect::Policy::none()).timeout(DEADLINE);
+            let builder = Client::builder().user_agent(AGENT).redirect(redirect::Policy::none()).timeout(DEADLINE);
             let builder = if is_near { builder.no_proxy() } else { builder };
             builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
         });

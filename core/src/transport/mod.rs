@@ -52,6 +52,10 @@ mod terminal;
 mod tokio_runtime;
 mod wire_file;
 
+/// The name of this library in `User-Agent`.
+#[cfg(any(feature = "auth", feature = "http-client"))]
+const AGENT: &str = concat!("trunkline/", env!("CARGO_PKG_VERSION"));
+
 #[cfg(feature = "client")]
 pub use channel::{Channel, ChannelConnector};
 #[cfg(feature = "child-process")]

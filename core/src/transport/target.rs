@@ -95,7 +95,7 @@ impl Target {
             #[cfg(feature = "http-client")]
             Self::Http(endpoint) => {
                 let connector = HttpConnector::new(&endpoint, options.limits()).map_err(ClientError::Invalid)?;
-                Arc::new(connector.with_auth(options.auth.clone()))
+                Arc::new(connector.with_info(&options.info).with_auth(options.auth.clone()))
             }
             #[cfg(feature = "child-process")]
             Self::Child(command) => Arc::new(ChildConnector::new(command, options.limits(), None)),

@@ -31,11 +31,11 @@ use trunkline::{
     client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     protocol::{
         RawJson, Revision,
-        model::{ChangeKind, FailureReason},
+        model::{ChangeKind, FailureReason, Implementation},
     },
     runtime::BoxedTask,
     server::{Context, Params, Server, Tool, ToolDefinition},
-    transport::HttpOptions,
+    transport::{HttpEndpoint, HttpOptions},
 };
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -810,8 +810,151 @@ async fn http_47_a_lost_session_is_told_apart() {
     .await;
     let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
     let error = request(&client, "ping").await.unwrap_err();
-    assert_eq!(error.to_string(), "The server does not know the session any more");
+    assert_eq!(
+        error.to_string(),
+        "The server does not know the session (HTTP 404: gone); if several processes serve this URL, they must share \
+         their sessions"
+    );
+    assert_eq!(error.connection().unwrap().reason, Some(FailureReason::SessionLost));
     client.close().await;
+}
+
+/// The answer of the examples of the TypeScript SDK to a session that they do not know.
+fn no_valid_session() -> String {
+    let error = json!({"code": -32000, "message": "Bad Request: No valid session ID provided"});
+    json_answer(400, &json!({"jsonrpc": "2.0", "error": error, "id": null}))
+}
+
+/// A server that forgets its sessions when `restarted`, and knows only the newest, if that.
+async fn forgetful(restarted: Arc<AtomicBool>, knows_new: bool) -> Scripted {
+    let sessions = AtomicUsize::new(0);
+    Scripted::new(move |request| {
+        let old = request.header("mcp-session-id") == Some("s-0");
+        match (&*request.method, request.rpc()) {
+            ("POST", "initialize") => {
+                let session = sessions.fetch_add(1, Ordering::Relaxed);
+                let headers = format!("Content-Type: application/json\r\nMcp-Session-Id: s-{session}\r\n");
+                (0, http(200, &headers, &initialized(request, "2025-11-25").to_string()))
+            }
+            ("POST", "notifications/initialized") => (0, http(202, "", "")),
+            ("POST", _) if restarted.load(Ordering::Relaxed) && (old || !knows_new) => (0, no_valid_session()),
+            ("POST", _) => (0, json_answer(200, &result(request, json!({})))),
+            ("GET", _) if !restarted.load(Ordering::Relaxed) => (0, events("retry: 10\n\n")),
+            ("GET", _) if old => (0, http(400, "", "Invalid or missing session ID")),
+            ("GET", _) => (0, events(TOOLS_CHANGED)),
+            _ => (0, http(200, "", "")),
+        }
+    })
+    .await
+}
+
+fn count(server: &Scripted, rpc: &str) -> usize {
+    server.seen.lock().unwrap().iter().filter(|seen| seen.rpc() == rpc).count()
+}
+
+#[tokio::test]
+async fn http_48_a_session_that_is_refused_with_400_is_made_anew_once() {
+    for knows_new in [true, false] {
+        let restarted = Arc::new(AtomicBool::new(false));
+        let server = forgetful(Arc::clone(&restarted), knows_new).await;
+        let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+        request(&client, "ping").await.unwrap();
+        restarted.store(true, Ordering::Relaxed);
+        let outcome = request(&client, "tools/list").await;
+        if knows_new {
+            outcome.unwrap();
+        } else {
+            let error = outcome.unwrap_err();
+            assert!(error.to_string().contains("(HTTP 400: Bad Request: No valid session ID provided)"), "{error}");
+            assert_eq!(error.connection().unwrap().reason, Some(FailureReason::SessionLost));
+            assert_eq!(count(&server, "tools/list"), 2);
+        }
+        assert_eq!(count(&server, "initialize"), 2);
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn http_48_a_stream_whose_session_is_refused_with_400_gets_another_session() {
+    let restarted = Arc::new(AtomicBool::new(false));
+    let server = forgetful(Arc::clone(&restarted), true).await;
+    let (heard, mut news) = mpsc::unbounded_channel();
+    let client = Client::connect_with(server.url.as_str(), choose(RevisionChoice::Legacy), Heard(heard)).await.unwrap();
+    request(&client, "ping").await.unwrap();
+    restarted.store(true, Ordering::Relaxed);
+    timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_refusal_for_another_reason_than_the_session_is_the_servers_error() {
+    for (code, message) in [(-32602, "session_name is required"), (-32000, "no such table")] {
+        let server = legacy(move |request| {
+            let error = json!({"code": code, "message": message});
+            (0, json_answer(400, &json!({"jsonrpc": "2.0", "id": request.body["id"], "error": error})))
+        })
+        .await;
+        let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+        let error = request(&client, "ping").await.unwrap_err();
+        assert_eq!(error.rpc().map(|error| error.code), Some(code), "{error}");
+        assert_eq!((count(&server, "initialize"), count(&server, "ping")), (1, 1));
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn failures_show_what_the_server_said_and_what_to_do() {
+    const HTML: &str = "Content-Type: text/html\r\n";
+    let plan = r#"{"error": "your plan has no MCP"}"#;
+    for (status, headers, page, texts) in [
+        (
+            503,
+            "Retry-After: 60\r\n",
+            "maintenance until noon",
+            &["HTTP 503: maintenance until noon; retry after 60 s"][..],
+        ),
+        (403, "", plan, &[r#"refuses access (HTTP 403): {"error": "your plan has no MCP"}"#]),
+        (403, "", "", &["(HTTP 403); check the credentials"]),
+        (
+            200,
+            HTML,
+            "<h1>Log \u{1b}[2Jin</h1>",
+            &["HTTP 200 with a body that is not MCP (text/html): <h1>Log in</h1>; check"],
+        ),
+        (407, "", "", &["A proxy asks for credentials (HTTP 407); write its user"]),
+        (404, "", "no page", &["HTTP 404: no page; there is neither Streamable HTTP nor HTTP+SSE at this URL"]),
+        (204, "", "", &["HTTP 204 without a message"]),
+    ] {
+        let server = Scripted::new(move |_| (0, http(status, headers, page))).await;
+        let error = connect(&server, RevisionChoice::Auto).await.err().unwrap().to_string();
+        assert!(texts.iter().all(|text| error.contains(text)), "{error}");
+    }
+    // A body without an end is not waited for, and not read as a whole.
+    let server =
+        Scripted::new(|_| (0, format!("HTTP/1.1 503 X\r\nContent-Length: 9000000\r\n\r\n{}", "a ".repeat(1_000_000))))
+            .await;
+    let error = connect(&server, RevisionChoice::Auto).await.err().unwrap().to_string();
+    assert!(error.len() < 400 && error.contains("HTTP 503: a a"), "{error}");
+}
+
+#[tokio::test]
+async fn requests_name_their_client() {
+    let server = legacy(|request| (0, json_answer(200, &result(request, json!({}))))).await;
+    let library = concat!("trunkline/", env!("CARGO_PKG_VERSION"));
+    let named = ClientOptions::default().with_info(Implementation::new("My größter host", "2.1"));
+    let full = format!("My-gr--ter-host/2.1 {library}");
+    let own = HttpEndpoint::new(&server.url).with_header("user-agent", "mine/1");
+    let url = || HttpEndpoint::new(&server.url);
+    for (endpoint, options, agent) in
+        [(url(), ClientOptions::default(), library), (url(), named.clone(), &*full), (own, named, "mine/1")]
+    {
+        server.seen.lock().unwrap().clear();
+        let client = Client::connect_with(endpoint, options, ()).await.unwrap();
+        request(&client, "ping").await.unwrap();
+        client.close().await;
+        let seen = server.seen.lock().unwrap();
+        assert!(seen.iter().all(|seen| seen.header("user-agent") == Some(agent)), "{seen:?}");
+    }
 }
 
 #[tokio::test]

@@ -78,6 +78,8 @@ async fn an_authority_of_ones_own_is_trusted_where_it_is_named() {
     let address = server(false);
     let endpoint = || HttpEndpoint::new(format!("https://localhost:{}/mcp", address.port()));
     assert_eq!(outcome(endpoint()).await, Err(FailureReason::Tls));
+    let error = failure(endpoint()).await.to_string();
+    assert!(["option `ca`", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"].iter().all(|it| error.contains(it)), "{error}");
     assert_eq!(outcome(endpoint().with_ca(CA)).await, Ok(500));
 }
 
@@ -96,4 +98,43 @@ async fn requests_go_through_the_proxy() {
     let endpoint = HttpEndpoint::new("http://mcp.invalid/mcp").with_proxy(proxy.url.trim_end_matches("/mcp"));
     assert_eq!(outcome(endpoint).await, Ok(500));
     assert_eq!(proxy.seen.lock().unwrap()[0].headers["host"], "mcp.invalid");
+}
+
+#[tokio::test]
+async fn failures_on_the_way_name_the_proxy() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = format!("http://user:secret@{}", listener.local_addr().unwrap());
+    drop(listener);
+    let asking = Scripted::new(|_| (0, http(407, "", ""))).await.url;
+    for (proxy, reason, advice) in
+        [(&*nobody, FailureReason::Refused, "refused"), (&*asking, FailureReason::Status, "http://user:password@")]
+    {
+        let shown = proxy.replace("user:secret@", "");
+        for scheme in ["http", "https"] {
+            let endpoint = HttpEndpoint::new(format!("{scheme}://mcp.invalid/mcp")).with_proxy(proxy);
+            let error = failure(endpoint).await;
+            let text = error.to_string();
+            assert!(text.contains(&format!("proxy {shown}")) && text.contains("the option `proxy`"), "{text}");
+            assert!(text.to_lowercase().contains(advice) && !text.contains("secret"), "{text}");
+            if scheme == "http" {
+                assert_eq!(error.connection().unwrap().reason, Some(reason));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_told_apart() {
+    let plain = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/mcp", plain.local_addr().unwrap());
+    thread::spawn(move || {
+        for socket in plain.incoming() {
+            let mut socket = socket.unwrap();
+            let _ = socket.read(&mut [0; 512]);
+            let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let error = failure(HttpEndpoint::new(url)).await;
+    assert!(error.to_string().contains("is its URL http://?"), "{error}");
+    assert_eq!(error.connection().unwrap().reason, Some(FailureReason::Tls));
 }

@@ -365,3 +365,30 @@ async fn hooks_of_a_client_that_panic_do_not_cost_it_the_connection() {
     }
     assert_eq!(client.list_tools().await.unwrap().len(), 7);
 }
+
+#[test]
+fn a_client_whose_runtime_is_gone_is_closed() {
+    let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    for revision in [RevisionChoice::Legacy, RevisionChoice::Pinned(Revision::LATEST)] {
+        let (first, second) = (runtime(), runtime());
+        let options = ClientOptions::default().with_revision(revision);
+        let client = first.block_on(Client::connect_with(&server(), options, ())).unwrap();
+        let waiting = second.spawn({
+            let client = client.clone();
+            async move { client.call_tool("forever", json!({})).await }
+        });
+        // One that is in flight by then, and one after it.
+        second.block_on(async { tokio::time::sleep(Duration::from_millis(50)).await });
+        first.shutdown_background();
+        second.block_on(async {
+            let in_flight = tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("it hangs").unwrap();
+            let later = tokio::time::timeout(Duration::from_secs(10), client.call_tool("say", json!({}))).await;
+            for error in [in_flight.unwrap_err(), later.expect("it hangs").unwrap_err()] {
+                assert_eq!(error.kind(), ErrorKind::Closed);
+                assert!(error.to_string().contains("runtime"), "{error}");
+            }
+            assert!(!client.is_connected());
+            tokio::time::timeout(Duration::from_secs(10), client.close()).await.expect("it hangs");
+        });
+    }
+}

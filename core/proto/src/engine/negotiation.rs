@@ -160,8 +160,8 @@ pub enum ProbeOutcome {
     Error(RpcError),
     /// An answer that is neither.
     InvalidResponse(String),
-    /// An HTTP status without a JSON-RPC body.
-    Status(u16),
+    /// An HTTP status without a JSON-RPC body, and the text for it.
+    Status(u16, String),
     /// No answer in time.
     TimedOut,
     /// The child process ended.
@@ -275,16 +275,11 @@ impl Negotiation {
             }
             ProbeOutcome::Error(error) if error.is_modern() => NegotiationStep::Fail(NegotiationError::Refused(error)),
             ProbeOutcome::Error(_) | ProbeOutcome::InvalidResponse(_) => self.handshake(false),
-            ProbeOutcome::Status(401) => NegotiationStep::Fail(NegotiationError::Transport(
-                "The server asks for authorization (HTTP 401)".into(),
-            )),
-            ProbeOutcome::Status(403) => NegotiationStep::Fail(NegotiationError::Transport(
-                "The server refuses access (HTTP 403): the credentials, the origin or the host are not allowed".into(),
-            )),
-            ProbeOutcome::Status(status @ 500..) => {
-                NegotiationStep::Fail(NegotiationError::Transport(format!("The server answered HTTP {status}")))
+            // Neither authorization, nor a proxy, nor an outage says which era the server is of.
+            ProbeOutcome::Status(401 | 403 | 407 | 500.., text) => {
+                NegotiationStep::Fail(NegotiationError::Transport(text))
             }
-            ProbeOutcome::Status(_) => self.handshake(false),
+            ProbeOutcome::Status(..) => self.handshake(false),
             ProbeOutcome::TimedOut if self.pipe => self.handshake(false),
             ProbeOutcome::Exited(_) if self.pipe => self.handshake(true),
             ProbeOutcome::TimedOut => NegotiationStep::Fail(NegotiationError::TimedOut),
@@ -321,14 +316,10 @@ impl Negotiation {
             {
                 self.handshake(true)
             }
-            ProbeOutcome::Status(status @ (400 | 404 | 405)) => {
-                NegotiationStep::Fail(NegotiationError::Transport(format!(
-                    "The server answered HTTP {status} to initialize: there is neither Streamable HTTP nor HTTP+SSE at this URL"
-                )))
-            }
-            ProbeOutcome::Status(status) => NegotiationStep::Fail(NegotiationError::Transport(format!(
-                "The server answered HTTP {status} to initialize"
+            ProbeOutcome::Status(400 | 404 | 405, text) => NegotiationStep::Fail(NegotiationError::Transport(format!(
+                "{text}; there is neither Streamable HTTP nor HTTP+SSE at this URL"
             ))),
+            ProbeOutcome::Status(_, text) => NegotiationStep::Fail(NegotiationError::Transport(text)),
             ProbeOutcome::TimedOut => NegotiationStep::Fail(NegotiationError::TimedOut),
             ProbeOutcome::Exited(reason) | ProbeOutcome::Unreachable(reason) => {
                 NegotiationStep::Fail(NegotiationError::Transport(reason))
@@ -468,7 +459,7 @@ mod tests {
                 NegotiationStep::Fail(NegotiationError::Refused(_))
             ));
         }
-        assert_eq!(auto(false).next(ProbeOutcome::Status(404)), HANDSHAKE);
+        assert_eq!(auto(false).next(ProbeOutcome::Status(404, String::new())), HANDSHAKE);
         assert_eq!(auto(false).next(result(json!({"tools": []}))), HANDSHAKE);
         let mut silly = auto(true);
         assert_eq!(silly.next(ProbeOutcome::InvalidResponse("no object".into())), HANDSHAKE);
@@ -479,10 +470,10 @@ mod tests {
     #[test]
     fn what_is_no_evidence_of_an_era_is_reported() {
         for outcome in [
-            ProbeOutcome::Status(401),
-            ProbeOutcome::Status(403),
-            ProbeOutcome::Status(500),
-            ProbeOutcome::Status(503),
+            ProbeOutcome::Status(401, String::new()),
+            ProbeOutcome::Status(403, String::new()),
+            ProbeOutcome::Status(500, String::new()),
+            ProbeOutcome::Status(503, String::new()),
             ProbeOutcome::TimedOut,
             ProbeOutcome::Unreachable("refused".into()),
         ] {

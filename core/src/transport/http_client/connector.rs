@@ -1,15 +1,16 @@
 //! Connections to the server behind a URL.
 
-use super::{endpoint::HttpEndpoint, failure, http_sse::SseExpectation, link::HttpLink, redirects, tls::Security};
+use super::{
+    super::AGENT, endpoint::HttpEndpoint, failure, http_sse::SseExpectation, link::HttpLink, redirects, tls::Security,
+};
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure},
     client_auth::ClientAuth,
     engine::Limits,
-    http::guard::is_loopback,
-    protocol::Era,
+    protocol::{Era, model::Implementation},
     runtime::BoxedTask,
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use reqwest::{Client, Url, redirect};
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -23,6 +24,9 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 /// Time that an unused connection is kept: less than servers keep theirs, so that it is not used
 /// just when they close it.
 const POOL_IDLE: Duration = Duration::from_secs(20);
+const USER_AGENT: HeaderValue = HeaderValue::from_static(AGENT);
+/// Characters of a client's name or version in it.
+const MAX_PRODUCT: usize = 100;
 /// The prefix of URLs of Unix sockets.
 const UNIX: &str = "unix:";
 /// The endpoint behind a Unix socket, if its URL does not name it.
@@ -39,7 +43,15 @@ pub struct HttpConnector {
     auth: Option<Arc<dyn ClientAuth>>,
     security: Security,
     http_sse: bool,
-    client: OnceLock<Result<Client, String>>,
+    way: OnceLock<Result<HttpWay, String>>,
+}
+
+/// The way to a server.
+#[derive(Clone)]
+pub(super) struct HttpWay {
+    pub(super) client: Client,
+    /// The proxy on the way, as errors show it.
+    pub(super) proxy: Option<String>,
 }
 
 impl HttpConnector {
@@ -77,8 +89,22 @@ impl HttpConnector {
         if parsed.scheme() == "http" && (endpoint.ca.is_some() || endpoint.client_certificate.is_some()) {
             return Err(format!("{:?} is reached without TLS: certificates are for https", failure::shown(url)));
         }
-        let (http_sse, client) = (endpoint.http_sse, OnceLock::new());
-        Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, security, http_sse, client })
+        let (http_sse, way) = (endpoint.http_sse, OnceLock::new());
+        checked.entry(header::USER_AGENT).or_insert(USER_AGENT);
+        Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, security, http_sse, way })
+    }
+
+    /// Names the client in the header `User-Agent`, unless the endpoint has its own.
+    #[must_use]
+    pub fn with_info(mut self, info: &Implementation) -> Self {
+        if self.headers[header::USER_AGENT] == USER_AGENT
+            && info.name != env!("CARGO_PKG_NAME")
+            && let Ok(value) =
+                HeaderValue::try_from(format!("{}/{} {AGENT}", product(&info.name), product(&info.version)))
+        {
+            self.headers.insert(header::USER_AGENT, value);
+        }
+        self
     }
 
     /// Gives requests their credentials.
@@ -93,14 +119,15 @@ impl HttpConnector {
         hasher.finish()
     }
 
-    fn client(&self) -> Result<Client, LinkFailure> {
-        let client = self.client.get_or_init(|| {
+    fn way(&self) -> Result<HttpWay, LinkFailure> {
+        let way = self.way.get_or_init(|| {
             let mut builder = Client::builder()
                 .redirect(redirect::Policy::custom(redirects::follow))
                 .connect_timeout(CONNECT_DEADLINE)
                 .pool_idle_timeout(POOL_IDLE)
                 .tcp_nodelay(true);
-            if self.url.host_str().is_some_and(is_loopback) && !self.security.has_proxy() {
+            let proxy = self.security.proxy_to(&self.url);
+            if proxy.is_none() {
                 builder = builder.no_proxy();
             }
             builder = self.security.with_proxy(builder);
@@ -115,10 +142,17 @@ impl HttpConnector {
             if let Some(socket) = &self.socket {
                 builder = builder.unix_socket(socket.clone());
             }
-            builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
+            let client = builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))?;
+            Ok(HttpWay { client, proxy })
         });
-        client.clone().map_err(LinkFailure::Unreachable)
+        way.clone().map_err(LinkFailure::Unreachable)
     }
+}
+
+/// A name or version as a product in `User-Agent` may have it (RFC 9110, section 10.1.5).
+fn product(name: &str) -> String {
+    let is_token = |sign: char| sign.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(sign);
+    name.chars().take(MAX_PRODUCT).map(|sign| if is_token(sign) { sign } else { '-' }).collect()
 }
 
 /// The URL and the socket of `/run/it.sock:/path`.
@@ -143,11 +177,11 @@ fn behind_socket(place: &str) -> Result<(Url, Option<PathBuf>), String> {
 
 impl Connector for HttpConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
-        let (client, url, headers, limits, auth) =
-            (self.client(), self.url.clone(), self.headers.clone(), self.limits.clone(), self.auth.clone());
+        let (way, url, headers, limits, auth) =
+            (self.way(), self.url.clone(), self.headers.clone(), self.limits.clone(), self.auth.clone());
         let expectation = if self.http_sse { SseExpectation::Only } else { SseExpectation::OfServer(self.hash()) };
         Box::pin(async move {
-            let link: Arc<dyn Link> = Arc::new(HttpLink::new(client?, url, headers, limits, auth, expectation, inbox));
+            let link: Arc<dyn Link> = Arc::new(HttpLink::new(way?, url, headers, limits, auth, expectation, inbox));
             Ok(link)
         })
     }

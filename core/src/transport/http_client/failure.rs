@@ -3,42 +3,80 @@
 #[cfg(feature = "auth")]
 use crate::auth::demanded;
 use crate::{client::LinkFailure, printable::printable, protocol::model::AuthorizationDemand};
-use http::{StatusCode, header};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderName, StatusCode, header};
 use reqwest::Response;
-use std::{error::Error, io};
+use rustls::{CertificateError, InvalidMessage};
+use std::{error::Error, fmt, io, time::Duration};
 
 /// Bytes of an error page that are repeated.
 const EXCERPT: usize = 300;
 /// Most challenges that are kept.
 const MAX_CHALLENGES: usize = 8;
+/// Longest wait for the body of an answer that carries no message, and the bytes of it that are
+/// read.
+const UNWANTED_WITHIN: Duration = Duration::from_secs(5);
+const MAX_UNWANTED_BYTES: usize = 1 << 20;
+
+/// The URL of a server as errors and logs show it, and the proxy on the way there.
+pub(super) struct Place {
+    pub(super) url: String,
+    pub(super) proxy: Option<String>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
 
 /// A request that got no response, or a response that broke off.
-pub(super) fn of_reqwest(place: &str, error: reqwest::Error) -> LinkFailure {
+pub(super) fn of_reqwest(place: &Place, error: reqwest::Error) -> LinkFailure {
     // reqwest's own words name the whole URL.
     let error = error.without_url();
     let cause = causes(&error);
     if !error.is_connect() {
         return LinkFailure::Broken(format!("The connection to {place} broke: {cause}"));
     }
-    let text = format!("Cannot connect to {place}: {cause}");
+    let way = place.proxy.as_ref().map_or(String::new(), |proxy| format!(" through the proxy {proxy}"));
+    let text = format!("Cannot connect to {place}{way}: {cause}");
     match below(&error) {
         Some(Below::Refused) => LinkFailure::Refused(text),
-        Some(Below::Tls) => LinkFailure::Tls(text),
+        Some(Below::Tls(hint)) => LinkFailure::Tls(text + hint),
+        // hyper-util has no type for it.
+        None if cause.contains("proxy authorization required") => LinkFailure::Unreachable(text + PROXY_CREDENTIALS),
         None => LinkFailure::Unreachable(text),
+    }
+}
+
+const PROXY_CREDENTIALS: &str = "; write its user and password into its URL, as in http://user:password@proxy:3128";
+
+/// Advice for an error of TLS.
+fn tls_hint(error: &rustls::Error) -> &'static str {
+    match error {
+        rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            "; if you trust its authority, pass the authority's certificate in PEM as the option `ca`, or name a file \
+             with it in NODE_EXTRA_CA_CERTS or SSL_CERT_FILE"
+        }
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            "; the server does not speak TLS on this port: is its URL http://?"
+        }
+        _ => "",
     }
 }
 
 /// The layer that refused a connection.
 enum Below {
     Refused,
-    Tls,
+    /// With advice.
+    Tls(&'static str),
 }
 
 fn below(error: &(dyn Error + 'static)) -> Option<Below> {
     let mut next = Some(error);
     while let Some(error) = next {
-        if error.is::<rustls::Error>() {
-            return Some(Below::Tls);
+        if let Some(error) = error.downcast_ref() {
+            return Some(Below::Tls(tls_hint(error)));
         }
         if let Some(error) = error.downcast_ref::<io::Error>() {
             // No such socket, for those of Unix.
@@ -85,16 +123,70 @@ fn causes(error: &reqwest::Error) -> String {
     if text.is_empty() { error.to_string() } else { text }
 }
 
-/// An answer that is not one: its status and the start of its body.
-pub(super) fn of_answer(answer: AnswerHead, body: &[u8]) -> LinkFailure {
-    let text = printable(&String::from_utf8_lossy(body)).split_whitespace().collect::<Vec<_>>().join(" ");
-    let text: String = text.chars().take(EXCERPT).collect();
-    let AnswerHead { status, challenges } = answer;
-    let status = status.as_u16();
-    match demanded(status, &challenges) {
-        Some(demand) => unauthorized(demand, text),
-        None => LinkFailure::Status { status, text, challenges },
+/// An answer that is not one: its status, the start of its body, and advice.
+pub(super) fn of_answer(place: &Place, answer: AnswerHead, body: &[u8]) -> LinkFailure {
+    let said = excerpt(body);
+    let code = answer.status.as_u16();
+    if let Some(demand) = demanded(code, &answer.challenges) {
+        return unauthorized(demand, said);
     }
+    let (what, advice) = match answer.status {
+        StatusCode::FORBIDDEN if said.is_empty() => (
+            "The server refuses access (HTTP 403)".to_owned(),
+            "; check the credentials, and the hosts and origins that the server allows",
+        ),
+        StatusCode::FORBIDDEN => ("The server refuses access (HTTP 403)".to_owned(), ""),
+        StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+            let proxy = place.proxy.as_ref().map_or("A proxy".to_owned(), |proxy| format!("The proxy {proxy}"));
+            (format!("{proxy} asks for credentials (HTTP 407)"), PROXY_CREDENTIALS)
+        }
+        status if status.is_success() && !body.is_empty() => {
+            let kind = answer.content_type.as_deref().unwrap_or("without a content type");
+            (
+                format!("The server answered HTTP {code} with a body that is not MCP ({kind})"),
+                "; check the URL, and whether a login page or a proxy answers there",
+            )
+        }
+        status if status.is_success() => (format!("The server answered HTTP {code} without a message"), ""),
+        _ => (format!("The server answered HTTP {code}"), ""),
+    };
+    let colon = if said.is_empty() { "" } else { ": " };
+    let retry = match answer.retry_after {
+        Some(value) if value.bytes().all(|byte| byte.is_ascii_digit()) => format!("; retry after {value} s"),
+        Some(value) => format!("; retry after {value}"),
+        None => String::new(),
+    };
+    LinkFailure::Status {
+        status: code,
+        text: [&what, colon, &said, &retry, advice].concat(),
+        challenges: answer.challenges,
+    }
+}
+
+/// A session that the server refuses.
+pub(super) fn session_lost(status: StatusCode, body: &[u8]) -> LinkFailure {
+    let said = excerpt(body);
+    let colon = if said.is_empty() { "" } else { ": " };
+    LinkFailure::SessionLost(format!(
+        "The server does not know the session (HTTP {}{colon}{said}); if several processes serve this URL, they must \
+         share their sessions",
+        status.as_u16()
+    ))
+}
+
+/// Returns whether the words of a refusal are about the session: "No valid session ID provided",
+/// "Server not initialized".
+pub(super) fn is_about_session(body: &[u8]) -> bool {
+    let said = excerpt(body).to_ascii_lowercase();
+    said.contains("session") || said.contains("not initialized")
+}
+
+/// The start of a body, on one line.
+fn excerpt(body: &[u8]) -> String {
+    // Whitespace and escapes leave few of the characters in the worst case.
+    let start = &body[..body.len().min(16 * EXCERPT)];
+    let text = printable(&String::from_utf8_lossy(start)).split_whitespace().collect::<Vec<_>>().join(" ");
+    text.chars().take(EXCERPT).collect()
 }
 
 /// The demand of a refusal, unread: challenges are read by the feature `auth`.
@@ -126,19 +218,34 @@ fn unauthorized(demand: AuthorizationDemand, body: String) -> LinkFailure {
 pub(super) struct AnswerHead {
     status: StatusCode,
     challenges: Vec<String>,
+    content_type: Option<String>,
+    retry_after: Option<String>,
 }
 
 impl AnswerHead {
+    /// Of an answer whose other headers do not matter.
+    pub(super) fn bare(status: StatusCode) -> Self {
+        Self { status, challenges: Vec::new(), content_type: None, retry_after: None }
+    }
+
     pub(super) fn of(response: &Response) -> Self {
-        let challenges = response.headers().get_all(header::WWW_AUTHENTICATE).iter();
-        let challenges =
-            challenges.take(MAX_CHALLENGES).map(|value| printable(&String::from_utf8_lossy(value.as_bytes())));
-        Self { status: response.status(), challenges: challenges.collect() }
+        let headers = response.headers();
+        let challenges = headers.get_all(header::WWW_AUTHENTICATE).iter().take(MAX_CHALLENGES);
+        Self {
+            status: response.status(),
+            challenges: challenges.map(|value| printable(&String::from_utf8_lossy(value.as_bytes()))).collect(),
+            content_type: shown_header(headers, &header::CONTENT_TYPE),
+            retry_after: shown_header(headers, &header::RETRY_AFTER),
+        }
     }
 }
 
+fn shown_header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    headers.get(name).map(|value| excerpt(value.as_bytes()))
+}
+
 /// An error for an answer in a content coding: none was accepted, and none is undone.
-pub(super) fn check_encoding(place: &str, response: &Response) -> Result<(), LinkFailure> {
+pub(super) fn check_encoding(place: &Place, response: &Response) -> Result<(), LinkFailure> {
     match response.headers().get(header::CONTENT_ENCODING) {
         Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(super::heads::IDENTITY.as_bytes()) => {
             let coding = printable(&String::from_utf8_lossy(coding.as_bytes()));
@@ -152,9 +259,9 @@ pub(super) fn check_encoding(place: &str, response: &Response) -> Result<(), Lin
 }
 
 /// The body of a response, of at most `max` bytes.
-pub(super) async fn read(place: &str, mut response: Response, max: usize) -> Result<bytes::Bytes, LinkFailure> {
-    let mut first = bytes::Bytes::new();
-    let mut rest = bytes::BytesMut::new();
+pub(super) async fn read(place: &Place, mut response: Response, max: usize) -> Result<Bytes, LinkFailure> {
+    let mut first = Bytes::new();
+    let mut rest = BytesMut::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| of_reqwest(place, error))? {
         if first.len() + rest.len() + chunk.len() > max {
             return Err(LinkFailure::Broken(format!("The server's answer is larger than the limit of {max} bytes")));
@@ -168,6 +275,22 @@ pub(super) async fn read(place: &str, mut response: Response, max: usize) -> Res
         }
     }
     Ok(if rest.is_empty() { first } else { rest.freeze() })
+}
+
+/// The start of a body that should carry no message, for an error: as much as arrives within the
+/// bounds.
+pub(super) async fn read_unwanted(mut response: Response, max: usize) -> Bytes {
+    let max = max.min(MAX_UNWANTED_BYTES);
+    let mut body = BytesMut::new();
+    let reading = async {
+        while let Ok(Some(chunk)) = response.chunk().await
+            && body.len() < max
+        {
+            body.extend_from_slice(&chunk[..chunk.len().min(max - body.len())]);
+        }
+    };
+    let _ = tokio::time::timeout(UNWANTED_WITHIN, reading).await;
+    body.freeze()
 }
 
 #[cfg(test)]

@@ -115,8 +115,10 @@ impl LinkContext {
         let opens = message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE);
         if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) && !opens {
             // The stream, if it is still open, is of no use without its session.
-            self.inbox.closed(LinkFailure::SessionLost);
-            return Err(LinkFailure::SessionLost);
+            let body = failure::read_unwanted(response, self.limits.max_message_bytes).await;
+            let lost = failure::session_lost(status, &body);
+            self.inbox.closed(lost.clone());
+            return Err(lost);
         }
         let refusal = self.refusal(response).await;
         self.refused(refusal, message.request.as_ref())
@@ -129,7 +131,7 @@ impl LinkContext {
             return Err(NotOpened::Absent(redirected));
         }
         if !response.status().is_success() {
-            return Err(NotOpened::Absent(self.refusal(response).await.into_failure()));
+            return Err(NotOpened::Absent(self.refusal(response).await.into_failure(&self.place)));
         }
         let no_endpoint = |why: &str| {
             NotOpened::Absent(LinkFailure::Broken(format!("There is no HTTP+SSE at {}: {why}", self.place)))

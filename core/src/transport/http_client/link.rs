@@ -3,7 +3,9 @@
 use super::{
     super::closing::{Closing, Deadline},
     authorized::EndpointRequest,
-    failure, heads,
+    connector::HttpWay,
+    failure::{self, Place},
+    heads,
     http_sse::{HttpSse, SseExpectation, Turn},
     renewal::OpeningMessages,
 };
@@ -24,7 +26,10 @@ use http::{HeaderMap, HeaderValue};
 use reqwest::{Client, Url};
 use std::{
     collections::HashMap,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::{
@@ -45,8 +50,7 @@ pub(super) struct HttpLink {
 pub(super) struct LinkContext {
     pub(super) client: Client,
     pub(super) url: Url,
-    /// The URL as errors and logs may show it.
-    pub(super) place: String,
+    pub(super) place: Place,
     pub(super) headers: HeaderMap,
     pub(super) limits: Limits,
     pub(super) auth: Option<Arc<dyn ClientAuth>>,
@@ -57,6 +61,8 @@ pub(super) struct LinkContext {
     pub(super) http_sse: OnceLock<HttpSse>,
     /// Held while a lost session is opened anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
+    /// The server has taken a message of the session.
+    pub(super) session_works: AtomicBool,
     pub(super) state: Mutex<LinkState>,
 }
 
@@ -90,7 +96,7 @@ struct RunningPost {
 impl HttpLink {
     /// Must be called within a tokio runtime.
     pub(super) fn new(
-        client: Client,
+        HttpWay { client, proxy }: HttpWay,
         url: Url,
         headers: HeaderMap,
         limits: Limits,
@@ -98,7 +104,7 @@ impl HttpLink {
         expectation: SseExpectation,
         inbox: Arc<dyn Inbox>,
     ) -> Self {
-        let (headers, place) = (heads::of_posts(headers), failure::shown(url.as_str()));
+        let (headers, place) = (heads::of_posts(headers), Place { url: failure::shown(url.as_str()), proxy });
         let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
         let http_sse = OnceLock::new();
         let shared = Arc::new(LinkContext {
@@ -113,6 +119,7 @@ impl HttpLink {
             expectation,
             http_sse,
             renewing,
+            session_works: AtomicBool::new(false),
             state,
         });
         Self { shared, closing: Closing::default() }
@@ -298,6 +305,7 @@ impl LinkContext {
 
     /// Takes the session id of an answer to `initialize`.
     pub(super) fn remember_session(&self, id: Option<&HeaderValue>) {
+        self.session_works.store(false, Ordering::Relaxed);
         self.state.lock().session = id.cloned();
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     authorized::EndpointRequest,
-    failure::{self, AnswerHead},
+    failure::{self, AnswerHead, Place},
     heads,
     http_sse::Turn,
     link::LinkContext,
@@ -24,13 +24,14 @@ use http::{HeaderValue, StatusCode, header};
 use reqwest::Response;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
-use std::{sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// Time that a stream may stay open after its answer.
 const LINGER: Duration = Duration::from_secs(1);
-/// Bytes of an error's body that are read.
-const MAX_ERROR_BYTES: usize = 1 << 20;
-
 /// Time of a server to take a message without an answer.
 const TOLD_WITHIN: Duration = Duration::from_secs(30);
 
@@ -43,8 +44,8 @@ enum PostEnd {
 
 /// Why a message brought nothing back.
 pub(super) enum PostRefused {
-    /// The server does not know this session any more.
-    SessionLost(HeaderValue),
+    /// The server does not know this session any more; the failure, if there is no other one.
+    SessionLost(HeaderValue, LinkFailure),
     Failed(LinkFailure),
 }
 
@@ -57,8 +58,7 @@ impl From<LinkFailure> for PostRefused {
 impl From<PostRefused> for LinkFailure {
     fn from(refused: PostRefused) -> Self {
         match refused {
-            PostRefused::SessionLost(_) => Self::SessionLost,
-            PostRefused::Failed(failure) => failure,
+            PostRefused::SessionLost(_, failure) | PostRefused::Failed(failure) => failure,
         }
     }
 }
@@ -97,7 +97,7 @@ impl LinkContext {
     /// Sends a message; once more if its session is opened anew.
     async fn deliver(self: &Arc<Self>, message: &LinkMessage) -> Result<(), LinkFailure> {
         let mut outcome = self.exchange(message).await;
-        if let Err(PostRefused::SessionLost(session)) = &outcome
+        if let Err(PostRefused::SessionLost(session, _)) = &outcome
             && self.renew(session).await
         {
             outcome = self.exchange(message).await;
@@ -116,16 +116,14 @@ impl LinkContext {
         let (headers, session) = self.headers_of(message)?;
         let response = self.send(EndpointRequest::post(headers, message)).await?;
         let status = response.status();
-        if status == StatusCode::NOT_FOUND
-            && let Some(session) = session
-        {
-            return Err(PostRefused::SessionLost(session));
-        }
         if let Some(redirected) = not_followed(&response) {
             return Err(redirected.into());
         }
         if !status.is_success() {
             let refusal = self.refusal(response).await;
+            if let Some(session) = session.filter(|_| refusal.is_of_session()) {
+                return Err(self.session_lost(session, &refusal));
+            }
             if let Some(request) = initialize
                 && refusal.lets_try_http_sse(&message.bytes)
                 && let Some(http_sse) = self.fall_back_to_http_sse(&request.id).await?
@@ -136,19 +134,38 @@ impl LinkContext {
         }
         if initialize.is_some() {
             self.remember_session(response.headers().get(headers::SESSION_ID));
+        } else if session.is_some() {
+            self.session_works.store(true, Ordering::Relaxed);
         }
         if content::is_type(response.headers(), &EVENT_STREAM) {
             return Ok(self.events(response, message.request.as_ref(), session).await?);
         }
-        let is_json = content::is_type(response.headers(), &JSON);
-        let answer = AnswerHead::of(&response);
+        if !content::is_type(response.headers(), &JSON) {
+            let answer = AnswerHead::of(&response);
+            let body = failure::read_unwanted(response, self.limits.max_message_bytes).await;
+            return match message.request {
+                Some(_) => Err(failure::of_answer(&self.place, answer, &body).into()),
+                None => Ok(()),
+            };
+        }
         let body = failure::read(&self.place, response, self.limits.max_message_bytes).await?;
-        if is_json && !body.is_empty() {
+        if !body.is_empty() {
             self.inbox.message(body);
         } else if message.request.is_some() {
-            return Err(failure::of_answer(answer, &body).into());
+            return Err(failure::of_answer(&self.place, AnswerHead::bare(status), &body).into());
         }
         Ok(())
+    }
+
+    /// A refused session. Servers after the examples of the TypeScript SDK answer 400 for one that
+    /// they do not know, and for other reasons too: only a session that has worked is made anew.
+    fn session_lost(&self, session: HeaderValue, refusal: &PostRefusal) -> PostRefused {
+        let failure = failure::session_lost(refusal.status, &refusal.words());
+        if refusal.status == StatusCode::NOT_FOUND || self.session_works.load(Ordering::Relaxed) {
+            PostRefused::SessionLost(session, failure)
+        } else {
+            failure.into()
+        }
     }
 
     /// Reads the stream of a request to its answer. One that ends before is taken up where it
@@ -248,8 +265,7 @@ impl LinkContext {
     /// Reads an HTTP error.
     pub(super) async fn refusal(&self, response: Response) -> PostRefusal {
         let (status, answer) = (response.status(), AnswerHead::of(&response));
-        let max = self.limits.max_message_bytes.min(MAX_ERROR_BYTES);
-        let body = failure::read(&self.place, response, max).await.unwrap_or_default();
+        let body = failure::read_unwanted(response, self.limits.max_message_bytes).await;
         let error = serde_json::from_slice::<ErrorBody>(&body).ok().map(|body| body.error);
         PostRefusal { status, answer, body, error }
     }
@@ -258,13 +274,14 @@ impl LinkContext {
     /// nothing else was asked.
     pub(super) fn refused(&self, refusal: PostRefusal, request: Option<&RequestHead>) -> Result<(), LinkFailure> {
         let PostRefusal { status, answer, body, error } = refusal;
+        let failed = |said: &[u8]| Err(failure::of_answer(&self.place, answer, said));
         match (request, error) {
             (Some(request), Some(error)) if says_what_the_server_is(status, request) => {
                 self.inbox.message(envelope::encode_error(Some(&request.id), &error));
                 Ok(())
             }
-            (_, Some(error)) => Err(failure::of_answer(answer, error.message.as_bytes())),
-            (_, None) => Err(failure::of_answer(answer, &body)),
+            (_, Some(error)) => failed(error.message.as_bytes()),
+            (_, None) => failed(&body),
         }
     }
 }
@@ -278,8 +295,24 @@ pub(super) struct PostRefusal {
 }
 
 impl PostRefusal {
-    pub(super) fn into_failure(self) -> LinkFailure {
-        failure::of_answer(self.answer, &self.body)
+    pub(super) fn into_failure(self, place: &Place) -> LinkFailure {
+        failure::of_answer(place, self.answer, &self.body)
+    }
+
+    /// What the server said.
+    fn words(&self) -> Cow<'_, [u8]> {
+        match &self.error {
+            Some(error) => Cow::Owned(error.message.clone().into()),
+            None => Cow::Borrowed(&self.body),
+        }
+    }
+
+    /// Returns whether a message was refused for its session: with 404 (HTTP-48), or with 400 and
+    /// words to that effect.
+    fn is_of_session(&self) -> bool {
+        let error_may = self.error.as_ref().is_none_or(|error| (-32_099..=-32_000).contains(&error.code));
+        self.status == StatusCode::NOT_FOUND
+            || self.status == StatusCode::BAD_REQUEST && error_may && failure::is_about_session(&self.words())
     }
 
     /// Returns whether a refused `initialize` lets the client look for HTTP+SSE (SSE-07 to SSE-09).

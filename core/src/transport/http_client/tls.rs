@@ -1,7 +1,9 @@
 //! The certificates and the proxy of HTTP connections.
 
-use super::endpoint::HttpEndpoint;
-use reqwest::{Certificate, ClientBuilder, Identity, Proxy};
+use super::{endpoint::HttpEndpoint, failure::shown};
+use crate::http::guard::is_loopback;
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::{Certificate, ClientBuilder, Identity, Proxy, Url};
 use std::path::Path;
 
 /// Variables that name files of certificates in PEM, which are trusted beside those of the system:
@@ -14,6 +16,8 @@ pub(super) struct Security {
     trusted: Vec<Certificate>,
     identity: Option<Identity>,
     proxy: Option<Proxy>,
+    /// The URL of that proxy, as errors show it.
+    proxy_shown: Option<String>,
 }
 
 impl Security {
@@ -37,18 +41,28 @@ impl Security {
             (None, None) => None,
             _ => return Err("A client's certificate and its key go together".to_owned()),
         };
-        let proxy = match &endpoint.proxy {
-            Some(url) => Some(Proxy::all(url).map_err(|_| {
-                format!("{:?} is not a URL of a proxy, such as http://proxy.example:3128", super::failure::shown(url))
-            })?),
-            None => None,
-        };
-        Ok(Self { trusted, identity, proxy })
+        let proxy =
+            match &endpoint.proxy {
+                Some(url) => Some(Proxy::all(url).map_err(|_| {
+                    format!("{:?} is not a URL of a proxy, such as http://proxy.example:3128", shown(url))
+                })?),
+                None => None,
+            };
+        let proxy_shown = endpoint.proxy.as_deref().map(|url| format!("{} (the option `proxy`)", shown(url)));
+        Ok(Self { trusted, identity, proxy, proxy_shown })
     }
 
-    /// Returns whether there is a proxy of the program's choice.
-    pub(super) fn has_proxy(&self) -> bool {
-        self.proxy.is_some()
+    /// The proxy on the way to a server, as errors show it: that of the option, or of the
+    /// environment, which names none for this machine.
+    pub(super) fn proxy_to(&self, url: &Url) -> Option<String> {
+        if self.proxy_shown.is_some() {
+            return self.proxy_shown.clone();
+        }
+        if url.host_str().is_some_and(is_loopback) {
+            return None;
+        }
+        let found = Matcher::from_system().intercept(&url.as_str().parse().ok()?)?;
+        Some(format!("{} (of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY)", shown(&found.uri().to_string())))
     }
 
     /// Trusts what is to be trusted for TLS.

@@ -1,7 +1,10 @@
 //! The network of a client's authorization, which does not lead into private networks on the word
 //! of a server.
 
-use super::super::http_fetch::{DEADLINE, bounded};
+use super::super::{
+    AGENT,
+    http_fetch::{DEADLINE, bounded},
+};
 use crate::{
     auth::{AuthNetwork, FetchError, NetworkAccess},
     runtime::BoxedTask,
@@ -48,7 +51,7 @@ impl HttpNetwork {
             _ => &self.clients.anywhere,
         };
         let client = made.get_or_init(|| {
-            let mut builder = Client::builder().redirect(redirect::Policy::none()).timeout(DEADLINE);
+            let mut builder = Client::builder().user_agent(AGENT).redirect(redirect::Policy::none()).timeout(DEADLINE);
             if access == NetworkAccess::Public {
                 if PROXIES.iter().all(|name| std::env::var_os(name).is_none()) {
                     builder = builder.dns_resolver(Arc::new(PublicOnly));

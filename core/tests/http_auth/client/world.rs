@@ -226,6 +226,7 @@ async fn authorize(State((origin, habits)): Shared, uri: Uri) -> Redirect {
 }
 
 async fn token(State((origin, habits)): Shared, headers: HeaderMap, body: Bytes) -> Response {
+    assert_eq!(headers["user-agent"], concat!("trunkline/", env!("CARGO_PKG_VERSION")));
     let mut form = form(&body);
     let mut habits = habits.lock().unwrap();
     for name in ["authorization", "dpop"] {
