@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use serde::Deserialize;
 use trunkline::bridge_support::Mutex;
 use trunkline_bridge::BridgeError;
-use trunkline_bridge::message::{Notification, NotifyListener, Request};
+use trunkline_bridge::message::{Notification, NotifyListener, NotifyPort, Request};
 
 use crate::edge::failure::Failure;
 use crate::edge::ffi::{Out, give};
@@ -114,8 +114,21 @@ impl Server {
         let given = given.with("wait", true).with("foreground", true);
         // Before the first call, which would end in silence by a signal of the default kind.
         let signals = SignalHandlers::install(&self.stop);
+        self.hold_stdio()?;
         let listener = self.listen_by(|core| core.open(given.0))?;
         self.run_until(signals, Some(&listener))
+    }
+
+    /// Serves standard input and output beside other work of the program.
+    pub(crate) fn open_stdio(&self, listener: Out<*mut trunkline_listener>) -> Result<(), Failure> {
+        self.hold_stdio()?;
+        self.open(SetMembers::default().with("type", "stdio"), listener)
+    }
+
+    /// What the lifespan prints goes to standard error already.
+    fn hold_stdio(&self) -> Result<(), Failure> {
+        let note = NotifyPort { hold_stdio: true, ..NotifyPort::default() };
+        Ok(self.port.core.notify_message(0, Notification::Port(note))?)
     }
 
     /// Serves duplicates of two descriptors of the host's.

@@ -148,6 +148,11 @@ export class Port {
     });
   }
 
+  /** Holds stdin and stdout for a listener: from now on, what the process prints goes to stderr. */
+  holdStdio(): void {
+    this.notify(0, { holdStdio: true });
+  }
+
   /** The deadline in milliseconds that the options name for the close of a server or connection. */
   closeDeadlineMs(handle: number): number {
     return attempt(() => this.#port.closeDeadlineMs(handle));

@@ -45,6 +45,26 @@ test("what a server prints does not disturb the protocol", async () => {
   }
 });
 
+test("prints right after serveStdio, and of its lifespan, go to stderr", () => {
+  const source = `
+    import { execFileSync } from "node:child_process";
+    import { Server } from "trunkline";
+    const lifespan = async () => {
+      execFileSync("echo", ["a child of the lifespan"], { stdio: "inherit" });
+      await new Promise(setImmediate);
+      console.log("the lifespan");
+    };
+    new Server({ name: "s", version: "1" }, { lifespan }).serveStdio();
+    console.log("right after");
+    await 0;
+    console.log("one turn later");
+  `;
+  const input = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n';
+  const run = spawnSync(node, ["--input-type=module", "--eval", source], { cwd: import.meta.dirname, input, encoding: "utf8", timeout: 60_000 });
+  assert.deepEqual([run.status, JSON.parse(run.stdout).id], [0, 1], run.stdout);
+  for (const line of ["a child of the lifespan", "the lifespan", "right after", "one turn later"]) assert.ok(run.stderr.includes(line), run.stderr);
+});
+
 test("a server that does not exit by itself is ended after the close timeout", async () => {
   const client = await Client.connect({ command: node, args: [noisy], env: { STAYS: "1" } }, { closeTimeout: 100 });
   const { pid } = client;

@@ -822,6 +822,7 @@ from trunkline import Server
 
 @contextlib.asynccontextmanager
 async def lifespan(server):
+    {before}
     print("open", flush=True)
     yield 1
     print("close", flush=True)
@@ -841,13 +842,16 @@ asyncio.run(main())
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize("arguments", ['"http", port=0', ""])
 def test_sigterm_closes_the_lifespan(tmp_path: Path, arguments: str) -> None:
-    command = script(tmp_path, SERVES.replace("{arguments}", arguments))
+    # Prints of its child processes go to standard error, too.
+    before = "" if arguments else 'import os; os.system("echo a child")'
+    command = script(tmp_path, SERVES.replace("{arguments}", arguments).replace("{before}", before))
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, env=environment(), **pipes) as child:
         try:
             assert child.stdout is not None and child.stderr is not None
             # Over stdio the output of the program goes to standard error.
             stream = child.stdout if arguments else child.stderr
+            assert arguments or stream.readline() == "a child\n"
             assert stream.readline() == "open\n"
             if not arguments:
                 assert child.stdin is not None

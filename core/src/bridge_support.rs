@@ -23,5 +23,5 @@ pub use crate::transport::{
     },
     memory::MemoryConnector,
     signals::EndingSignals,
-    stdio::ReadHandoff,
+    stdio::{ReadHandoff, hold_stdio},
 };

@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use crate::edge::prelude::*;
 use crate::lifespan::{LifespanCallbacks, trunkline_lifespan_close_callback, trunkline_lifespan_open_callback};
 use crate::listener::trunkline_listener;
-use crate::options::{SetMembers, trunkline_http_options, trunkline_server_options};
+use crate::options::{trunkline_http_options, trunkline_server_options};
 use crate::port::trunkline_port;
 use crate::server::trunkline_server;
 
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn trunkline_server_listen_stdio(
     listener: *mut *mut trunkline_listener,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || handle!(server).inner.clone().open(SetMembers::default().with("type", "stdio"), out!(listener)))
+    guard(error, || handle!(server).inner.clone().open_stdio(out!(listener)))
 }
 
 /// Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a

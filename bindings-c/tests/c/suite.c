@@ -7,6 +7,7 @@
 #ifndef _WIN32
 #include <errno.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #endif

@@ -505,13 +505,25 @@ static void json_writer(void) {
 }
 
 typedef struct {
-  bool can_open, is_open;
+  bool can_open, is_open, over_stdio;
   int opened, closed, called, freed;
 } life;
+
+static bool is_same_file(int one, int other) {
+#ifdef _WIN32
+  (void)one, (void)other;
+  return true;
+#else
+  struct stat first, second;
+  return !fstat(one, &first) && !fstat(other, &second) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+#endif
+}
 
 static bool open_life(void *user_data) {
   life *seen = (life *)user_data;
   CHECK(!seen->is_open);
+  /* It prints to standard error. */
+  CHECK(!seen->over_stdio || is_same_file(1, 2));
   ++seen->opened;
   return seen->is_open = seen->can_open;
 }
@@ -552,6 +564,7 @@ static void serve_life(const char *path) {
   FILE *file;
   life seen;
   live(server, &seen);
+  seen.over_stdio = true;
   OK(trunkline_server_run_stdio(server, &error));
   CHECK(seen.opened == 1 && seen.called == 1 && seen.closed == 1);
   trunkline_server_free(server);

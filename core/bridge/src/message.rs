@@ -867,6 +867,10 @@ message! {
         /// The host has OpenTelemetry: telemetry begins for all servers of the port, and for
         /// connections that are opened from now on, unless their option `telemetry` is `false`.
         telemetry: bool = "telemetry",
+        /// Stdin and stdout are held for the next listener on stdio: for a host that opens a
+        /// lifespan first. Everything that the process prints goes to stderr. Opening reports an
+        /// error.
+        hold_stdio: bool = "holdStdio",
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
 };
 use std::sync::Arc;
 use trunkline::{
+    bridge_support::hold_stdio,
     client::ClientError,
     protocol::RawJson,
     server::{CallInfo, Server},
@@ -30,6 +31,9 @@ pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotificati
             if given.telemetry {
                 let servers: Vec<_> = state.tables.lock().servers.iter().map(|(_, server)| server.clone()).collect();
                 state.telemetry.begin(&servers);
+            }
+            if given.hold_stdio {
+                let _ = hold_stdio();
             }
             Ok(())
         }

@@ -6,10 +6,10 @@ use super::Listener;
 use super::Target;
 #[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
 use super::TokioRuntime;
-#[cfg(feature = "stdio")]
-use super::signals::SignalWatch;
 #[cfg(feature = "http-server")]
 use super::{HttpOptions, HttpService, ListenAddress};
+#[cfg(feature = "stdio")]
+use super::{signals::SignalWatch, stdio::hold_stdio};
 #[cfg(feature = "client")]
 use crate::client::{Client, ClientBuilder, ClientError, ClientEvents, ClientOptions};
 #[cfg(any(feature = "stdio", feature = "http-server"))]
@@ -30,13 +30,14 @@ impl Server {
     /// Serves standard input and output in the foreground, until the input ends or a signal comes:
     /// see [`Listener::run`].
     ///
-    /// From now on what the program prints goes to standard error.
+    /// Everything that the program and its lifespan print goes to standard error.
     ///
     /// # Errors
     /// If they are served already, or closed, or the lifespan of the server cannot be opened; and
     /// as for [`Listener::run`].
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> io::Result<()> {
+        hold_stdio()?;
         let opened = self.opened().await?;
         // Before the first call, which would end in silence by a signal of the default kind.
         let signals = SignalWatch::start(self.options().drain_time())?;

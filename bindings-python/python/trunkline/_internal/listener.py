@@ -70,7 +70,10 @@ class Listener:
                 raise InvalidArgumentError(
                     "another event loop serves this server already; a SyncClient of it connects after serve()"
                 )
-            # The core keeps standard output for messages once it is open.
+            if self._transport["type"] == "stdio":
+                # Prints of the lifespan go to standard error already.
+                port.native.notify(0, {"holdStdio": True})
+            # On Windows the core cannot redirect them.
             with redirect_stdout(sys.stderr) if self._transport["type"] == "stdio" else nullcontext():
                 await self._server._ready(port)
             transport, self._verifier = self._server._transport(port, self._transport)

@@ -32,4 +32,6 @@ pub(super) use lines::{Line, LineCutter, MAX_QUEUED};
 #[cfg(feature = "stdio")]
 pub(super) use server::PipeServer;
 #[cfg(feature = "stdio")]
+pub use standard_streams::hold_stdio;
+#[cfg(feature = "stdio")]
 pub(super) use standard_streams::take_stdio;

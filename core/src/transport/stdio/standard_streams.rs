@@ -3,11 +3,32 @@
 //! The descriptors are moved aside. A stray `print`, a library or a child process of a handler can
 //! then neither read the client's messages nor write into the replies (STD-02).
 
+use crate::sync::Mutex;
 use std::fs::File;
 use std::io::{self, IsTerminal};
-use std::sync::atomic::{AtomicBool, Ordering};
 
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static STREAMS: Mutex<Streams> = Mutex::new(Streams::Free);
+
+/// The standard streams of this process.
+enum Streams {
+    Free,
+    Held(File, File),
+    Served,
+}
+
+/// Redirects standard input and output as [`take_stdio`] does, and holds them for it. For what runs
+/// before a server listens, such as its lifespan: what that prints must not reach the client.
+///
+/// # Errors
+/// Standard input or output is closed.
+pub fn hold_stdio() -> io::Result<()> {
+    let mut streams = STREAMS.lock();
+    if matches!(*streams, Streams::Free) {
+        let (reader, writer) = take()?;
+        *streams = Streams::Held(reader, writer);
+    }
+    Ok(())
+}
 
 /// Takes standard input (first) and standard output (second) of this process for the protocol.
 /// Works once per process.
@@ -25,23 +46,21 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 ///
 /// They were taken before, or standard input or output is closed.
 pub(in crate::transport) fn take_stdio() -> io::Result<(File, File)> {
-    if TAKEN.swap(true, Ordering::SeqCst) {
+    hold_stdio()?;
+    let Streams::Held(reader, writer) = std::mem::replace(&mut *STREAMS.lock(), Streams::Served) else {
         return Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
             "standard input and output serve a connection already; a process can serve one over stdio",
         ));
-    }
-    let taken = take();
-    match &taken {
+    };
+    if reader.is_terminal() {
         // A user who tries a server by hand sees nothing else.
-        Ok((reader, _)) if reader.is_terminal() => tracing::warn!(
+        tracing::warn!(
             target: "trunkline::server::stdio",
             "waiting for messages of a client on standard input, which is a terminal; Ctrl-C ends the server"
-        ),
-        Ok(_) => {}
-        Err(_) => TAKEN.store(false, Ordering::SeqCst),
+        );
     }
-    taken
+    Ok((reader, writer))
 }
 
 #[cfg(unix)]
@@ -123,7 +142,7 @@ mod tests {
         // The test harness has printed its own lines before.
         let (_, protocol) = stdout.split_once("taken\n").expect(&stdout);
         assert_eq!(protocol, "got first\ngrandchild read 0 bytes\ngot second\n");
-        for stray in ["a stray print", "a print of a grandchild", "buffered before"] {
+        for stray in ["a stray print", "a print of a grandchild", "buffered before", "printed by a lifespan"] {
             assert!(stderr.contains(stray), "{stderr}");
             assert!(!stdout.contains(stray), "{stdout}");
         }
@@ -131,6 +150,8 @@ mod tests {
 
     fn in_the_child() {
         print!("buffered before");
+        hold_stdio().unwrap();
+        println!("printed by a lifespan");
         let (reader, mut writer) = take_stdio().unwrap();
         writer.write_all(b"taken\n").unwrap();
         let mut lines = BufReader::new(reader).lines();
