@@ -265,8 +265,8 @@ export class Server {
   /**
    * Serves over stdin and stdout in the foreground, until stdin ends, or SIGINT or SIGTERM comes:
    * then calls in flight may complete within `drainDeadline`. A signal that the program handles
-   * itself is left to it, and a second one ends the process at once. The stdout of the program goes
-   * to stderr.
+   * itself is left to it, and a second one ends the process at once. From this call on, what the
+   * program prints on stdout goes to stderr.
    *
    * A handler that blocks the event loop would keep the process alive: where one still does two
    * seconds after the end, or has done since the signal until `drainDeadline`, the process exits
@@ -278,6 +278,8 @@ export class Server {
   async serveStdio(): Promise<void> {
     const opened = new OpenHandle();
     const serve = async (signals: boolean): Promise<TrunklineError | undefined> => {
+      this.#handleToOpen();
+      this.#port.holdStdio();
       await this.#listen({ type: "stdio" }, { opened, foreground: true, signals });
       return opened.end;
     };
@@ -365,20 +367,24 @@ export class Server {
 
   /**
    * For a server that is mounted in the program's own web server: fulfilled once SIGINT or SIGTERM
-   * has come and this server is closed. Its streams, for which the web server would wait, end at
-   * once; calls in flight may complete within `drainDeadline`. A signal that the program handles
-   * itself is left to it, and a second one ends the process at once.
+   * has come and this server is closed. `web.close()` is called first, so that new connections go
+   * to other processes. Streams, for which the web server would wait, end at once; calls in flight
+   * may complete within `drainDeadline`. A signal that the program handles itself is left to it,
+   * and a second one ends the process at once.
    *
    * ```ts
    * const web = app.listen(8000);
-   * await server.closeOnSignal();
-   * web.close();
+   * await server.closeOnSignal(web);
    * ```
    *
    * @throws The error of the lifespan, if that does not close.
    */
-  async closeOnSignal(): Promise<void> {
-    await endedBySignals(() => this.#closed, () => this.close());
+  async closeOnSignal(web?: { close(): unknown }): Promise<void> {
+    const close = (): Promise<void> => {
+      web?.close();
+      return this.close();
+    };
+    await endedBySignals(() => this.#closed, close);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

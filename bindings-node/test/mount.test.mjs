@@ -1,7 +1,8 @@
 // The server inside web frameworks: node:http, Express, Hono and plain fetch handlers as they are.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, request as httpRequest } from "node:http";
+import { Agent, createServer, request as httpRequest } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -292,6 +293,70 @@ test("probes beside a path of its own, and none where a framework has chosen the
   app.close();
   await server.close();
   assert.throws(() => site().server.handler({ health: true }), { kind: "invalidArgument", message: /health/ });
+});
+
+/** A program with a mounted server; `way` makes its web server. */
+const draining = (way) => `
+  import { createServer } from "node:http";
+  import { setTimeout as sleep } from "node:timers/promises";
+  import { serve } from "@hono/node-server";
+  import { Server } from "trunkline";
+  const server = new Server({ name: "draining", version: "1.0.0" });
+  server.registerTool("slow", {}, () => sleep(700, "done"));
+  const web = ${way};
+  if (!web.listening) await new Promise((resolve) => web.once("listening", resolve));
+  console.log(web.address().port);
+  await server.closeOnSignal(web);
+`;
+
+const ways = { "node:http": 'createServer(server.handler()).listen(0, "127.0.0.1")', fetch: 'serve({ fetch: server.fetch, port: 0, hostname: "127.0.0.1" })' };
+for (const [name, way] of Object.entries(ways)) {
+  test(`a mounted server that drains lets its clients go: ${name}`, { skip: process.platform === "win32" }, async () => {
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", draining(way)], { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] });
+    const ended = once(child, "exit");
+    try {
+      const port = Number(await once(child.stdout, "data"));
+      const address = `http://127.0.0.1:${port}/mcp`;
+      const client = await Client.connect(address);
+      const slow = client.callTool("slow");
+      // A request whose body is still on its way keeps its connection through the signal.
+      const kept = httpRequest(address, { agent: new Agent({ keepAlive: true }), method: "POST", headers: { ...accept, "content-length": Buffer.byteLength(initialize) } });
+      kept.write(initialize.slice(0, 10));
+      await sleep(300);
+      child.kill("SIGTERM");
+      await sleep(200);
+      kept.end(initialize.slice(10));
+      const [answer] = await once(kept, "response");
+      assert.deepEqual([answer.statusCode, answer.headers.connection], [200, "close"]);
+      answer.resume();
+      assert.equal((await slow).text, "done");
+      await client.close();
+      await assert.rejects(fetch(address), { message: "fetch failed" }, "it does not listen any more");
+      assert.deepEqual(await ended, [0, null]);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+}
+
+test("a server that is closing, and one that is closed, sends its clients to new connections", async () => {
+  const seen = site();
+  const web = createServer(seen.server.handler()).listen(0, "127.0.0.1");
+  const address = await listening(web);
+  const refused = async () => {
+    const answer = await fetch(address, { method: "POST", headers: accept, body: initialize });
+    await answer.text();
+    return [answer.status, answer.headers.get("connection")];
+  };
+  const client = await Client.connect(address);
+  const call = client.callTool("endless").catch(() => undefined);
+  await until(() => seen.started === 1);
+  const closed = seen.server.close({ deadline: 300 });
+  assert.deepEqual(await refused(), [503, "close"]);
+  await Promise.all([call, closed]);
+  assert.deepEqual(await refused(), [503, "close"]);
+  await client.close();
+  web.close();
 });
 
 test("AUS-02: the metadata that a challenge names is there wherever the server is mounted", async () => {

@@ -73,8 +73,7 @@ async function serveMounted(way) {
   }
   if (!web.listening) await once(web, "listening");
   console.log(`http://127.0.0.1:${web.address().port}/mcp`);
-  await server.closeOnSignal();
-  web.close();
+  await server.closeOnSignal(web);
 }
 
 const way = process.argv[2];

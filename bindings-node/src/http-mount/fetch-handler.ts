@@ -81,8 +81,8 @@ class ResponseBuilder implements Receiver {
     this.#resume?.();
     if (this.#head || !error) return;
     // A client that disconnected reads no response, but a framework would report a rejection.
-    const { status, text } = error instanceof CancelledError ? { status: 499, text: "" } : unavailable(error);
-    this.#resolve(new Response(text, { status }));
+    const { text, ...head } = error instanceof CancelledError ? { status: 499, headers: [], text: "" } : unavailable(error);
+    this.#resolve(new Response(text, head));
   }
 
   /** Enqueues a chunk for each pull, and only then grants credit for more. */

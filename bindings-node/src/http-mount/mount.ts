@@ -56,6 +56,8 @@ export function hasLength({ headers }: ResponseHead): boolean {
 }
 
 /** The response in place of the core's, for a server that is closed or did not open. */
-export function unavailable(error: Error): { status: number; text: string } {
-  return { status: error instanceof ClosedError ? 503 : 500, text: error.message };
+export function unavailable(error: Error): Pick<ResponseHead, "status" | "headers"> & { text: string } {
+  const isClosed = error instanceof ClosedError;
+  const type: [string, string] = ["content-type", "text/plain; charset=utf-8"];
+  return { status: isClosed ? 503 : 500, headers: isClosed ? [type, ["connection", "close"]] : [type], text: error.message };
 }

@@ -92,12 +92,19 @@ class ResponseWriter implements Receiver {
     const response = this.#response;
     if (this.#ended || response.headersSent) return;
     this.#head = head;
+    this.#setHead(head);
+    // The client waits for the head of a stream that may be silent for long.
+    if (!hasLength(head)) response.flushHeaders();
+  }
+
+  #setHead(head: Pick<ResponseHead, "status" | "headers">): void {
+    const response = this.#response;
     response.statusCode = head.status;
     const values = new Map<string, string[]>();
     for (const [name, value] of head.headers) values.set(name, [...(values.get(name) ?? []), value]);
+    // HTTP/2 has no such header.
+    if (response.req.httpVersionMajor > 1) values.delete("connection");
     for (const [name, [first = "", ...others]] of values) response.setHeader(name, others.length === 0 ? first : [first, ...others]);
-    // The client waits for the head of a stream that may be silent for long.
-    if (!hasLength(head)) response.flushHeaders();
   }
 
   chunk(bytes: Uint8Array): void {
@@ -131,9 +138,8 @@ class ResponseWriter implements Receiver {
   fail(error: Error): void {
     this.#ended = true;
     if (this.#response.headersSent) return;
-    const { status, text } = unavailable(error);
-    this.#response.statusCode = status;
-    this.#response.setHeader("content-type", "text/plain; charset=utf-8");
+    const { text, ...head } = unavailable(error);
+    this.#setHead(head);
     this.#response.end(text);
   }
 }

@@ -836,4 +836,12 @@ async fn the_service_mounts_anywhere_and_needs_no_listener() {
     let body = response.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(serde_json::from_slice::<Value>(&body).unwrap()["result"]["protocolVersion"], "2025-11-25");
     assert_eq!(service.call(request("/", "evil.example")).await.unwrap().status(), 403);
+
+    // A service that closes sends its clients to other processes.
+    service.close(Duration::ZERO).await;
+    let refused = service.call(request("/", "localhost")).await.unwrap();
+    assert_eq!((refused.status().as_u16(), &refused.headers()["connection"]), (503, &"close".parse().unwrap()));
+    let mut over_http_2 = request("/", "localhost");
+    *over_http_2.version_mut() = http::Version::HTTP_2;
+    assert!(!service.call(over_http_2).await.unwrap().headers().contains_key("connection"));
 }

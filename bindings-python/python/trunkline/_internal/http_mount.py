@@ -237,8 +237,12 @@ async def _respond(port: Port, ticket: int, exchange: Exchange, send: Send) -> N
 
 
 async def _send_whole(send: Send, status: int, text: bytes) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    headers = {
+        b"content-type": b"text/plain; charset=utf-8",
+        b"content-length": b"%d" % len(text),
+        b"connection": b"close",
+    }
+    await send({"type": "http.response.start", "status": status, "headers": [*headers.items()]})
     await send({"type": "http.response.body", "body": text, "more_body": False})
 
 

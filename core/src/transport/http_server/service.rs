@@ -30,7 +30,7 @@ use crate::{
     server::{Connection, HttpRequest, Outbound, OutgoingMessage, Server, ServerOptions},
     wire_log::{Direction, MessageInfo, Side, Transport},
 };
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, header::CONNECTION};
 use http_body::Body;
 use std::{
     convert::Infallible,
@@ -149,7 +149,8 @@ impl HttpService {
         }
     }
 
-    /// Ends the service and all its clones: streams end, and further requests are refused as busy.
+    /// Ends the service and all its clones: streams end, and further requests are refused as busy,
+    /// over HTTP/1 with `Connection: close`.
     /// Calls may go on until the deadline, then they are cancelled, and answered with an error that
     /// says so. Needs a tokio runtime.
     ///
@@ -171,20 +172,23 @@ impl HttpService {
         self.shared.end.ended().await;
     }
 
-    /// Takes SIGINT (Ctrl-C) and SIGTERM of the process from now on. The future completes when one
-    /// has come and the service is closed, within
-    /// [`drain_deadline`](crate::ServerOptions::drain_deadline): calls in flight may complete,
-    /// streams end at once. A second signal meanwhile ends the process at once.
+    /// Closes the service at SIGINT (Ctrl-C) or SIGTERM. The future completes as soon as one has
+    /// come, so that the web server stops listening first; [`ended`](Self::ended) completes when
+    /// the service is closed, within [`drain_deadline`](crate::ServerOptions::drain_deadline):
+    /// calls in flight may complete, streams end at once. A second signal meanwhile ends the
+    /// process at once.
     ///
     /// For the foreground of a program, which should end after it: if a handler still blocks its
-    /// thread two seconds later, the process exits with status 1.
+    /// thread two seconds after the close, the process exits with status 1.
     ///
     /// ```no_run
     /// # use axum::Router;
     /// # async fn run(server: trunkline::Server, listener: tokio::net::TcpListener) -> std::io::Result<()> {
     /// let service = server.into_service();
     /// let application = Router::new().nest_service("/mcp", service.clone());
-    /// axum::serve(listener, application).with_graceful_shutdown(service.close_on_signal()?).await
+    /// axum::serve(listener, application).with_graceful_shutdown(service.close_on_signal()?).await?;
+    /// service.ended().await;
+    /// # Ok(())
     /// # }
     /// ```
     ///
@@ -195,10 +199,17 @@ impl HttpService {
         let signals = SignalWatch::start(deadline)?;
         Ok(async move {
             signals.came().await;
-            service.close(deadline).await;
-            drop(signals);
-            exit_if_blocked();
+            tokio::spawn(async move {
+                service.close(deadline).await;
+                drop(signals);
+                exit_if_blocked();
+            });
         })
+    }
+
+    /// Completes when the service is closed: by [`close`](Self::close), or after a signal.
+    pub async fn ended(&self) {
+        self.shared.end.ended().await;
     }
 
     /// Answers a request of a peer at that address, if it is known. Every failure is a response.
@@ -206,6 +217,7 @@ impl HttpService {
         let (parts, body) = request.into_parts();
         let shared = &self.shared;
         let page = WebPage::of(&parts.headers);
+        let has_connection_header = parts.version < Version::HTTP_2;
         let request = HttpRequest::new(parts, peer);
         let access = AccessRecord::begin(&request);
         // Before the guard: orchestrators send the address of the process as `Host`.
@@ -226,6 +238,10 @@ impl HttpService {
         shared.access.add_nonce(&mut response);
         if let Some(page) = page {
             cors::allow(&mut response, page);
+        }
+        // On a new connection another process can answer.
+        if has_connection_header && shared.closing.load(Ordering::Acquire) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
