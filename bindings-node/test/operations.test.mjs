@@ -104,6 +104,7 @@ test("operations take the options of requests", async () => {
   await assert.rejects(client.readResource("test://slow", { timeout: 20 }), { kind: "timeout" });
   await assert.rejects(client.getPrompt("slow", {}, { signal: AbortSignal.timeout(20) }), { kind: "cancelled" });
   await assert.rejects(client.listPrompts({ timeout: -1 }), { name: "InvalidArgumentError" });
+  await assert.rejects(client.callTool("slow", [1]), { name: "InvalidArgumentError", message: /arguments of "slow" must be an object/ });
   await assert.rejects(client.complete({ type: "ref/prompt", name: "slow" }, { name: "x", value: 1n }), { name: "InvalidArgumentError" });
   await server.close();
 });

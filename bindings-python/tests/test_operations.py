@@ -93,6 +93,8 @@ def test_a_result_is_a_value_of_the_callers_type() -> None:
                 await client.call_tool("fail", raise_on_error=True)
             with pytest.raises(InvalidArgumentError, match="result: "):
                 await client.call_tool("add", result=Server)
+            with pytest.raises(InvalidArgumentError, match='arguments of "add" must be an object'):
+                await client.call_tool("add", cast(Any, [1, 2]))
 
     asyncio.run(check())
 

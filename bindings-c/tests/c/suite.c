@@ -217,6 +217,8 @@ static void wrong_arguments(void) {
   CHECK(freed == 3);
   FAILS(TRUNKLINE_NOT_FOUND, "nobody", trunkline_server_remove_tool(server, S("nobody"), &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "arguments", trunkline_client_call_tool(client, S("echo"), S("{oops"), NULL, &text, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "arguments of \"echo\" must be an object", trunkline_client_call_tool(client, S("echo"), S("[1]"), NULL, &text, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "must be an object", trunkline_client_get_prompt(client, S("echo"), S("3"), NULL, &text, &error));
   OK(trunkline_server_options_new(&options, &error));
   CHECK(trunkline_server_options_set_limit(options, (trunkline_limit)99, 1) == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(strstr(trunkline_error_message(trunkline_last_error()), "trunkline_limit"));

@@ -25,7 +25,8 @@ use crate::{
     wire_log::Direction,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::{sync::Arc, time::Duration};
+use serde_json::value::RawValue;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 impl Client {
     /// Sends a request and waits for its result. Dropping the future cancels the request.
@@ -277,6 +278,7 @@ impl Client {
     ) -> Result<RequestId, ClientError> {
         self.inner.check_open()?;
         let timeout = self.inner.request_timeout(options);
+        let name = subject(method, params)?;
         let (parameters, reply) = match method {
             method::TOOLS_CALL => {
                 (self.inner.mirrored.of_call(params)?, self.inner.output_schemas.checking(params, reply))
@@ -300,7 +302,7 @@ impl Client {
             self.inner.conversation.lock().fail(&id);
             return Err(error);
         }
-        self.inner.send_request(sent, method, revision, params, parameters, options.cause.as_ref());
+        self.inner.send_request(sent, method, revision, name, parameters, options.cause.as_ref());
         Ok(id)
     }
 
@@ -372,6 +374,20 @@ fn spoken(method: &str, revision: Option<Revision>) -> &str {
         Some(revision) if method == method::PING && revision.era() == Era::Modern => method::DISCOVER,
         _ => method,
     }
+}
+
+/// The name or URI that a request is about. Refuses arguments that are not an object: servers differ
+/// in what they make of them.
+fn subject(method: &str, params: Option<&RawJson>) -> Result<Option<String>, ClientError> {
+    let Some((parameter, params)) = Method::name_parameter(method).zip(params) else { return Ok(None) };
+    // Keys may be written with escapes, so they are not borrowed. Other params are refused below.
+    let Ok(members) = params.parse::<BTreeMap<String, &RawValue>>() else { return Ok(None) };
+    let name = members.get(parameter).and_then(|name| serde_json::from_str::<String>(name.get()).ok());
+    if members.get("arguments").is_some_and(|arguments| !arguments.get().starts_with('{')) {
+        let name = name.unwrap_or_default();
+        return Err(ClientError::Invalid(format!("{method}: the arguments of {name:?} must be an object")));
+    }
+    Ok(name)
 }
 
 fn takes_input(method: &str, revision: Option<Revision>) -> bool {

@@ -25,7 +25,6 @@ use crate::{
     protocol::{
         Era, RawJson, RequestId, Revision,
         envelope::{self, FrameBounds},
-        method::Method,
     },
     runtime::Runtime,
     sync::Mutex,
@@ -34,9 +33,7 @@ use crate::{
 };
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::value::RawValue;
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -178,13 +175,11 @@ impl ClientInner {
         sent: SentRequest,
         method: &str,
         revision: Option<Revision>,
-        params: Option<&RawJson>,
+        name: Option<String>,
         parameters: Vec<(String, String)>,
         cause: Option<&Arc<dyn Cause>>,
     ) {
         self.log(Direction::Sent, revision, method, &sent.message);
-        let name =
-            Method::name_parameter(method).zip(params).and_then(|(parameter, params)| string_member(params, parameter));
         let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters, trace: sent.trace };
         let caller = self.local_caller(cause);
         self.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller });
@@ -311,10 +306,4 @@ impl ClientInner {
 
 fn as_object(value: &impl Serialize) -> RawJson {
     RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object())
-}
-
-fn string_member(params: &RawJson, member: &str) -> Option<String> {
-    // Keys may be written with escapes, so they are not borrowed.
-    let members: BTreeMap<String, &RawValue> = params.parse().ok()?;
-    serde_json::from_str(members.get(member)?.get()).ok()
 }

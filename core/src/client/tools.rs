@@ -60,11 +60,7 @@ pub(super) fn call_params(name: &str, arguments: &impl Serialize) -> Result<RawJ
         arguments: Option<&'a RawJson>,
     }
     let arguments = as_json(arguments)?;
-    let given = match arguments.as_bytes() {
-        [b'{', ..] => Some(&arguments),
-        b"null" => None,
-        _ => return Err(ClientError::Invalid(format!("The arguments of the tool {name} must be an object"))),
-    };
+    let given = (arguments.as_bytes() != b"null").then_some(&arguments);
     as_json(&CallParams { name, arguments: given })
 }
 

@@ -332,9 +332,14 @@ async fn wrong_arguments_are_found_before_anything_is_sent() {
         settle().await;
         let before = fake.seen().len();
         let array = RawJson::from_value(&json!([1])).unwrap();
-        for (method, params) in
-            [("tools/list", Some(&array)), ("notifications/progress", None), ("sampling/createMessage", None)]
-        {
+        let listed = RawJson::from_value(&json!({"name": "sum", "arguments": [1]})).unwrap();
+        for (method, params) in [
+            ("tools/list", Some(&array)),
+            ("notifications/progress", None),
+            ("sampling/createMessage", None),
+            ("tools/call", Some(&listed)),
+            ("prompts/get", Some(&listed)),
+        ] {
             let error = client.request(method, params, &RequestOptions::default()).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{method}: {error}");
         }
