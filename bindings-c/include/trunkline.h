@@ -1028,7 +1028,8 @@ trunkline_result trunkline_server_add_tool_with(trunkline_server *server,
 
 /**
  * Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
- * `{"name": ..., "description": ..., "inputSchema": ...}`.
+ * `{"name": ..., "description": ..., "inputSchema": ...}`. Without `inputSchema` the tool takes no
+ * arguments: a call that has some is refused.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1131,9 +1132,9 @@ trunkline_result trunkline_tool_options_set_visible(trunkline_tool_options *opti
  * `callback`, and the answers that it may give, (`trunkline_call_return_json` has the shapes):
  *
  * - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "deferTask": false}`; the
- *   arguments. Tools, resources, resource templates and prompts also take `"scopes": []`, which
- *   the caller's access token must grant, `"timeoutMs"`, the longest time of one call, and
- *   `"visible"`, the number of a "visibility".
+ *   arguments, of which a tool without `inputSchema` takes none. Tools, resources, resource
+ *   templates and prompts also take `"scopes": []`, which the caller's access token must grant,
+ *   `"timeoutMs"`, the longest time of one call, and `"visible"`, the number of a "visibility".
  * - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
  * - "resourceTemplate":
  *   `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope", "unsafePaths": false}`;
@@ -2367,15 +2368,14 @@ trunkline_result trunkline_http_options_set_rate_burst(trunkline_http_options *o
  *
  * - `path`: The path of a Unix socket to listen on, in the place of host and port. A socket that
  *   a dead server left there is replaced; ours is removed when the listener closes.
- * - `mode`: The permissions of the Unix socket, as for files; in JSON in octal digits. Default
- *   "600". Empty: the default.
+ * - `mode`: The permissions of the Unix socket, as for files, such as 0660. 0: 0600.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
 trunkline_result trunkline_http_options_set_unix(trunkline_http_options *options,
                                                  trunkline_str path,
-                                                 trunkline_str mode);
+                                                 uint32_t mode);
 
 /**
  * Sets what each session keeps for clients whose connection breaks; 0: nothing.

@@ -339,6 +339,7 @@ fn cmake_finds_the_library_where_it_is_installed() {
          add_executable(shared \"{source}\")\ntarget_link_libraries(shared trunkline::trunkline)\n\
          add_executable(fixed \"{source}\")\ntarget_link_libraries(fixed trunkline::trunkline_static)\n\
          add_executable(wrapped \"{wrapped}\")\ntarget_link_libraries(wrapped trunkline::cpp)\n\
+         add_executable(wrapped_fixed \"{wrapped}\")\ntarget_link_libraries(wrapped_fixed trunkline::cpp_static)\n\
          find_package(trunkline CONFIG QUIET COMPONENTS nonsense)\nif(trunkline_FOUND)\n  message(FATAL_ERROR \"nonsense was found\")\nendif()\n\
          find_package(trunkline REQUIRED CONFIG COMPONENTS cpp trunkline)\n",
         env!("CARGO_PKG_VERSION"),
@@ -350,7 +351,7 @@ fn cmake_finds_the_library_where_it_is_installed() {
     succeed(Command::new("cmake").arg("-S").arg(&project).arg("-B").arg(&build).arg(prefix));
     // Rust's libraries go with the C library that a release has.
     succeed(Command::new("cmake").arg("--build").arg(&build).args(["--config", "Release"]));
-    for program in ["shared", "fixed", "wrapped"] {
+    for program in ["shared", "fixed", "wrapped", "wrapped_fixed"] {
         let output = finish(&mut command(build.join(program)));
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), env!("CARGO_PKG_VERSION"), "{}", told(&output));
     }

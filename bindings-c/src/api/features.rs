@@ -14,9 +14,9 @@ use crate::server::trunkline_server;
 /// `callback`, and the answers that it may give, (`trunkline_call_return_json` has the shapes):
 ///
 /// - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "deferTask": false}`; the
-///   arguments. Tools, resources, resource templates and prompts also take `"scopes": []`, which
-///   the caller's access token must grant, `"timeoutMs"`, the longest time of one call, and
-///   `"visible"`, the number of a "visibility".
+///   arguments, of which a tool without `inputSchema` takes none. Tools, resources, resource
+///   templates and prompts also take `"scopes": []`, which the caller's access token must grant,
+///   `"timeoutMs"`, the longest time of one call, and `"visible"`, the number of a "visibility".
 /// - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
 /// - "resourceTemplate":
 ///   `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope", "unsafePaths": false}`;

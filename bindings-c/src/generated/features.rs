@@ -20,7 +20,8 @@ pub(crate) const NAMED_BY: [(&str, &str); 4] =
     [("tool", "name"), ("resource", "uri"), ("resourceTemplate", "uriTemplate"), ("prompt", "name")];
 
 /// Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
-/// `{"name": …, "description": …, "inputSchema": …}`.
+/// `{"name": …, "description": …, "inputSchema": …}`. Without `inputSchema` the tool takes no
+/// arguments: a call that has some is refused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_tool(
     server: *mut trunkline_server,

@@ -646,17 +646,18 @@ pub unsafe extern "C" fn trunkline_http_options_set_rate_burst(
 ///
 /// - `path`: The path of a Unix socket to listen on, in the place of host and port. A socket that
 ///   a dead server left there is replaced; ours is removed when the listener closes.
-/// - `mode`: The permissions of the Unix socket, as for files; in JSON in octal digits. Default
-///   "600". Empty: the default.
+/// - `mode`: The permissions of the Unix socket, as for files, such as 0660. 0: 0600.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_unix(
     options: *mut trunkline_http_options,
     path: trunkline_str,
-    mode: trunkline_str,
+    mode: u32,
 ) -> trunkline_result {
     set!(options, {
         options.given.put_unless_empty("unix", text!(path));
-        options.given.put_unless_empty("unixMode", text!(mode));
+        if mode != 0 {
+            options.given.put("unixMode", format!("{mode:o}"));
+        }
     })
 }
 

@@ -707,7 +707,7 @@ static void unix_socket(void) {
   char path[100];
   snprintf(path, sizeof path, "%s/trunkline-suite-%ld.sock", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid());
   OK(trunkline_http_options_new(&options, &error));
-  CHECK(!trunkline_http_options_set_unix(options, trunkline_str_of(path), S("600")));
+  CHECK(!trunkline_http_options_set_unix(options, trunkline_str_of(path), 0600));
   CHECK(!trunkline_http_options_set_sse(options, S("/events"), S("/post")));
   CHECK(!trunkline_http_options_set_sse(options, NOTHING, NOTHING));
   CHECK(!trunkline_http_options_set_replay(options, 10, 10000));

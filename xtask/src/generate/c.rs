@@ -560,6 +560,9 @@ const TOGETHER: [Together; 3] = [
     },
 ];
 
+/// The option that is a number in C, as `chmod` takes it, and octal digits in JSON.
+const FILE_MODE: &str = "unixMode";
+
 /// A callback among the options: the object, the name behind `on_`, and the comment.
 const CALLBACKS: [(&str, &str, &str); 2] = [
     ("client", "notification", "Runs `callback` for each notification of the server."),
@@ -876,15 +879,24 @@ fn together(surface: &Surface, Together { object, record, members, name, doc }: 
         let field = fields(surface, record).iter().find(|field| field.json == *json).expect("the option is declared");
         let member = snake(json);
         let argument = argument(&member);
-        let (ty, form, change) = match is_number(field) {
-            true => ("u64", "", format!("options.given.put(\"{json}\", {argument});\n")),
-            false => (
+        let described = with_default(field, &field.doc);
+        let (ty, doc, change) = if *json == FILE_MODE {
+            let (permissions, _) = field.doc.split_once(';').expect("the form in JSON is behind it");
+            (
+                "u32",
+                format!("{permissions}, such as 0660. 0: 0600."),
+                format!("if {argument} != 0 {{ options.given.put(\"{json}\", format!(\"{{{argument}:o}}\")); }}\n"),
+            )
+        } else if is_number(field) {
+            ("u64", described, format!("options.given.put(\"{json}\", {argument});\n"))
+        } else {
+            (
                 "trunkline_str",
-                if field.default.is_some() { " Empty: the default." } else { "" },
+                described + if field.default.is_some() { " Empty: the default." } else { "" },
                 format!("options.given.put_unless_empty(\"{json}\", text!({argument}));\n"),
-            ),
+            )
         };
-        documented += &format!("\n- `{argument}`: {}{form}", with_default(field, &field.doc));
+        documented += &format!("\n- `{argument}`: {doc}");
         declared += &format!("{argument}: {ty},\n");
         changes += &change;
     }
@@ -1221,6 +1233,8 @@ struct Feature {
     named_by: (&'static str, &'static str),
     /// The members that most descriptors have.
     example: &'static str,
+    /// The end of the comment.
+    more: &'static str,
 }
 
 const FEATURES: [Feature; 4] = [
@@ -1231,6 +1245,7 @@ const FEATURES: [Feature; 4] = [
         member: "name",
         named_by: ("name", "name"),
         example: r#"{"name": …, "description": …, "inputSchema": …}"#,
+        more: " Without `inputSchema` the tool takes no arguments: a call that has some is refused.",
     },
     Feature {
         name: "resource",
@@ -1239,6 +1254,7 @@ const FEATURES: [Feature; 4] = [
         member: "uri",
         named_by: ("uri", "URI"),
         example: r#"{"uri": …, "name": …, "mimeType": …}"#,
+        more: "",
     },
     Feature {
         name: "resource_template",
@@ -1247,6 +1263,7 @@ const FEATURES: [Feature; 4] = [
         member: "uriTemplate",
         named_by: ("uri_template", "text"),
         example: r#"{"uriTemplate": …, "name": …, "mimeType": …}"#,
+        more: "",
     },
     Feature {
         name: "prompt",
@@ -1255,6 +1272,7 @@ const FEATURES: [Feature; 4] = [
         member: "name",
         named_by: ("name", "name"),
         example: r#"{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}"#,
+        more: "",
     },
 ];
 
@@ -1314,10 +1332,10 @@ fn features(surface: &Surface) -> String {
 
 /// The functions of a feature that a descriptor describes.
 fn described(feature: &Feature) -> String {
-    let Feature { name, kind, model, named_by: (argument, word), example, .. } = feature;
+    let Feature { name, kind, model, named_by: (argument, word), example, more, .. } = feature;
     let words = name.replace('_', " ");
     let add = format!(
-        "Adds a {words}, as `trunkline_server_add` does. `descriptor` is the specification's {model} as JSON: `{example}`."
+        "Adds a {words}, as `trunkline_server_add` does. `descriptor` is the specification's {model} as JSON: `{example}`.{more}"
     );
     let remove = format!("Removes the {words} of that {word}, as `trunkline_server_remove` does.");
     let body = format!("handle!(server).add_described(\"{kind}\", text!(descriptor), callback)");
