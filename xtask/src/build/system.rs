@@ -129,6 +129,22 @@ pub(crate) fn valgrind() -> Result<&'static str> {
     Ok(NAME)
 }
 
+/// LuaJIT, and what tells it the place of a library.
+pub(crate) fn luajit() -> Result<&'static str> {
+    const NAME: &str = "luajit";
+    if says(NAME, &["-v"]).is_none() || says("pkg-config", &["--version"]).is_none() {
+        install(&[NAME, "pkg-config"]).context("no LuaJIT found")?;
+    }
+    Ok(NAME)
+}
+
+/// The Go compiler. It is not installed: Debian's is too old.
+pub(crate) fn go() -> Result<&'static str> {
+    let names = ["go", "/usr/local/go/bin/go"];
+    let found = names.into_iter().find(|name| says(name, &["version"]).is_some());
+    found.context("no Go found: install Go 1.21 or newer")
+}
+
 /// The server of Redis: tests start processes of it by this name.
 pub(crate) fn redis_server() -> Result<()> {
     const NAME: &str = "redis-server";

@@ -9,10 +9,10 @@ use anyhow::{Context, Result};
 
 use crate::build::c::Workshop;
 use crate::build::rust::{self, PACKAGES};
-use crate::build::{DEADLINE, python};
+use crate::build::{DEADLINE, python, system};
 use crate::language::Language;
 use crate::process::{must, run};
-use crate::stamp::files_under;
+use crate::stamp::{files_under, write_if_changed};
 use crate::test::{Count, Selection, programs};
 use crate::workspace::Workspace;
 
@@ -28,6 +28,13 @@ pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Co
             continue;
         };
         if !is_for_this_system(&source) {
+            continue;
+        }
+        if let Err(missing) = foreign_program(&source)
+            && std::env::var_os("CI").is_none()
+        {
+            let name = source.file_name().unwrap_or_default().to_string_lossy();
+            count.note = format!("{}{name} left out: {missing:#}; ", count.note);
             continue;
         }
         let said = match start(workspace, language, &source).and_then(|command| run(command, RUN)) {
@@ -64,7 +71,7 @@ fn language(source: &Path) -> Option<Language> {
         "rs" => Some(Language::Rust),
         "py" => Some(Language::Python),
         "mjs" | "js" | "cjs" | "ts" => Some(Language::Node),
-        "c" => Some(Language::C),
+        "c" | "lua" | "go" => Some(Language::C),
         _ => None,
     }
 }
@@ -86,6 +93,7 @@ pub(crate) fn start(workspace: &Workspace, language: Language, source: &Path) ->
         Language::Rust => {
             return Ok(workspace.command(workspace.built(&format!("examples/{stem}"))));
         }
+        Language::C if foreign_program(source)?.is_some() => return start_foreign(workspace, source),
         Language::C => {
             let place = source
                 .strip_prefix(&workspace.root)?
@@ -132,7 +140,54 @@ fn language_is_c(file: &Path) -> bool {
     language(file) == Some(Language::C)
 }
 
-/// Returns whether an example can be built here: the event loops are libraries of Linux systems.
+/// The program that runs a client in another language, over the C library.
+fn foreign_program(source: &Path) -> Result<Option<&'static str>> {
+    match source.extension().and_then(|ending| ending.to_str()) {
+        Some("lua") => system::luajit().map(Some),
+        Some("go") => system::go().map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Such a client finds the library by pkg-config, as if it was installed.
+fn start_foreign(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let workshop = Workshop {
+        programs: workspace.target.join("c").join("foreign"),
+        library: workspace.target.join("debug"),
+        optimise: false,
+    };
+    workshop.place_library(workspace)?;
+    let (include, library) = (workspace.path("bindings-c/include"), &workshop.library);
+    let package = format!(
+        "includedir={}\nlibdir={}\nName: trunkline\nDescription: the library of this tree\nVersion: {}\n\
+         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -ltrunkline\n",
+        include.display(),
+        library.display(),
+        env!("CARGO_PKG_VERSION")
+    );
+    write_if_changed(&workshop.programs.join("trunkline.pc"), package.as_bytes())?;
+    let folder = source.parent().context("a file has a folder")?;
+    let program = foreign_program(source)?.context("the language is known")?;
+    let prepared = |mut command: Command| {
+        command.current_dir(folder).env("PKG_CONFIG_PATH", &workshop.programs);
+        command.env("LD_LIBRARY_PATH", &workshop.programs);
+        command
+    };
+    if source.extension().is_some_and(|ending| ending == "lua") {
+        let mut command = prepared(workspace.command(program));
+        command.arg(source);
+        return Ok(command);
+    }
+    let built = workshop.program("hello-in-go");
+    let mut compiler = prepared(workspace.command(program));
+    compiler.env("GOTOOLCHAIN", "local").env("GOPROXY", "off").args(["build", "-o"]).arg(&built).arg(".");
+    must(compiler, DEADLINE)?;
+    Ok(prepared(workspace.command(built)))
+}
+
+/// Returns whether an example can be built here: the event loops are libraries of Linux systems,
+/// and programs in other languages find the library as those systems do.
 fn is_for_this_system(source: &Path) -> bool {
-    cfg!(target_os = "linux") || !source.ends_with("loops/loops_client.c")
+    let is_of_linux = ["loops/loops_client.c", "luajit/hello_client.lua", "go/hello_client.go"];
+    cfg!(target_os = "linux") || !is_of_linux.iter().any(|name| source.ends_with(name))
 }
