@@ -3312,8 +3312,8 @@ trunkline_result trunkline_client_options_on_sample_with_tools(trunkline_client_
 
 /**
  * Lets the user visit a page, on which the client is authorized, and gives the redirect that
- * follows. Needs a redirect URI among the options. Without this function the browser is opened.
- * `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
+ * follows. Needs a redirect URI among the options. Where the redirect comes to this machine,
+ * `open_url` is simpler. `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
  * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
  * a client uses `user_data` any more.
  *
@@ -3324,6 +3324,20 @@ trunkline_result trunkline_client_options_on_authorize(trunkline_client_options 
                                                        trunkline_call_callback callback,
                                                        void *user_data,
                                                        trunkline_destructor destructor);
+
+/**
+ * Opens a page for the user to log in on, or shows its URL, in the place of the browser of this
+ * machine. The library listens for the redirect meanwhile. `callback` gets AuthorizeRequest as
+ * JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor` fires exactly
+ * once, when neither the options nor a client uses `user_data` any more.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_client_options_on_open_url(trunkline_client_options *options,
+                                                      trunkline_call_callback callback,
+                                                      void *user_data,
+                                                      trunkline_destructor destructor);
 
 /**
  * Gives the access token of a request, in the place of the option `token`. `callback` gets

@@ -24,6 +24,22 @@ export class Suspended extends Error {
   }
 }
 
+/**
+ * The latest values that functions for credentials threw, with the ends of the messages of the
+ * errors that come of them.
+ */
+const causes: { end: string; thrown: unknown }[] = [];
+const mostCauses = 8;
+
+/**
+ * Keeps what a function of the program threw as the cause of errors whose message ends so: the core
+ * passes on texts only.
+ */
+export function keepCause(end: string, thrown: unknown): void {
+  causes.unshift({ end, thrown });
+  causes.length = Math.min(causes.length, mostCauses);
+}
+
 /** The error for an error object of the core. `kind` is the kind of any other text. */
 export function errorOf(body: string, kind: unknown = "internal"): TrunklineError {
   let fields: { kind?: ErrorKind; message?: string; code?: number; data?: unknown };
@@ -36,6 +52,8 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
   const { kind: named = "internal", message = body, code, data } = fields;
   if (named === "protocol") return new ProtocolError(message, { ...(code === undefined ? {} : { code }), data });
   const facts: { cause?: unknown; data?: unknown } = { data };
+  const cause = named === "authorizationRequired" ? causes.find(({ end }) => message.endsWith(end)) : undefined;
+  if (cause) facts.cause = cause.thrown;
   return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message, facts);
 }
 

@@ -1,9 +1,11 @@
 // Handlers of a client for what its server asks and reports.
 import { checkHandler, type Callable } from "./features/feature.js";
-import { asked, notified, operations, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
+import { keepCause, ToolError } from "./errors.js";
+import { asked, notified, operations, own, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { transportFunctions, type Transport } from "./generated/transport.js";
 import type { ServerRequestContext } from "./requests.js";
 import { resultOf } from "./returns.js";
+import { isPromise } from "./schema/validate.js";
 
 /** All handlers of a client. */
 export type ServerHandlers = RequestHandlers & NotificationHandlers;
@@ -16,7 +18,8 @@ export class Handlers {
   add(handlers: ServerHandlers): void {
     for (const [name, handler] of given(handlers, operations)) {
       const run = (request: never, { signal }: ServerRequestContext): unknown => handler(request, { signal });
-      this.#callables.set(operations[name], { run, answer: (result) => answerOf(result, name) });
+      const answer = (result: unknown): ReturnType<typeof resultOf> => answerOf(result, name);
+      this.#callables.set(operations[name], own.includes(name) ? ownFunction(operations[name], { run, answer }) : { run, answer });
     }
     for (const [name, handler] of given(handlers, notified)) this.#listeners.set(notified[name], handler as (params: unknown) => void);
   }
@@ -43,6 +46,29 @@ export class Handlers {
   notify(method: string, params: unknown): void {
     this.#listeners.get(method)?.(params);
   }
+}
+
+/** A function whose caller is this program, which gets what it throws back. */
+function ownFunction(operation: string, { run, answer }: Callable): Callable {
+  const told = (thrown: unknown): ToolError => {
+    const message = (thrown instanceof Error && (thrown.message || thrown.name)) || String(thrown);
+    keepCause(`${operation} failed: ${message}`, thrown);
+    return new ToolError(message);
+  };
+  const attempted = <T>(act: () => T): T => {
+    try {
+      return act();
+    } catch (error) {
+      throw told(error);
+    }
+  };
+  return {
+    run: (request, context) => {
+      const returned = attempted(() => run(request, context));
+      return isPromise(returned) ? returned.catch((error: unknown) => Promise.reject(told(error))) : returned;
+    },
+    answer: (returned) => attempted(() => answer(returned)),
+  };
 }
 
 function answerOf(result: unknown, name: keyof RequestHandlers): ReturnType<typeof resultOf> {

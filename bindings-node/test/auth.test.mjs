@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { Client, Server, TokenError } from "trunkline";
+import { Client, ClientGroup, Server, TokenError } from "trunkline";
 import { freePort } from "../test-support/free-port.mjs";
 import { sharedStores, withRedis } from "../test-support/redis.mjs";
 
@@ -194,15 +194,28 @@ test("a function gives the headers of each request", async () => {
   }
 });
 
-/** An authorization server for clients that act for themselves. */
+/** An authorization server, whose users agree to everything. */
 async function authorizationServer(token) {
   const requests = [];
   const server = createServer((request, response) => {
     const issuer = `http://127.0.0.1:${server.address().port}`;
     const answers = {
-      "/.well-known/oauth-authorization-server": { issuer, token_endpoint: `${issuer}/token`, grant_types_supported: ["client_credentials"] },
+      "/.well-known/oauth-authorization-server": {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        registration_endpoint: `${issuer}/register`,
+        token_endpoint: `${issuer}/token`,
+        code_challenge_methods_supported: ["S256"],
+        token_endpoint_auth_methods_supported: ["none", "client_secret_post"],
+      },
+      "/register": { client_id: "registered" },
       "/token": { access_token: token, token_type: "Bearer", expires_in: 3600 },
     };
+    if (request.url.startsWith("/authorize?")) {
+      const query = new URL(request.url, issuer).searchParams;
+      requests.push(`/authorize as ${query.get("client_id")}`);
+      return response.writeHead(302, { location: `${query.get("redirect_uri")}?code=c&state=${query.get("state")}` }).end();
+    }
     requests.push(request.url);
     response.writeHead(answers[request.url] ? 200 : 404, { "content-type": "application/json" });
     response.end(JSON.stringify(answers[request.url] ?? {}));
@@ -264,6 +277,60 @@ for (const kind of sharedStores) {
       }
     }));
 }
+
+/** Opens a page as a browser does, which follows the redirect to the library. */
+async function visit({ url }) {
+  assert.match(await (await fetch(url)).text(), /You can close this page/);
+}
+
+test("a program opens the page of a login itself", () =>
+  withMachines(async (url, requests) => {
+    const client = await Client.connect(url, { onOpenUrl: visit });
+    assert.equal(JSON.parse((await client.callTool("whoami")).text).subject, "alice");
+    await client.close();
+    assert.deepEqual(requests.filter((path) => !path.startsWith("/.well-known")), ["/register", "/authorize as registered", "/token"]);
+  }));
+
+test("what a function for credentials throws comes back", () =>
+  withMachines(async (url) => {
+    const problem = new Error("the user closed the window");
+    const fail = () => {
+      throw problem;
+    };
+    for (const [operation, options] of [
+      ["open_url", { onOpenUrl: fail }],
+      ["open_url", { onOpenUrl: async () => fail() }],
+      ["authorize", { onAuthorize: fail, auth: { redirectUri: "http://127.0.0.1:9/x" } }],
+      ["access_token", { onAccessToken: fail }],
+      ["request_headers", { onRequestHeaders: fail }],
+      ["assertion", { onAssertion: fail, auth: { grant: "workload_identity" } }],
+    ]) {
+      const error = await Client.connect(url, options).catch((error) => error);
+      assert.equal(error.kind, "authorizationRequired");
+      assert.ok(error.message.endsWith(`${operation} failed: the user closed the window`), error.message);
+      assert.equal(error.cause, problem, operation);
+    }
+    const error = await Client.connect(url, { onAccessToken: () => undefined }).catch((error) => error);
+    assert.match(error.message, /onAccessToken returned undefined/);
+    assert.ok(error.cause instanceof TypeError);
+  }));
+
+test("servers of a group have credentials of their own", () =>
+  withMachines(async (url, requests) => {
+    const group = await ClientGroup.connect(
+      {
+        one: { url, auth: { clientId: "first" } },
+        other: { url, auth: { CLIENT_ID: "second", scopes: ["mcp"] } },
+        token: { url, auth: "alice" },
+        wrong: { url, auth: { clientSecret: "x" } },
+      },
+      { onOpenUrl: visit },
+    );
+    for (const name of ["one", "other", "token"]) assert.equal(JSON.parse((await group.callTool(`${name}__whoami`)).text).subject, "alice");
+    assert.match((await group.servers())[3].error.message, /clientSecret needs/);
+    await group.close();
+    assert.deepEqual(requests.filter((path) => path.startsWith("/authorize")).sort(), ["/authorize as first", "/authorize as second"]);
+  }));
 
 test("wrong credentials are named", async () => {
   for (const [auth, named] of [

@@ -7,8 +7,12 @@ import contextlib
 import http.client
 import http.server
 import json
+import os
+import re
+import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import AsyncGenerator, Callable, Generator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,7 +27,9 @@ from trunkline import (
     AccessToken,
     Auth,
     AuthorizationRequiredError,
+    AuthorizeRequest,
     Client,
+    ClientGroup,
     Context,
     Credentials,
     CredentialsKey,
@@ -456,7 +462,7 @@ def test_a_blocking_client_has_functions_too() -> None:
 
 
 class Tokens(http.server.BaseHTTPRequestHandler):
-    """An authorization server for clients that act for themselves."""
+    """An authorization server, whose users agree to everything."""
 
     asked: ClassVar[list[str]] = []
 
@@ -464,15 +470,28 @@ class Tokens(http.server.BaseHTTPRequestHandler):
         issuer = f"http://{self.headers['Host']}"
         metadata = {
             "issuer": issuer,
+            "authorization_endpoint": f"{issuer}/authorize",
+            "registration_endpoint": f"{issuer}/register",
             "token_endpoint": f"{issuer}/token",
-            "grant_types_supported": ["client_credentials"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none", "client_secret_post"],
         }
-        self._answer(metadata if self.path == "/.well-known/oauth-authorization-server" else None)
+        page = urlsplit(self.path)
+        if page.path != "/authorize":
+            self._answer(metadata if self.path == "/.well-known/oauth-authorization-server" else None)
+            return
+        query = {name: values[0] for name, values in parse_qs(page.query).items()}
+        self.asked.append(f"/authorize as {query['client_id']}")
+        self.send_response(302)
+        self.send_header("Location", f"{query['redirect_uri']}?code=c&state={query['state']}")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def do_POST(self) -> None:
         self.asked.append(self.path)
         self.rfile.read(int(self.headers["Content-Length"]))
-        self._answer({"access_token": "good", "token_type": "Bearer", "expires_in": 3600})
+        token = {"access_token": "good", "token_type": "Bearer", "expires_in": 3600}
+        self._answer({"client_id": "registered"} if self.path == "/register" else token)
 
     def _answer(self, json_object: dict[str, Any] | None) -> None:
         body = json.dumps(json_object or {}).encode()
@@ -488,7 +507,7 @@ class Tokens(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def authorization_server() -> Generator[tuple[str, list[str]]]:
-    """The URL of an authorization server of the test's own, and the paths of its token requests."""
+    """The URL of an authorization server of the test's own, and the paths of what was asked there."""
 
     class Own(Tokens):
         asked: ClassVar[list[str]] = []
@@ -560,6 +579,148 @@ def test_a_token_in_a_store_that_a_url_names_is_used_by_the_next_connection(kind
     with shared_store(kind, tmp_path) as store, authorization_server() as (issuer, asked):
         run(check(issuer, store))
     assert asked == ["/token"]
+
+
+def visit(request: AuthorizeRequest) -> None:
+    """Opens the page as a browser does, which follows the redirect to the library."""
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request.url, timeout=10) as page:
+        assert b"You can close this page" in page.read()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_program_opens_the_page_of_a_login_itself(is_async: bool) -> None:
+    async def visit_later(request: AuthorizeRequest) -> None:
+        await asyncio.to_thread(visit, request)
+
+    async def check(issuer: str) -> None:
+        async with guarded_by(issuer) as url:
+            client = Client(url)
+            client.on_open_url(visit_later if is_async else visit)
+            async with client:
+                assert '"ada"' in (await client.call_tool("who")).text
+
+    with authorization_server() as (issuer, asked):
+        run(check(issuer))
+    assert asked == ["/register", "/authorize as registered", "/token"]
+
+
+def test_a_blocking_program_opens_the_page_of_a_login_itself() -> None:
+    def call(url: str) -> str:
+        client = SyncClient(url)
+        client.on_open_url(visit)
+        with client:
+            return client.call_tool("who").text
+
+    async def check(issuer: str) -> None:
+        async with guarded_by(issuer) as url:
+            assert '"ada"' in await asyncio.to_thread(call, url)
+
+    with authorization_server() as (issuer, _):
+        run(check(issuer))
+
+
+def test_exceptions_of_functions_for_credentials_come_back() -> None:
+    problem = RuntimeError("the user closed the window")
+
+    def fail(_: Any) -> Any:
+        raise problem
+
+    async def fail_later(_: Any) -> Any:
+        raise problem
+
+    def nothing(_: Any) -> Any:
+        return None
+
+    async def check(issuer: str) -> None:
+        async with guarded_by(issuer) as url:
+            for name, auth in [
+                ("open_url", None),
+                ("authorize", OAuth(redirect_uri="http://127.0.0.1:9/x")),
+                ("access_token", None),
+                ("request_headers", None),
+                ("assertion", OAuth(grant="workload_identity")),
+            ]:
+                for function in (fail, fail_later):
+                    client = Client(url, auth=auth)
+                    getattr(client, f"on_{name}")(function)
+                    with pytest.raises(AuthorizationRequiredError, match=f"{name} failed: {problem}$") as caught:
+                        await client.connect()
+                    assert caught.value.__cause__ is problem, name
+            client = Client(url)
+            client.on_access_token(nothing)
+            with pytest.raises(AuthorizationRequiredError, match="returned NoneType") as caught:
+                await client.connect()
+            assert isinstance(caught.value.__cause__, TypeError)
+
+    def blocking(url: str) -> BaseException | None:
+        client = SyncClient(url)
+        client.on_access_token(fail)
+        with pytest.raises(AuthorizationRequiredError, match="the user closed the window$") as caught:
+            client.connect()
+        return caught.value.__cause__
+
+    async def check_blocking(issuer: str) -> None:
+        async with guarded_by(issuer) as url:
+            assert await asyncio.to_thread(blocking, url) is problem
+
+    with authorization_server() as (issuer, _):
+        run(check(issuer))
+        run(check_blocking(issuer))
+
+
+def test_servers_of_a_group_have_credentials_of_their_own() -> None:
+    async def check(issuer: str) -> None:
+        async with guarded_by(issuer) as one, guarded_by(issuer) as other:
+            group = ClientGroup(
+                {
+                    "one": {"url": one, "auth": {"clientId": "first"}},
+                    "other": {"url": other, "auth": {"CLIENT_ID": "second", "scopes": ["mcp"]}},
+                    "token": {"url": one, "auth": "good"},
+                    "wrong": {"url": one, "auth": {"clientSecret": "x"}},
+                }
+            )
+            group.on_open_url(visit)
+            async with group:
+                for name in ("one", "other", "token"):
+                    assert '"ada"' in (await group.call_tool(f"{name}__who")).text
+                assert "clientSecret needs" in str((await group.servers())[3].error)
+
+    with authorization_server() as (issuer, asked):
+        run(check(issuer))
+    assert sorted(asked) == ["/authorize as first", "/authorize as second", "/token", "/token"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it replaces xdg-open")
+@pytest.mark.parametrize("screen", [{"DISPLAY": ":9"}, {"SSH_CONNECTION": "a 1 b 2"}], ids=["status", "ssh"])
+def test_a_login_whose_browser_does_not_open_shows_its_url(screen: dict[str, str], tmp_path: Path) -> None:
+    opener = tmp_path / "xdg-open"
+    opener.write_text("#!/bin/sh\nexit 3\n")
+    opener.chmod(0o755)
+    program = (
+        "import sys, trunkline\n"
+        "trunkline.SyncClient(sys.argv[1], auth=trunkline.OAuth(login_timeout=20)).connect()\n"
+        "print('connected')\n"
+    )
+    hidden = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")
+    environ = {name: value for name, value in os.environ.items() if name not in hidden}
+    environ = {**environ, **screen, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+
+    def log_in(url: str) -> str:
+        command = [sys.executable, "-c", program, url]
+        with subprocess.Popen(command, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            assert child.stdout is not None and child.stderr is not None
+            for line in child.stderr:
+                if shown := re.search(r"http://\S+/authorize\?\S+?(?=[\s,)]|$)", line):
+                    visit(AuthorizeRequest(url=shown[0]))
+                    break
+            return child.stdout.read()
+
+    async def check(issuer: str) -> None:
+        async with guarded_by(issuer) as url:
+            assert await asyncio.to_thread(log_in, url) == "connected\n"
+
+    with authorization_server() as (issuer, _):
+        run(check(issuer))
 
 
 def test_wrong_credentials_are_named() -> None:

@@ -1,7 +1,8 @@
 //! The interface between a client's HTTP connections and the authority that gives them credentials.
 
 use crate::runtime::{BoxedTask, Runtime};
-use std::{fmt, sync::Arc};
+use serde_json::Value;
+use std::{fmt, net::IpAddr, sync::Arc};
 
 /// Gives the HTTP requests of a client their credentials: `Authorization`, and what belongs to it.
 ///
@@ -23,6 +24,13 @@ pub trait ClientAuth: Send + Sync + 'static {
     /// that are private to a context are kept for it alone, and without one they are not kept. It
     /// changes with the credentials.
     fn context(&self) -> Option<u64> {
+        None
+    }
+
+    /// The credentials with options for one server, which an entry of a configuration gives in JSON.
+    /// `None`: they have none.
+    fn for_server(&self, options: &Value) -> Option<Result<Arc<dyn ClientAuth>, AuthError>> {
+        let _ = options;
         None
     }
 
@@ -78,6 +86,8 @@ pub struct CredentialsRefusal {
     pub round: usize,
     /// A person may be asked: somebody waits for the answer of this request.
     pub interactive: bool,
+    /// The address that refused it, unless it is unknown, as behind a proxy.
+    pub peer: Option<IpAddr>,
 }
 
 /// Why there are no credentials; the text is for the user.

@@ -147,8 +147,8 @@ pub unsafe extern "C" fn trunkline_client_on_sample_with_tools(
 }
 
 /// Lets the user visit a page, on which the client is authorized, and gives the redirect that
-/// follows. Needs a redirect URI among the options. Without this function the browser is opened.
-/// `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
+/// follows. Needs a redirect URI among the options. Where the redirect comes to this machine,
+/// `open_url` is simpler. `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
 /// `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
 /// a client uses `user_data` any more.
 #[unsafe(no_mangle)]
@@ -160,6 +160,21 @@ pub unsafe extern "C" fn trunkline_client_options_on_authorize(
 ) -> trunkline_result {
     let user_data = UserData::new(user_data, destructor);
     set!(options, options.handlers.put("authorize", CallCallback::required(callback, user_data)?))
+}
+
+/// Opens a page for the user to log in on, or shows its URL, in the place of the browser of this
+/// machine. The library listens for the redirect meanwhile. `callback` gets AuthorizeRequest as
+/// JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor` fires exactly
+/// once, when neither the options nor a client uses `user_data` any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_on_open_url(
+    options: *mut trunkline_client_options,
+    callback: trunkline_call_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.handlers.put("open_url", CallCallback::required(callback, user_data)?))
 }
 
 /// Gives the access token of a request, in the place of the option `token`. `callback` gets

@@ -63,14 +63,15 @@ fn answer(mut stream: TcpStream, origin: &str, seen: &Seen) -> io::Result<()> {
     seen.lock().expect("nobody panics with it").push((path.to_owned(), presented.to_owned()));
     let message = serde_json::from_slice(&body).unwrap_or_default();
     let (status, body) = response(method, path, presented, &message, origin);
-    let challenge = match status {
+    let header = match status {
         401 => format!("WWW-Authenticate: Bearer resource_metadata=\"{origin}/metadata\"\r\n"),
+        302 => format!("Location: {}\r\n", body.as_str().unwrap_or_default()),
         _ => String::new(),
     };
     let body = if body.is_null() { String::new() } else { body.to_string() };
     write!(
         stream,
-        "HTTP/1.1 {status} -\r\n{challenge}Content-Type: application/json\r\nContent-Length: {}\r\n\
+        "HTTP/1.1 {status} -\r\n{header}Content-Type: application/json\r\nContent-Length: {}\r\n\
          Connection: close\r\n\r\n{body}",
         body.len()
     )
@@ -82,8 +83,24 @@ fn response(method: &str, path: &str, presented: &str, message: &Value, origin: 
     match (method, path) {
         ("GET", "/metadata") => (200, json!({"resource": resource, "authorization_servers": [origin]})),
         ("GET", "/.well-known/oauth-authorization-server") => {
-            let (endpoint, grants) = (format!("{origin}/token"), ["client_credentials"]);
-            (200, json!({"issuer": origin, "token_endpoint": endpoint, "grant_types_supported": grants}))
+            let metadata = json!({
+                "issuer": origin,
+                "authorization_endpoint": format!("{origin}/authorize"),
+                "registration_endpoint": format!("{origin}/register"),
+                "token_endpoint": format!("{origin}/token"),
+                "code_challenge_methods_supported": ["S256"],
+                "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
+            });
+            (200, metadata)
+        }
+        ("POST", "/register") => (201, json!({"client_id": "registered"})),
+        // The user agrees. The values are still encoded.
+        ("GET", page) if page.starts_with("/authorize?") => {
+            let value = |name: &str| {
+                let found = page["/authorize?".len()..].split('&').find_map(|pair| pair.strip_prefix(name));
+                found.unwrap_or_default().replace("%3A", ":").replace("%2F", "/")
+            };
+            (302, json!(format!("{}?code=c&state={}", value("redirect_uri="), value("state="))))
         }
         ("POST", "/token") => (200, json!({"access_token": "issued", "token_type": "Bearer", "expires_in": 3600})),
         (_, "/mcp") if presented != TOKEN => (401, Value::Null),
@@ -141,6 +158,38 @@ fn a_token_in_redis_is_used_by_the_next_program() {
         thread::sleep(Duration::from_millis(20));
     }
     connect_twice(&format!("redis://{address}"));
+}
+
+/// The response to a GET.
+fn get(url: &str) -> String {
+    let (address, path) = url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("it is a URL");
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("it can be written to");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("it answers");
+    response
+}
+
+/// The program prints the URL of the page; the library listens for the redirect.
+#[test]
+fn a_program_opens_the_page_of_a_login_itself() {
+    let (origin, seen) = serve();
+    let mut program = command(&*SUITE_C99);
+    program.args(["--log-in", &format!("{origin}/mcp")]).stdin(process::Stdio::null());
+    let mut child = program.stdout(process::Stdio::piped()).spawn().expect("the program can be started");
+    let mut shown = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().expect("it is a pipe"));
+    // Ends with the time of the login at the latest.
+    stdout.read_line(&mut shown).expect("the program tells its page");
+    let redirect = get(shown.trim_end());
+    let location = redirect.lines().find_map(|line| line.strip_prefix("Location: ")).expect("the page redirects");
+    assert!(get(location.trim_end()).contains("You can close this page"));
+    assert!(child.wait().expect("the program ends").success());
+    let seen = seen.lock().expect("nobody panics with it");
+    assert!(
+        seen.iter().any(|(path, _)| path == "/register") && seen.iter().any(|(path, _)| path == "/token"),
+        "{seen:?}"
+    );
 }
 
 /// A store that a URL names is one for programs that run one after another.

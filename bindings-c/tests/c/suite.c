@@ -1801,6 +1801,10 @@ int main(int count, char **arguments) {
     connect_with_credentials(arguments[2], arguments[3]);
     return 0;
   }
+  if (strcmp(wanted, "--log-in") == 0 && count == 3) {
+    log_in(arguments[2]);
+    return 0;
+  }
   if (strcmp(wanted, "--serve-life") == 0 && count == 3) {
     serve_life(arguments[2]);
     return 0;

@@ -617,6 +617,12 @@ export interface OAuthOptions {
   keyId?: string | undefined;
   /** The scopes to ask for where the server names none. By default those of its metadata. */
   scopes?: readonly string[] | undefined;
+  /**
+   * Ask for the scope `offline_access` where the authorization server lists it: some give refresh
+   * tokens only with it, and the user must consent. By default where `store` keeps credentials
+   * longer than the connection. Where it is refused, the user logs in without.
+   */
+  offlineAccess?: boolean | undefined;
   /** Bind tokens to a key of this client (DPoP, RFC 9449). Default: false. */
   dpop?: boolean | undefined;
   /**
@@ -635,8 +641,10 @@ export interface OAuthOptions {
    * `authorize` gives them.
    */
   redirectUri?: string | undefined;
-  /** Longest time of a login. Default: 300,000 (5 min). */
+  /** Maximum time of a login. Default: 300,000 (5 min). */
   loginTimeout?: number | undefined;
+  /** Maximum time of one request to an authorization server. Default: 30,000 (30 s). */
+  requestTimeout?: number | undefined;
   /** The token endpoint of the organization's identity provider (`enterprise_managed`). */
   idpTokenEndpoint?: string | undefined;
   /** The client id at the identity provider. */
@@ -662,4 +670,4 @@ export interface OAuthOptions {
 }
 
 /** The times of {@link OAuthOptions}. */
-export const oauthOptionsTimes = ["loginTimeout"] as const;
+export const oauthOptionsTimes = ["loginTimeout", "requestTimeout"] as const;

@@ -15,9 +15,15 @@ export interface RequestHandlers {
   onSampleWithTools?: ((request: SampleRequest, context: ServerRequestContext) => CreateMessageResult | Promise<CreateMessageResult>) | undefined;
   /**
    * Lets the user visit a page, on which the client is authorized, and gives the redirect that
-   * follows. Needs a redirect URI among the options. Without this function the browser is opened.
+   * follows. Needs a redirect URI among the options. Where the redirect comes to this machine,
+   * `open_url` is simpler.
    */
   onAuthorize?: ((request: AuthorizeRequest, context: ServerRequestContext) => Redirect | Promise<Redirect>) | undefined;
+  /**
+   * Opens a page for the user to log in on, or shows its URL, in the place of the browser of this
+   * machine. The library listens for the redirect meanwhile.
+   */
+  onOpenUrl?: ((request: AuthorizeRequest, context: ServerRequestContext) => void | Promise<void>) | undefined;
   /** Gives the access token of a request, in the place of the option `token`. */
   onAccessToken?: ((request: TokenRequest, context: ServerRequestContext) => Token | Promise<Token>) | undefined;
   /**
@@ -78,6 +84,7 @@ export const operations: Record<keyof RequestHandlers, string> = {
   onSample: "sample",
   onSampleWithTools: "sample_with_tools",
   onAuthorize: "authorize",
+  onOpenUrl: "open_url",
   onAccessToken: "access_token",
   onIdentityToken: "identity_token",
   onAssertion: "assertion",
@@ -88,7 +95,10 @@ export const operations: Record<keyof RequestHandlers, string> = {
 };
 
 /** The handlers that return nothing. */
-export const silent: readonly (keyof RequestHandlers)[] = ["onSaveCredentials", "onRemoveCredentials"];
+export const silent: readonly (keyof RequestHandlers)[] = ["onOpenUrl", "onSaveCredentials", "onRemoveCredentials"];
+
+/** The functions of the program itself, which no server calls. */
+export const own: readonly (keyof RequestHandlers)[] = ["onAuthorize", "onOpenUrl", "onAccessToken", "onIdentityToken", "onAssertion", "onRequestHeaders", "onLoadCredentials", "onSaveCredentials", "onRemoveCredentials"];
 
 /** The method of each notification that has a handler. */
 export const notified: Record<keyof NotificationHandlers, string> = {

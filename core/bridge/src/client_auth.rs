@@ -12,8 +12,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use trunkline::{
     auth::{
         AssertionRequest, AuthError, AuthOptionError, ClientAuth, CredentialStore, HeadersRequest,
-        IdentityTokenRequest, OAuth, OAuthOptions, RedirectHandler, RequestHeaders, TokenRequest, TokenSource,
-        TokenStore,
+        IdentityTokenRequest, OAuth, OAuthGrant, OAuthOptions, RedirectHandler, RequestHeaders, TokenRequest,
+        TokenSource, TokenStore, UrlOpener,
     },
     bridge_support::described,
     protocol::{RawJson, describe::Described},
@@ -21,6 +21,7 @@ use trunkline::{
 };
 
 const AUTHORIZE: &str = "authorize";
+const OPEN_URL: &str = "open_url";
 const ACCESS_TOKEN: &str = "access_token";
 const IDENTITY_TOKEN: &str = "identity_token";
 const ASSERTION: &str = "assertion";
@@ -35,10 +36,19 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
         name: AUTHORIZE,
         doc: &[
             " Lets the user visit a page, on which the client is authorized, and gives the redirect that follows. Needs a",
-            " redirect URI among the options. Without this function the browser is opened.",
+            " redirect URI among the options. Where the redirect comes to this machine, `open_url` is simpler.",
         ],
         params: Some(AuthorizeRequest::TYPE),
         result: Some(Redirect::TYPE),
+    },
+    HostFunctionRow {
+        name: OPEN_URL,
+        doc: &[
+            " Opens a page for the user to log in on, or shows its URL, in the place of the browser of this machine. The",
+            " library listens for the redirect meanwhile.",
+        ],
+        params: Some(AuthorizeRequest::TYPE),
+        result: None,
     },
     HostFunctionRow {
         name: ACCESS_TOKEN,
@@ -170,6 +180,7 @@ pub(super) fn credentials(
     handlers: &Handlers,
     host: &HostFunction,
 ) -> Result<Option<Arc<dyn ClientAuth>>, BridgeError> {
+    let host = &host.as_private();
     let functions = Functions { handlers, host };
     let authorizes = |name: &String| is_function(name) && name != REQUEST_HEADERS;
     let auth = if given.is_some() || handlers.keys().any(authorizes) {
@@ -207,7 +218,27 @@ fn with_functions(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAut
 
 /// The options with the function that takes the user to a page.
 fn with_visit(options: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthOptions, BridgeError> {
-    let Some(visit) = functions.get(AUTHORIZE) else { return Ok(options) };
+    let visit = match (functions.get(AUTHORIZE), functions.get(OPEN_URL)) {
+        (None, None) => return Ok(options),
+        (None, Some(_)) if options.grant != OAuthGrant::AuthorizationCode => {
+            return Err(BridgeError::invalid(format!(
+                "open: the function {OPEN_URL} is for the grant authorization_code, and the grant is {}",
+                options.grant.as_str()
+            )));
+        }
+        (None, Some(open)) => {
+            return Ok(options.with_handler(UrlOpener::new(move |url| {
+                let opened = open.answer(&AuthorizeRequest { url });
+                async move { opened.await.map(drop) }
+            })));
+        }
+        (Some(visit), None) => visit,
+        (Some(_), Some(_)) => {
+            return Err(BridgeError::invalid(format!(
+                "open: the functions {AUTHORIZE} and {OPEN_URL} are both given: {OPEN_URL} is for redirects that the library receives"
+            )));
+        }
+    };
     let Some(uri) = options.redirect_uri.clone() else {
         return Err(BridgeError::invalid(format!("open: auth.redirectUri is missing, and {AUTHORIZE} needs it")));
     };

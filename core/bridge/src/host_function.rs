@@ -47,6 +47,11 @@ impl HostFunction {
         Self { is_private: true, ..Self::new(state) }
     }
 
+    /// The way to the same host for functions whose failures no peer gets.
+    pub(super) fn as_private(&self) -> Self {
+        Self { is_private: true, ..self.clone() }
+    }
+
     /// Sets the connection, once.
     pub(super) fn set_connection(&self, connection: u64) {
         let _ = self.connection.set(connection);

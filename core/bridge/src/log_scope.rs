@@ -12,6 +12,7 @@ use std::{
 };
 use trunkline::{
     client::{ClientId, Connector, Inbox, Link, LinkFailure},
+    client_auth::ClientAuth,
     protocol::{Era, RequestId},
     runtime::{BoxedTask, Runtime, Terminal},
     store::{Store, StoreError},
@@ -116,6 +117,10 @@ impl Connector for Scoped<Arc<dyn Connector>> {
 
     fn is_pipe(&self) -> bool {
         self.inner.is_pipe()
+    }
+
+    fn auth(&self) -> Option<Arc<dyn ClientAuth>> {
+        self.inner.auth()
     }
 
     fn only_era(&self) -> Option<Era> {

@@ -3,6 +3,7 @@
 use crate::runtime::BoxedTask;
 use bytes::Bytes;
 use http::{Request, Response};
+use std::time::Duration;
 
 /// The largest document that is read: sets of keys and metadata are a few kilobytes.
 pub(crate) const MAX_DOCUMENT: usize = 512 * 1024;
@@ -19,3 +20,9 @@ pub trait Fetch: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FetchError(pub String);
+
+impl FetchError {
+    pub(crate) fn timed_out(place: &str, limit: Duration) -> Self {
+        Self(format!("Could not fetch {place}: timed out after {limit:?}"))
+    }
+}

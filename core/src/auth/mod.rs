@@ -40,8 +40,8 @@ pub use algorithm::Algorithm;
 pub use authorization::Authorization;
 pub use client::{
     AccessToken, AssertionRequest, AuthNetwork, AuthorizationHandler, Authorizing, CredentialStore, HeadersRequest,
-    IdentityTokenRequest, LoginHandler, MemoryStore, NetworkAccess, OAuth, OAuthGrant, OAuthOptions, RedirectHandler,
-    RequestHeaders, StoreLock, TokenRequest, TokenSource, TokenStore,
+    IdentityTokenRequest, LoginHandler, LoginStart, MemoryStore, NetworkAccess, OAuth, OAuthGrant, OAuthOptions,
+    RedirectHandler, RequestHeaders, StoreLock, TokenRequest, TokenSource, TokenStore, UrlOpener,
 };
 pub use config::{AuthOptionError, AuthorizationOptions, DpopNonce, DpopPolicy};
 pub use fetch::{Fetch, FetchError};

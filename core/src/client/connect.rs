@@ -15,6 +15,7 @@ use super::{
     server_description::ServerDescription,
 };
 use crate::{
+    client_auth::ClientAuth,
     engine::{
         Negotiated, Negotiation, NegotiationError, NegotiationStep, Probe, ProbeOutcome, RequestTimeout,
         RevisionChoice, later,
@@ -44,7 +45,8 @@ impl Client {
         let opening = options.opening.take();
         options.check().map_err(|problem| ClientError::Invalid(OptionNames::Snake.text(&problem)))?;
         check_roots(options.roots.as_deref().unwrap_or_default())?;
-        let inner = ClientInner::new(runtime, Arc::clone(&connector), declaring_auth(options), events);
+        let inner =
+            ClientInner::new(runtime, Arc::clone(&connector), declaring_auth(options, connector.auth()), events);
         inner.begin_opening(opening);
         let opened = inner.until_connect_deadline(inner.find_revision(&*connector)).await;
         let opened = opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut)));
@@ -80,8 +82,10 @@ impl Client {
     }
 }
 
-/// XAU-03: the extension that the credentials follow is among the capabilities.
-fn declaring_auth(mut options: ClientOptions) -> ClientOptions {
+/// The options with the credentials that the connector has for its server. XAU-03: the extension
+/// that they follow is among the capabilities.
+fn declaring_auth(mut options: ClientOptions, own: Option<Arc<dyn ClientAuth>>) -> ClientOptions {
+    options.auth = own.or(options.auth);
     if let Some(extension) = options.auth.as_ref().and_then(|auth| auth.extension()) {
         let extensions = options.capabilities.extensions.get_or_insert_default();
         extensions.entry(extension).or_insert_with(|| serde_json::json!({}));

@@ -3,6 +3,7 @@
 use super::failure::LinkFailure;
 use crate::{
     cause::Cause,
+    client_auth::ClientAuth,
     protocol::{Era, RequestId, Revision, SentTrace},
     runtime::BoxedTask,
     wire_log::Transport,
@@ -37,6 +38,10 @@ pub trait Connector: Send + Sync + 'static {
     /// Returns whether the server is a process on a pipe and not a URL (it may be silent or exit
     /// when probed).
     fn is_pipe(&self) -> bool;
+    /// The credentials of its requests, if it has any.
+    fn auth(&self) -> Option<Arc<dyn ClientAuth>> {
+        None
+    }
     /// The one era that this transport can carry; `None`: both.
     fn only_era(&self) -> Option<Era> {
         None

@@ -5,12 +5,48 @@ use std::{
     process::{Command, Stdio},
     thread,
 };
+use tokio::sync::oneshot;
 
-/// Opens a URL that was checked to be http or https. No shell reads it (SEC-16).
-pub(crate) fn open(url: &str) -> io::Result<()> {
-    let mut child = command(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    // Collects the process when it ends; some stay as long as the browser.
-    thread::Builder::new().name("trunkline-browser".to_owned()).spawn(move || child.wait()).map(drop)
+/// The variables that name a screen, or a program that opens pages elsewhere.
+#[cfg(not(any(windows, target_os = "macos")))]
+const SCREENS: [&str; 4] = ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"];
+/// The variable of a session from another machine, whose user does not sit at this screen.
+#[cfg(any(windows, target_os = "macos"))]
+const REMOTE: &str = "SSH_CONNECTION";
+
+/// Opens a URL that was checked to be http or https. No shell reads it (SEC-16). The receiver gets
+/// the outcome when the program ends: an error if it found no browser. Some stay as long as the
+/// browser.
+pub(crate) fn open(url: &str) -> io::Result<oneshot::Receiver<io::Result<()>>> {
+    if !has_screen(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
+        return Err(io::Error::other("there is no screen"));
+    }
+    start(command(url))
+}
+
+fn start(mut command: Command) -> io::Result<oneshot::Receiver<io::Result<()>>> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let started = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut child = started.map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
+    let (outcome, receiver) = oneshot::channel();
+    let collect = move || {
+        let ended = child.wait().and_then(|status| match status.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(format!("{program} failed: {status}"))),
+        });
+        let _ = outcome.send(ended);
+    };
+    thread::Builder::new().name("trunkline-browser".to_owned()).spawn(collect)?;
+    Ok(receiver)
+}
+
+/// Returns whether the user of this process can see a browser that it opens. Without a screen,
+/// `xdg-open` falls back to browsers for terminals, which hang or end in silence.
+fn has_screen(has_variable: impl Fn(&str) -> bool) -> bool {
+    #[cfg(any(windows, target_os = "macos"))]
+    return !has_variable(REMOTE);
+    #[cfg(not(any(windows, target_os = "macos")))]
+    SCREENS.into_iter().any(has_variable)
 }
 
 fn command(url: &str) -> Command {
@@ -37,5 +73,28 @@ mod tests {
         let command = command(url);
         assert_eq!(command.get_args().last().unwrap(), url);
         assert!(["open", "rundll32", "xdg-open"].into_iter().any(|program| command.get_program() == program));
+    }
+
+    #[cfg(all(unix, not(target_os = "macos")))]
+    #[test]
+    fn a_session_without_a_screen_has_no_browser() {
+        assert!(!has_screen(|name| name == "SSH_CONNECTION"));
+        for name in ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"] {
+            assert!(has_screen(|given| given == name || given == "SSH_CONNECTION"), "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_finds_no_browser_is_an_error() {
+        let program = |status: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("exit {status}")]);
+            start(command).unwrap().blocking_recv().unwrap()
+        };
+        assert!(program("0").is_ok());
+        let error = program("3").unwrap_err().to_string();
+        assert!(error.starts_with("sh failed") && error.contains('3'), "{error}");
+        assert!(start(Command::new("no-such-program")).unwrap_err().to_string().starts_with("no-such-program: "));
     }
 }

@@ -14,8 +14,8 @@ use std::{
     time::Duration,
 };
 
-/// Longest time for one document.
-pub(super) const DEADLINE: Duration = Duration::from_secs(5);
+/// Maximum time for one document.
+const DEADLINE: Duration = Duration::from_secs(5);
 /// The largest document.
 const MAX_BYTES: usize = 512 * 1024;
 
@@ -39,7 +39,7 @@ impl HttpFetch {
     fn client(&self, is_near: bool) -> Result<Client, FetchError> {
         let made = if is_near { &self.clients.near } else { &self.clients.far };
         let client = made.get_or_init(|| {
-            let builder = Client::builder().user_agent(AGENT).redirect(redirect::Policy::none()).timeout(DEADLINE);
+            let builder = Client::builder().user_agent(AGENT).redirect(redirect::Policy::none());
             let builder = if is_near { builder.no_proxy() } else { builder };
             builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
         });
@@ -60,19 +60,20 @@ impl Fetch for HttpFetch {
                 return Err(failed("is not https"));
             }
             let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
-            bounded(fetch.client(is_near)?, request, &place).await
+            let fetched = tokio::time::timeout(DEADLINE, bounded(fetch.client(is_near)?, request, &place)).await;
+            fetched.unwrap_or_else(|_| Err(FetchError::timed_out(&place, DEADLINE)))
         })
     }
 }
 
-/// Makes a request and reads its response within the bounds; `place` names it in errors.
+/// Makes a request and reads its response, up to the largest size; `place` names it in errors.
 pub(super) async fn bounded(
     client: Client,
     request: reqwest::Request,
     place: &str,
 ) -> Result<Response<Bytes>, FetchError> {
     // The first message of reqwest names the URL again; the cause is more helpful.
-    let unreachable = |error: reqwest::Error| FetchError(format!("{place} is not to be had: {}", cause(&error)));
+    let unreachable = |error: reqwest::Error| FetchError(format!("Could not fetch {place}: {}", cause(&error)));
     let mut response = client.execute(request).await.map_err(unreachable)?;
     let mut body = BytesMut::new();
     while let Some(piece) = response.chunk().await.map_err(unreachable)? {

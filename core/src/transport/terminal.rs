@@ -84,7 +84,7 @@ impl Console for SystemConsole {
     }
 
     fn open_browser(&mut self, url: &str) -> io::Result<()> {
-        browser::open(url)
+        browser::open(url).map(drop)
     }
 }
 

@@ -466,9 +466,11 @@ fn waist(surface: &Surface) -> String {
     text += "\n# Functions of the host that return nothing.\n";
     let silent = surface.host.iter().filter(|row| row.result.is_none());
     let silent: String = silent.map(|row| format!("\"{}\", ", row.name)).collect();
+    let own = surface.host.iter().filter(|row| row.method.is_none());
+    let own: String = own.map(|row| format!("\"{}\", ", row.name)).collect();
     let revisions: String = surface.revisions.iter().map(|revision| format!("\"{revision}\", ")).collect();
     text + &format!(
-        "SILENT: Final = frozenset(({silent}))\n\n# The revisions of the protocol.\nREVISIONS: Final = ({revisions})\n"
+        "SILENT: Final = frozenset(({silent}))\n\n# Functions of the program itself, which no server calls.\nOWN: Final = frozenset(({own}))\n\n# The revisions of the protocol.\nREVISIONS: Final = ({revisions})\n"
     )
 }
 

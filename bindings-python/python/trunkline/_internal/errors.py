@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections import deque
+from typing import Any, Final, NoReturn
 
 from . import _native
 from ._generated import errors as generated
 from ._generated.errors import *  # noqa: F403
-from ._generated.errors import CLASSES, FACTS, InternalError, InvalidArgumentError, ProtocolError, TrunklineError
+from ._generated.errors import CLASSES, FACTS, AuthorizationRequiredError, InternalError, InvalidArgumentError, ProtocolError, TrunklineError
 from .model import base
 
-__all__ = ["Suspended", "ToolError", "from_object", "reraise"]
+__all__ = ["Suspended", "ToolError", "from_object", "keep_cause", "reraise"]
 __all__ += generated.__all__
 
 base.invalid = InvalidArgumentError
@@ -24,6 +25,18 @@ class Suspended(BaseException):
     """Ends a handler whose client is asked first: it is called again with the answer. Not an
     Exception, so that what handlers catch for themselves does not catch this.
     """
+
+
+# The latest exceptions of functions that give credentials, with the ends of the messages of the
+# errors that come of them.
+_causes: Final[deque[tuple[str, BaseException]]] = deque(maxlen=8)
+
+
+def keep_cause(end: str, error: BaseException) -> None:
+    """Keeps the exception of a function of the program as the cause of errors whose message ends
+    so: the core passes on texts only.
+    """
+    _causes.append((end, error))
 
 
 def from_object(error: dict[str, Any]) -> TrunklineError | Suspended:
@@ -42,5 +55,8 @@ def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineErro
     if kind == ProtocolError.kind:
         return ProtocolError(message, data=data) if code is None else ProtocolError(message, code, data)
     if kind in FACTS:
-        return FACTS[kind](message, data)
+        error = FACTS[kind](message, data)
+        if kind == AuthorizationRequiredError.kind:
+            error.__cause__ = next((cause for end, cause in reversed(tuple(_causes)) if message.endswith(end)), None)
+        return error
     return CLASSES.get(kind, InternalError)(message)

@@ -39,7 +39,15 @@ pub trait Options: Default {
 /// # Errors
 /// An unknown option, or a value that an option cannot have.
 pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    struct Members<T>(PhantomData<T>);
+    read_over(T::default(), deserializer)
+}
+
+/// Reads options; the others are those of `base`.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_over<'de, T: Options, D: Deserializer<'de>>(base: T, deserializer: D) -> Result<T, D::Error> {
+    struct Members<T>(T);
 
     impl<'de, T: Options> Visitor<'de> for Members<T> {
         type Value = T;
@@ -49,7 +57,7 @@ pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T,
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-            let mut options = T::default();
+            let mut options = self.0;
             while let Some(name) = map.next_key::<String>()? {
                 if !options.set(&name, &mut map)? {
                     return Err(unknown::<T, A::Error>(&name));
@@ -59,7 +67,7 @@ pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T,
         }
     }
 
-    deserializer.deserialize_map(Members(PhantomData))
+    deserializer.deserialize_map(Members(base))
 }
 
 /// The error for an option that does not exist.

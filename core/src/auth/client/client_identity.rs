@@ -52,6 +52,9 @@ pub(super) struct ClientRegistration {
     pub(super) redirect_uri: Option<String>,
     /// In seconds since 1970.
     pub(super) secret_expires_at: Option<u64>,
+    /// Of a registration by request: it is for these scopes only.
+    #[serde(default)]
+    pub(super) scopes: Vec<String>,
 }
 
 /// A client that was registered beforehand (AUC-22).
@@ -82,7 +85,14 @@ impl GivenClient {
             })?,
         };
         let (client_id, client_secret) = (self.id.clone(), self.secret.clone());
-        Ok(ClientRegistration { client_id, client_secret, method, redirect_uri: None, secret_expires_at: None })
+        Ok(ClientRegistration {
+            client_id,
+            client_secret,
+            method,
+            redirect_uri: None,
+            secret_expires_at: None,
+            scopes: Vec::new(),
+        })
     }
 }
 

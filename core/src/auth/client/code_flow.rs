@@ -1,14 +1,14 @@
 //! The authorization code grant with PKCE (OAuth 2.1 section 4.1, RFC 7636, RFC 8707, RFC 9207).
 
 use super::{
-    AuthorizationHandler,
+    AuthorizationHandler, LoginStart,
     discovery::{Discovered, ServerMetadata},
     exchange::{Obtained, Parts, token_endpoint},
     network::check,
     pkce,
     proofs::Proofs,
     registration, shown,
-    token_endpoint::ClientAuthentication,
+    token_endpoint::{ClientAuthentication, TokenError},
     tokens::TokenContext,
 };
 use crate::{auth::jwt::within, client_auth::AuthError};
@@ -27,7 +27,7 @@ pub(super) async fn obtain(
     parts: &Parts<'_>,
     found: &Discovered,
     scopes: &[String],
-) -> Result<Obtained, AuthError> {
+) -> Result<Obtained, TokenError> {
     let server = &found.server;
     check_pkce(server)?;
     let endpoint = server
@@ -35,8 +35,10 @@ pub(super) async fn obtain(
         .as_deref()
         .ok_or_else(|| AuthError(format!("The metadata of {} has no authorization_endpoint", shown(&server.issuer))))?;
     check(endpoint)?;
+    let registers = registration::unregistered(parts.settings, server)?.is_none();
     let registered = registration::kept(parts.settings, server, parts.now).await?;
-    let authorizing = handler.begin(registered.and_then(|client| client.redirect_uri)).await?;
+    let registered = registered.and_then(|client| client.redirect_uri);
+    let authorizing = handler.begin(LoginStart { issuer: server.issuer.clone(), registers, registered }).await?;
     let redirect_uri = authorizing.redirect_uri();
     // AUC-35
     check(&redirect_uri)?;
@@ -92,7 +94,7 @@ pub(super) async fn obtain(
                 // The server has forgotten the registration: the next attempt makes a new one.
                 parts.settings.store.remove(&registration::key(&server.issuer)).await?;
             }
-            Err(refused.error)
+            Err(refused)
         }
     }
 }
@@ -123,7 +125,7 @@ fn with_query(url: &str, parameters: &[(&str, String)]) -> String {
 impl ExpectedRedirect<'_> {
     /// The code of a redirect. Nothing of one that another server or nobody has sent is used or
     /// shown (AUC-34, AUC-37 to AUC-39).
-    fn code(&self, redirected: &str) -> Result<String, AuthError> {
+    fn code(&self, redirected: &str) -> Result<String, TokenError> {
         let query = redirected.split_once('?').map_or(redirected, |(_, query)| query);
         let query = query.split('#').next().unwrap_or(query);
         let value = |name: &str| -> Result<Option<Cow<'_, str>>, AuthError> {
@@ -137,26 +139,30 @@ impl ExpectedRedirect<'_> {
             Ok(first)
         };
         if value("state")?.as_deref() != Some(self.state) {
-            return Err(AuthError("The redirect does not belong to this authorization: its state differs".to_owned()));
+            let text = "The redirect does not belong to this authorization: its state differs";
+            return Err(AuthError(text.to_owned()).into());
         }
         match value("iss")? {
             Some(iss) if iss != self.issuer => {
                 return Err(AuthError(format!(
                     "The redirect comes from another authorization server than {}: it is not used",
                     shown(self.issuer)
-                )));
+                ))
+                .into());
             }
             None if self.iss_required => {
-                return Err(AuthError(format!("The redirect of {} lacks iss: it is not used", shown(self.issuer))));
+                let text = format!("The redirect of {} lacks iss: it is not used", shown(self.issuer));
+                return Err(AuthError(text).into());
             }
             _ => {}
         }
         if let Some(error) = value("error")? {
             let why = value("error_description")?.map(|text| format!(": {text}")).unwrap_or_default();
-            return Err(AuthError(format!("The authorization was refused ({})", shown(&format!("{error}{why}")))));
+            let text = format!("The authorization was refused ({})", shown(&format!("{error}{why}")));
+            return Err(TokenError { code: Some(error.into_owned()), error: AuthError(text) });
         }
         let code = value("code")?.filter(|code| !code.is_empty());
-        code.map(Cow::into_owned).ok_or_else(|| AuthError("The redirect has no code".to_owned()))
+        code.map(Cow::into_owned).ok_or_else(|| AuthError("The redirect has no code".to_owned()).into())
     }
 }
 
@@ -189,7 +195,7 @@ mod tests {
             ("state=s", false, "no code"),
             ("", false, "state"),
         ] {
-            let error = code(redirected, required).unwrap_err().0;
+            let error = code(redirected, required).unwrap_err().error.0;
             assert!(
                 error.contains(why) && !error.contains("secret") && !error.contains('\u{1b}'),
                 "{redirected}: {error}"

@@ -25,6 +25,7 @@ impl IdentityProvider {
             client_secret: secret,
             redirect_uri: None,
             secret_expires_at: None,
+            scopes: Vec::new(),
         }
     }
 }

@@ -7,9 +7,11 @@ use super::{
     discovery::Discovered,
     exchange::{Obtained, Parts, ask, given_or_document, jwt_bearer, token_endpoint},
     id_jag,
+    network::NetworkAccess,
     proofs::Proofs,
     settings::Grant,
     shown,
+    token_endpoint::TokenError,
     tokens::Tokens,
 };
 use crate::client_auth::AuthError;
@@ -18,10 +20,12 @@ use crate::client_auth::AuthError;
 const PROOF_ALGORITHM: &str = "ES256";
 
 /// Gets tokens with these scopes.
-pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<String>) -> Result<Tokens, AuthError> {
+pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<String>) -> Result<Tokens, TokenError> {
     if found.dpop_required && parts.proofs.is_none() {
         // XAU-56
-        return Err(AuthError(format!("{} accepts tokens bound to a key only: turn DPoP on", shown(&found.resource))));
+        return Err(
+            AuthError(format!("{} accepts tokens bound to a key only: turn DPoP on", shown(&found.resource))).into()
+        );
     }
     let listed = found.server.dpop_signing_alg_values_supported.as_ref();
     if parts.proofs.is_some() && listed.is_some_and(|listed| !listed.iter().any(|name| name == PROOF_ALGORITHM)) {
@@ -29,7 +33,8 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         return Err(AuthError(format!(
             "{} takes DPoP proofs, but none signed by {PROOF_ALGORITHM}",
             shown(&found.server.issuer)
-        )));
+        ))
+        .into());
     }
     let Obtained { answer, client } = match &parts.settings.grant {
         Grant::AuthorizationCode(handler) => code_flow::obtain(&**handler, parts, found, &scopes).await?,
@@ -56,6 +61,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         refresh_token: answer.refresh_token.filter(|_| matches!(parts.settings.grant, Grant::AuthorizationCode(_))),
         requested: scopes,
         dpop_key: parts.proofs.and_then(Proofs::kept),
+        private_network: parts.surroundings.access == NetworkAccess::Anywhere,
         is_new: true,
     })
 }

@@ -37,7 +37,7 @@ mod tokens;
 mod turn;
 
 pub use access_token::AccessToken;
-pub use handler::{AuthorizationHandler, Authorizing, RedirectHandler};
+pub use handler::{AuthorizationHandler, Authorizing, LoginStart, RedirectHandler, UrlOpener};
 pub use network::{AuthNetwork, NetworkAccess};
 pub use oauth::OAuth;
 pub use options::{CredentialStore, LoginHandler, OAuthGrant, OAuthOptions};

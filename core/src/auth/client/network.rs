@@ -1,14 +1,14 @@
 //! The network, as authorization sees it, and the URLs that may be asked there.
 
 use crate::{
-    auth::{FetchError, resource::is_safe},
+    auth::{FetchError, jwt::within, resource::is_safe},
     client_auth::AuthError,
-    runtime::BoxedTask,
+    runtime::{BoxedTask, Runtime},
 };
 use bytes::Bytes;
 use http::{Request, Response};
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc, time::Duration};
 use url::Url;
 
 /// The networks that a request may reach.
@@ -25,15 +25,16 @@ pub enum NetworkAccess {
 
 /// Makes the HTTP requests of authorization.
 ///
-/// Implementations bound size and time of a response, follow no redirects, and check the addresses
-/// that they connect to, not only the name.
+/// Implementations bound the size of a response, follow no redirects, and check the addresses that
+/// they connect to, not only the name. The option `request_timeout` bounds the time.
 pub trait AuthNetwork: Send + Sync + 'static {
     /// Makes a request.
     fn fetch(&self, request: Request<Bytes>, access: NetworkAccess) -> BoxedTask<Result<Response<Bytes>, FetchError>>;
 
-    /// The networks that may be reached on behalf of a server at this URL: everything if it is in a
-    /// private network itself.
-    fn access_of(&self, url: &str) -> BoxedTask<NetworkAccess>;
+    /// The networks that may be reached on behalf of the server at this URL: everything if it is in
+    /// a private network itself. `peer`: the address that answered, unless a proxy is in between. A
+    /// name alone proves nothing, for its owner may resolve it differently the next time.
+    fn access_of(&self, url: &str, peer: Option<IpAddr>) -> NetworkAccess;
 }
 
 /// The network on behalf of one server.
@@ -43,6 +44,9 @@ pub(super) struct Surroundings {
     pub(super) access: NetworkAccess,
     /// The value of `MCP-Protocol-Version` (AUC-13).
     pub(super) revision: &'static str,
+    pub(super) runtime: Arc<dyn Runtime>,
+    /// Maximum time of one request.
+    pub(super) timeout: Duration,
 }
 
 impl Surroundings {
@@ -54,17 +58,21 @@ impl Surroundings {
             .header("mcp-protocol-version", self.revision)
             .body(Bytes::new())
             .map_err(|_| AuthError(format!("{} is not a URL", super::shown(url))))?;
-        match self.network.fetch(request, self.access).await {
-            Ok(response) if response.status().is_success() => Ok(serde_json::from_slice(response.body()).ok()),
-            Ok(_) => Ok(None),
-            Err(error) => Err(AuthError(super::shown(&error.0))),
-        }
+        let response = self.fetch(request).await?;
+        Ok(response.status().is_success().then(|| serde_json::from_slice(response.body()).ok()).flatten())
     }
 
     /// Makes a request to an endpoint.
     pub(super) async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
         check(&request.uri().to_string())?;
-        self.network.fetch(request, self.access).await.map_err(|error| AuthError(super::shown(&error.0)))
+        self.fetch(request).await
+    }
+
+    async fn fetch(&self, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
+        let place = request.uri().to_string();
+        let fetched = within(&*self.runtime, self.timeout, self.network.fetch(request, self.access)).await;
+        let fetched = fetched.unwrap_or_else(|| Err(FetchError::timed_out(&place, self.timeout)));
+        fetched.map_err(|error| AuthError(super::shown(&error.0)))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     runtime::BoxedTask,
     sync::Mutex,
 };
+use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 
 /// Authorizes a client by OAuth 2.1, as the specification's pages on authorization describe it:
@@ -44,19 +45,35 @@ impl OAuth {
     /// As [`OAuthOptions::check`]; a private key that cannot be read; a store or a handler that is
     /// missing.
     pub fn with_network(options: OAuthOptions, network: impl AuthNetwork) -> Result<Self, AuthOptionError> {
-        options.check()?;
+        Self::prepared(options, Arc::new(network), Ok)
+    }
+
+    /// `prepare` makes the handler and the store that options only name.
+    pub(crate) fn prepared(
+        given: OAuthOptions,
+        network: Arc<dyn AuthNetwork>,
+        prepare: Prepare,
+    ) -> Result<Self, AuthOptionError> {
+        given.check()?;
+        let options = prepare(given.clone())?;
         Ok(Self(match options.token {
             Some(token) => Arc::new(AccessToken::from(token)),
             None => Arc::new(CredentialSessions {
-                settings: Arc::new(Settings::new(options, Arc::new(network))?),
+                given,
+                prepare,
+                settings: Arc::new(Settings::new(options, network)?),
                 sessions: Mutex::default(),
             }),
         }))
     }
 }
 
+type Prepare = fn(OAuthOptions) -> Result<OAuthOptions, AuthOptionError>;
+
 /// The credentials of the servers that are asked.
 struct CredentialSessions {
+    given: OAuthOptions,
+    prepare: Prepare,
     settings: Arc<Settings>,
     /// By the URL of the server.
     sessions: Mutex<HashMap<String, Arc<CredentialSession>>>,
@@ -85,6 +102,15 @@ impl ClientAuth for CredentialSessions {
 
     fn context(&self) -> Option<u64> {
         Some(self.sessions.lock().values().map(|session| session.changes()).sum())
+    }
+
+    fn for_server(&self, options: &Value) -> Option<Result<Arc<dyn ClientAuth>, AuthError>> {
+        let made = || {
+            let options = self.given.for_server(options).map_err(|error| AuthError(format!("auth: {error}")))?;
+            let made = OAuth::prepared(options, Arc::clone(&self.settings.network), self.prepare);
+            made.map(|auth| auth.0).map_err(|error| AuthError(error.in_json()))
+        };
+        Some(made())
     }
 
     fn extension(&self) -> Option<&'static str> {

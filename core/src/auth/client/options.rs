@@ -1,7 +1,8 @@
 //! The options of a client's authorization, judged before anything is asked.
 
 use super::{
-    AssertionRequest, AuthorizationHandler, IdentityTokenRequest, MemoryStore, TokenRequest, TokenStore, network,
+    AssertionRequest, AuthorizationHandler, IdentityTokenRequest, MemoryStore, TokenRequest, TokenStore, UrlOpener,
+    network,
     token_source::{SecretText, TokenSource},
 };
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     http::scope::is_scope,
     protocol::{
         describe::{Described, Type, Values},
-        options::{JsonForm, Millis, Options},
+        options::{JsonForm, Millis, Options, read_over},
     },
     store::{StoreUrl, shown},
 };
@@ -54,6 +55,10 @@ trunkline_proto::options! {
         @some(String) key_id: Option<String> => "keyId" = None,
         /// The scopes to ask for where the server names none. By default those of its metadata.
         @each(String) scopes: Vec<String> => "scopes" = Vec::new(),
+        /// Ask for the scope `offline_access` where the authorization server lists it: some give
+        /// refresh tokens only with it, and the user must consent. By default where `store` keeps
+        /// credentials longer than the connection. Where it is refused, the user logs in without.
+        @some(bool) offline_access: Option<bool> => "offlineAccess" = None,
         /// Bind tokens to a key of this client (DPoP, RFC 9449).
         dpop: bool => "dpop" = false,
         /// The place where credentials are kept. `memory`: until the connection ends. `file`: in
@@ -68,11 +73,13 @@ trunkline_proto::options! {
         /// that the client registered itself with. Where the program receives redirects itself, the
         /// function `authorize` gives them.
         @some(String) redirect_uri: Option<String> => "redirectUri" = None,
-        /// The way to the user: the browser of this machine, or a handler with a redirect URI of
-        /// its own.
+        /// The way to the user: the browser of this machine, a function that opens URLs instead
+        /// ([`UrlOpener`]), or a handler with a redirect URI of its own.
         @into handler: LoginHandler = LoginHandler::Browser,
-        /// Longest time of a login.
+        /// Maximum time of a login.
         login_timeout: Duration => "loginTimeoutMs" as Millis = Duration::from_secs(300),
+        /// Maximum time of one request to an authorization server.
+        request_timeout: Duration => "requestTimeoutMs" as Millis = Duration::from_secs(30),
         /// The token endpoint of the organization's identity provider (`enterprise_managed`).
         @some(String) idp_token_endpoint: Option<String> => "idpTokenEndpoint" = None,
         /// The client id at the identity provider.
@@ -211,8 +218,17 @@ pub enum LoginHandler {
     /// The browser of this machine, and a port that receives the redirect.
     #[default]
     Browser,
+    /// A function that opens URLs in the place of the browser, and a port that receives the
+    /// redirect.
+    Opener(UrlOpener),
     /// A handler of the program's own.
     Own(Arc<dyn AuthorizationHandler>),
+}
+
+impl From<UrlOpener> for LoginHandler {
+    fn from(opener: UrlOpener) -> Self {
+        Self::Opener(opener)
+    }
 }
 
 impl<H: AuthorizationHandler> From<H> for LoginHandler {
@@ -229,7 +245,7 @@ impl OAuthOptions {
     pub fn check(&self) -> Result<(), AuthOptionError> {
         let given = self.changed();
         let is_given = |name: &&str| given.contains(name);
-        let handler = matches!(self.handler, LoginHandler::Own(_)).then_some("handler");
+        let handler = (!matches!(self.handler, LoginHandler::Browser)).then_some("handler");
         if self.token.is_some() {
             let other = given.iter().find(|name| **name != "token").copied();
             return match other.or(handler) {
@@ -258,10 +274,32 @@ impl OAuthOptions {
                 return Err(AuthOptionError::new(names[0], problem));
             }
         }
-        if let (Some(_), Some(_)) = (handler, &self.redirect_uri) {
+        if let (LoginHandler::Own(_), Some(_)) = (&self.handler, &self.redirect_uri) {
             return Err(AuthOptionError::new("redirectUri", "is given, and the handler has its own"));
         }
         self.check_values()
+    }
+
+    /// The options for one server, which an entry of a configuration gives in JSON. They say who
+    /// the client is there; where credentials are kept, and how the user is asked, stays the same.
+    pub(super) fn for_server(&self, given: &Value) -> Result<Self, serde_json::Error> {
+        let own = Self::deserialize(given)?;
+        if own.token.is_some() {
+            return Ok(own);
+        }
+        let mut base = Self { store: self.store.clone(), request_timeout: self.request_timeout, ..Self::default() };
+        if own.grant == OAuthGrant::AuthorizationCode {
+            base.client_name.clone_from(&self.client_name);
+            base.offline_access = self.offline_access;
+            base.handler = self.handler.clone();
+            base.login_timeout = self.login_timeout;
+        }
+        read_over(base, given)
+    }
+
+    /// Returns whether the client is to have access while the user is away.
+    pub(super) fn wants_offline_access(&self) -> bool {
+        self.offline_access.unwrap_or(!matches!(self.store, CredentialStore::Memory))
     }
 
     fn check_values(&self) -> Result<(), AuthOptionError> {
@@ -297,6 +335,9 @@ impl OAuthOptions {
         if self.login_timeout.is_zero() {
             return Err(AuthOptionError::new("loginTimeoutMs", "is 0: nobody logs in that quickly"));
         }
+        if self.request_timeout.is_zero() {
+            return Err(AuthOptionError::new("requestTimeoutMs", "is 0: no server answers that quickly"));
+        }
         Ok(())
     }
 }
@@ -317,7 +358,7 @@ fn is_document(url: &str) -> bool {
 const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
     use OAuthGrant::{AuthorizationCode, ClientCredentials, EnterpriseManaged, WorkloadIdentity};
     &[
-        (&["clientName", "redirectUri", "handler", "loginTimeoutMs"], &[AuthorizationCode]),
+        (&["clientName", "redirectUri", "handler", "loginTimeoutMs", "offlineAccess"], &[AuthorizationCode]),
         (
             &["clientId", "clientSecret", "issuer", "clientMetadataUrl", "privateKey", "algorithm", "keyId"],
             &[AuthorizationCode, ClientCredentials, EnterpriseManaged],
@@ -409,8 +450,8 @@ mod tests {
                 "grant" => json!("client_credentials"),
                 "algorithm" => json!("EdDSA"),
                 "scopes" => json!(["a"]),
-                "dpop" => json!(true),
-                "loginTimeoutMs" => json!(1),
+                "dpop" | "offlineAccess" => json!(true),
+                "loginTimeoutMs" | "requestTimeoutMs" => json!(1),
                 _ => json!("https://a.example/x"),
             };
             let error = refused(json!({"token": "t", option.json: value}));
@@ -466,6 +507,8 @@ mod tests {
             ),
             (json!({"scopes": ["a b"]}), "auth.scopes has \"a b\""),
             (json!({"loginTimeoutMs": 0}), "auth.loginTimeoutMs is 0"),
+            (json!({"requestTimeoutMs": 0}), "auth.requestTimeoutMs is 0"),
+            (json!({"grant": "client_credentials", "offlineAccess": true}), "auth.offlineAccess is for the grant"),
         ] {
             let error = refused(given);
             assert!(error.starts_with(part), "{error}");

@@ -9,7 +9,7 @@ use super::{
     shown, store,
     tokens::Tokens,
 };
-use crate::client_auth::AuthError;
+use crate::{auth::scopes::union, client_auth::AuthError};
 use bytes::Bytes;
 use http::{Request, header};
 use serde_json::{Value, json};
@@ -44,10 +44,16 @@ pub(super) async fn client(
     if let Some(client) = unregistered(settings, server)? {
         return Ok(client);
     }
-    let fits = |kept: &ClientRegistration| kept.redirect_uri.as_deref() == Some(redirect_uri);
-    if let Some(kept) = kept(settings, server, now).await?.filter(fits) {
-        return Ok(kept);
-    }
+    let kept = kept(settings, server, now).await?;
+    // Not every server lets a client ask for more than it registered for.
+    let fits = |kept: &ClientRegistration| {
+        kept.redirect_uri.as_deref() == Some(redirect_uri) && scopes.iter().all(|scope| kept.scopes.contains(scope))
+    };
+    let earlier = match kept {
+        Some(kept) if fits(&kept) => return Ok(kept),
+        kept => kept.map(|kept| kept.scopes).unwrap_or_default(),
+    };
+    let scopes = union(earlier.iter().chain(scopes));
     let registration = register(settings, surroundings, server, redirect_uri, scopes).await?;
     store::write(&*settings.store, &key(&server.issuer), &registration).await?;
     Ok(registration)
@@ -87,6 +93,7 @@ fn document_client(settings: &Settings, url: &str) -> ClientRegistration {
         method,
         redirect_uri: None,
         secret_expires_at: None,
+        scopes: Vec::new(),
     }
 }
 
@@ -96,7 +103,7 @@ async fn register(
     surroundings: &Surroundings,
     server: &ServerMetadata,
     redirect_uri: &str,
-    scopes: &[String],
+    scopes: Vec<String>,
 ) -> Result<ClientRegistration, AuthError> {
     let issuer = shown(&server.issuer);
     let endpoint = server.registration_endpoint.as_deref().ok_or_else(|| {
@@ -156,6 +163,7 @@ async fn register(
         method,
         redirect_uri: Some(redirect_uri.to_owned()),
         secret_expires_at,
+        scopes,
     })
 }
 

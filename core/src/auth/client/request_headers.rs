@@ -5,6 +5,7 @@ use crate::{
     runtime::BoxedTask,
 };
 use serde::Serialize;
+use serde_json::Value;
 use std::{
     future::{Future, ready},
     sync::Arc,
@@ -90,6 +91,11 @@ impl ClientAuth for RequestHeaders {
         if let Some(auth) = &self.auth {
             auth.nonce(request, nonce);
         }
+    }
+
+    fn for_server(&self, options: &Value) -> Option<Result<Arc<dyn ClientAuth>, AuthError>> {
+        let auth = self.auth.as_ref()?.for_server(options)?;
+        Some(auth.map(|auth| -> Arc<dyn ClientAuth> { Arc::new(self.clone().with_auth(auth)) }))
     }
 
     fn extension(&self) -> Option<&'static str> {

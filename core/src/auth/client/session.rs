@@ -5,10 +5,10 @@ use super::{
     discovery::{self, Discovered},
     exchange::Parts,
     grants,
-    network::Surroundings,
+    network::{NetworkAccess, Surroundings},
     proofs::Proofs,
     registration,
-    scopes::Wanted,
+    scopes::{OFFLINE_ACCESS, Wanted},
     settings::{Grant, Settings},
     shown, store,
     token_endpoint::ClientAuthentication,
@@ -43,6 +43,8 @@ struct CredentialState {
     changes: u64,
     proofs: Option<Arc<Proofs>>,
     found: Option<Discovered>,
+    /// The authorization server refused `offline_access`.
+    offline_refused: bool,
     /// Number of times that credentials were asked for, and the last failure.
     attempts: u64,
     failure: Option<AuthError>,
@@ -119,8 +121,8 @@ impl CredentialSession {
             }
             if refusal.round >= MAX_ROUNDS {
                 let why = demand.description.as_deref().or(demand.error.as_deref()).map(shown).unwrap_or_default();
-                let text = format!("The server refuses new credentials, too ({MAX_ROUNDS} times) {why}");
-                return Err(AuthError(text.trim_end().to_owned()));
+                let why = if why.is_empty() { why } else { format!(": {why}") };
+                return Err(AuthError(format!("The server refused new credentials {MAX_ROUNDS} times{why}")));
             }
             state.attempts += 1;
         }
@@ -194,7 +196,13 @@ impl CredentialSession {
         let Some(tokens) = tokens.filter(|tokens| tokens.refresh_token.is_some() && tokens.ends_soon(now)) else {
             return Ok(());
         };
-        let surroundings = surroundings(settings, request).await;
+        // No connection tells where the server is: the one that led to the login did.
+        let access = if tokens.private_network {
+            NetworkAccess::Anywhere
+        } else {
+            settings.network.access_of(&request.url, None)
+        };
+        let surroundings = surroundings(settings, request, access);
         match self.renew(settings, &surroundings, &tokens, now).await {
             // It may still do.
             Err(error) if !tokens.has_ended(now) => {
@@ -268,7 +276,8 @@ impl CredentialSession {
             // XAU-56
             return Err(AuthError(format!("{} accepts tokens bound to a key only: turn DPoP on", shown(&request.url))));
         }
-        let surroundings = surroundings(settings, request).await;
+        let access = settings.network.access_of(&request.url, refusal.peer);
+        let surroundings = surroundings(settings, request, access);
         let known = self.state.lock().found.clone().filter(|_| steps_up);
         let found = match known {
             Some(found) => found,
@@ -301,6 +310,7 @@ impl CredentialSession {
         }
         self.check_issuer(settings, request, &found).await?;
         let earlier = tokens.map(|tokens| tokens.requested).unwrap_or_default();
+        let is_login = matches!(settings.grant, Grant::AuthorizationCode(_));
         let wanted = Wanted {
             challenged: &demand.scopes,
             supported: if settings.options.scopes.is_empty() {
@@ -310,12 +320,23 @@ impl CredentialSession {
             },
             earlier: &earlier,
             listed: &found.server.scopes_supported,
-            refreshes: matches!(settings.grant, Grant::AuthorizationCode(_)),
+            offline: is_login && !self.state.lock().offline_refused && settings.options.wants_offline_access(),
         };
         let proofs = self.state.lock().proofs.clone().filter(|_| settings.options.dpop);
         let parts =
             Parts { settings, surroundings: &surroundings, runtime: &request.runtime, proofs: proofs.as_deref(), now };
-        let tokens = grants::obtain(&parts, &found, wanted.scopes()).await?;
+        let (scopes, added) = wanted.scopes();
+        let obtained = match grants::obtain(&parts, &found, scopes.clone()).await {
+            // Not every user may have it, and only the answer tells.
+            Err(refused) if added && refused.is_about(OFFLINE_ACCESS) => {
+                tracing::info!(target: "trunkline::auth::client", error = %refused.error, "logging in again without offline_access");
+                self.state.lock().offline_refused = true;
+                grants::obtain(&parts, &found, scopes.into_iter().filter(|scope| scope != OFFLINE_ACCESS).collect())
+                    .await
+            }
+            obtained => obtained,
+        };
+        let tokens = obtained?;
         let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
         store::write(&*settings.store, &Tokens::key(&tokens.issuer, &tokens.resource), &tokens).await?;
         store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await?;
@@ -345,8 +366,12 @@ impl CredentialSession {
     }
 }
 
-async fn surroundings(settings: &Settings, request: &OutgoingRequest) -> Surroundings {
-    let network = Arc::clone(&settings.network);
-    let access = network.access_of(&request.url).await;
-    Surroundings { network, access, revision: request.revision.unwrap_or(Revision::LATEST.as_str()) }
+fn surroundings(settings: &Settings, request: &OutgoingRequest, access: NetworkAccess) -> Surroundings {
+    Surroundings {
+        network: Arc::clone(&settings.network),
+        access,
+        revision: request.revision.unwrap_or(Revision::LATEST.as_str()),
+        runtime: Arc::clone(&request.runtime),
+        timeout: settings.options.request_timeout,
+    }
 }

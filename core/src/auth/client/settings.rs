@@ -60,7 +60,7 @@ impl Grant {
         Ok(match options.grant {
             OAuthGrant::AuthorizationCode => match &options.handler {
                 LoginHandler::Own(handler) => Self::AuthorizationCode(Arc::clone(handler)),
-                LoginHandler::Browser => {
+                LoginHandler::Browser | LoginHandler::Opener(_) => {
                     return Err(AuthOptionError::new("handler", "is missing: OAuth::new has one for the browser"));
                 }
             },

@@ -26,12 +26,21 @@ pub(super) struct ClientAuthentication<'a> {
     pub(super) key: Option<&'a SigningKey>,
 }
 
-/// Why a token endpoint gave no token.
+/// Why an authorization server gave no token.
 #[derive(Debug)]
 pub(super) struct TokenError {
-    /// The code of RFC 6749 section 5.2, if it gave one.
+    /// The code of RFC 6749 section 4.1.2.1 or 5.2, if it gave one.
     pub(super) code: Option<String>,
     pub(super) error: AuthError,
+}
+
+impl TokenError {
+    /// Returns whether a scope was refused: by the code for that, or by a text that names it.
+    pub(super) fn is_about(&self, scope: &str) -> bool {
+        let word = scope.split('_').next().unwrap_or(scope);
+        self.code.is_some()
+            && (self.code.as_deref() == Some("invalid_scope") || self.error.0.to_lowercase().contains(word))
+    }
 }
 
 impl From<AuthError> for TokenError {

@@ -2,7 +2,8 @@
 
 use super::{client_identity::AuthMethod, network::Surroundings};
 use crate::client_auth::AuthError;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// A token is renewed this long before it ends, in seconds, so that it does not end on its way.
 const EARLY: u64 = 30;
@@ -38,6 +39,9 @@ pub(super) struct Tokens {
     pub(super) requested: Vec<String>,
     /// The private key that the tokens are bound to, in PKCS #8 and Base64 (RFC 9449).
     pub(super) dpop_key: Option<String>,
+    /// The server is in a private network: its authorization server may be there, too.
+    #[serde(default)]
+    pub(super) private_network: bool,
     /// A person, or a grant without one, has given them just now: not by a refresh, and not out of
     /// the store.
     #[serde(skip)]
@@ -73,13 +77,22 @@ impl Tokens {
 pub(super) struct TokenAnswer {
     pub(super) access_token: String,
     pub(super) token_type: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "seconds")]
     pub(super) expires_in: Option<f64>,
     #[serde(default)]
     pub(super) refresh_token: Option<String>,
     /// Of a token exchange (RFC 8693 section 2.2.1).
     #[serde(default)]
     pub(super) issued_token_type: Option<String>,
+}
+
+/// A number of seconds, which some servers write as a text. Anything else is as good as none: the
+/// member is only a hint.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text.trim().parse().ok(),
+        other => other.as_f64(),
+    })
 }
 
 impl TokenAnswer {
@@ -118,4 +131,26 @@ pub(super) struct TokenContext<'a> {
     pub(super) issuer: &'a str,
     /// In seconds since 1970.
     pub(super) now: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_end_of_a_token_is_a_number_or_a_text() {
+        for (given, end) in [
+            (json!(3600), Some(3607)),
+            (json!("3600"), Some(3607)),
+            (json!(0.5), Some(7)),
+            (json!("soon"), None),
+            (json!(-1), None),
+            (json!(null), None),
+        ] {
+            let answer = json!({"access_token": "t", "token_type": "Bearer", "expires_in": given});
+            let answer: TokenAnswer = serde_json::from_value(answer).unwrap();
+            assert_eq!(answer.expires_at(7), end, "{given}");
+        }
+    }
 }

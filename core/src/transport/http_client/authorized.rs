@@ -85,6 +85,7 @@ impl LinkContext {
                 headers: credentials,
                 round,
                 interactive: outgoing.id.is_some(),
+                peer: response.remote_addr().filter(|_| self.place.proxy.is_none()).map(|address| address.ip()),
             };
             if !self.paused(&outgoing, auth.refused(&request, refusal)).await? {
                 return Ok(response);

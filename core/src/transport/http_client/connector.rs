@@ -190,6 +190,10 @@ impl Connector for HttpConnector {
         false
     }
 
+    fn auth(&self) -> Option<Arc<dyn ClientAuth>> {
+        self.auth.clone()
+    }
+
     fn only_era(&self) -> Option<Era> {
         self.http_sse.then_some(Era::Legacy)
     }

@@ -13,8 +13,8 @@ use std::{
     time::Duration,
 };
 
-/// Time that another process may hold a lock: longer than renewing a token takes.
-const LOCKED_WITHIN: Duration = Duration::from_secs(30);
+/// Time that another process may hold a lock: longer than renewing a token takes by default.
+const LOCKED_WITHIN: Duration = Duration::from_secs(70);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Keeps credentials in a folder that only its user can read, a file for each, and shares them with
@@ -32,12 +32,18 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone)]
 pub struct FileStore {
     folder: PathBuf,
+    locked_within: Duration,
 }
 
 impl FileStore {
     /// A store in this folder, which is made when it is needed.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), locked_within: LOCKED_WITHIN }
+    }
+
+    /// With another maximum time that a process may hold a lock.
+    pub(super) fn locked_for(self, locked_within: Duration) -> Self {
+        Self { locked_within, ..self }
     }
 
     /// The store of this user: `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS
@@ -127,16 +133,16 @@ impl TokenStore for FileStore {
             make_folder(path)?;
             private().write(true).create(true).truncate(false).open(path)
         });
-        let folder = self.folder.clone();
+        let (folder, locked_within) = (self.folder.clone(), self.locked_within);
         Box::pin(async move {
             let file: File = opened.await?;
-            let deadline = tokio::time::Instant::now() + LOCKED_WITHIN;
+            let deadline = tokio::time::Instant::now() + locked_within;
             loop {
                 let problem = match file.try_lock() {
                     // The lock ends with the file.
                     Ok(()) => return Ok(StoreLock::new(file)),
                     Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < deadline => None,
-                    Err(TryLockError::WouldBlock) => Some(format!("another process has held it for {LOCKED_WITHIN:?}")),
+                    Err(TryLockError::WouldBlock) => Some(format!("another process has held it for {locked_within:?}")),
                     Err(TryLockError::Error(error)) => Some(error.to_string()),
                 };
                 if let Some(problem) = problem {

@@ -2,34 +2,51 @@
 
 use super::super::browser;
 use crate::{
-    auth::{AuthError, AuthorizationHandler, Authorizing},
+    auth::{AuthError, AuthorizationHandler, Authorizing, LoginStart, UrlOpener},
+    http::guard::is_loopback,
     runtime::BoxedTask,
 };
-use std::{io, sync::Arc, time::Duration};
+use aws_lc_rs::digest;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use std::{
+    io::{self, IsTerminal as _},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    task::JoinSet,
 };
 use url::Url;
 
 /// Time of one request to arrive.
 const REQUEST_WITHIN: Duration = Duration::from_secs(5);
+/// Requests that are read at once; others wait.
+const MAX_REQUESTS: usize = 64;
 /// The longest request.
 const MAX_REQUEST: usize = 64 * 1024;
+/// Bytes of the hash of an issuer in its path.
+const ISSUER_HASH: usize = 12;
 const HOST: &str = "127.0.0.1";
 const PATH: &str = "/callback";
 const PAGE: &str =
     "<!doctype html><meta charset=utf-8><title>Done</title><p>You can close this page and return to the program.";
 
-type OpenBrowser = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;
-
 /// Opens the browser of this machine and receives the redirect at a free port of 127.0.0.1. A
-/// client that registered itself takes the port of its registration again, where it is free: not
-/// every authorization server lets the port vary, as RFC 8252 section 7.3 has it.
+/// client that registers itself has a path for each authorization server, and takes the port of its
+/// registration again, where it is free: not every authorization server lets the port vary, as RFC
+/// 8252 section 7.3 has it.
+///
+/// Where no browser opens, the URL is shown: at standard error if that is a terminal, and otherwise
+/// in the log, as a warning.
 #[derive(Clone)]
 pub struct LoopbackHandler {
-    open: OpenBrowser,
+    /// `None`: the browser.
+    opener: Option<UrlOpener>,
     redirect: RedirectParts,
+    /// The redirect URI is that of the program.
+    is_fixed: bool,
 }
 
 /// The parts of the redirect URI.
@@ -43,15 +60,15 @@ struct RedirectParts {
 
 impl Default for LoopbackHandler {
     fn default() -> Self {
-        Self::with_opener(browser::open)
+        let redirect = RedirectParts { host: HOST.to_owned(), port: 0, path: PATH.to_owned() };
+        Self { opener: None, redirect, is_fixed: false }
     }
 }
 
 impl LoopbackHandler {
     /// With another way to let the user visit a URL, for example by printing it.
-    pub fn with_opener(open: impl Fn(&str) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        let redirect = RedirectParts { host: HOST.to_owned(), port: 0, path: PATH.to_owned() };
-        Self { open: Arc::new(open), redirect }
+    pub fn with_opener(opener: UrlOpener) -> Self {
+        Self { opener: Some(opener), ..Self::default() }
     }
 
     /// Receives the redirect at this URI, which the client was registered with:
@@ -66,7 +83,7 @@ impl LoopbackHandler {
                 "{uri:?} cannot be received on this machine: it must be like http://127.0.0.1:8912/callback"
             )));
         };
-        Ok(Self { redirect, ..self })
+        Ok(Self { redirect, is_fixed: true, ..self })
     }
 }
 
@@ -95,14 +112,18 @@ impl RedirectParts {
 }
 
 impl AuthorizationHandler for LoopbackHandler {
-    fn begin(&self, registered: Option<String>) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
-        let (open, mut redirect) = (Arc::clone(&self.open), self.redirect.clone());
+    fn begin(&self, start: LoginStart) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
+        let (opener, mut redirect) = (self.opener.clone(), self.redirect.clone());
+        if start.registers && !self.is_fixed {
+            let hash = digest::digest(&digest::SHA256, start.issuer.as_bytes());
+            redirect.path = format!("{PATH}/{}", URL_SAFE_NO_PAD.encode(&hash.as_ref()[..ISSUER_HASH]));
+        }
         Box::pin(async move {
             let no_port = |error: io::Error| AuthError(format!("No port for the redirect: {error}"));
-            let registered = registered.as_deref().and_then(RedirectParts::read);
+            let registered = start.registered.as_deref().and_then(RedirectParts::read);
             let listener = redirect.listen(registered).await.map_err(no_port)?;
             redirect.port = listener.local_addr().map_err(no_port)?.port();
-            let authorizing: Box<dyn Authorizing> = Box::new(RedirectReceiver { listener, redirect, open });
+            let authorizing: Box<dyn Authorizing> = Box::new(RedirectReceiver { listener, redirect, opener });
             Ok(authorizing)
         })
     }
@@ -111,7 +132,7 @@ impl AuthorizationHandler for LoopbackHandler {
 struct RedirectReceiver {
     listener: TcpListener,
     redirect: RedirectParts,
-    open: OpenBrowser,
+    opener: Option<UrlOpener>,
 }
 
 impl Authorizing for RedirectReceiver {
@@ -122,35 +143,87 @@ impl Authorizing for RedirectReceiver {
 
     fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>> {
         Box::pin(async move {
-            if let Err(error) = (self.open)(&url) {
-                tracing::warn!(target: "trunkline::auth::client", %url, %error, "no browser could be opened: visit the page yourself");
-            }
+            let state = Url::parse(&url).ok().and_then(|url| value_of("state", url.query()?));
+            let expected = Arc::new(ExpectedRequest { path: self.redirect.path.clone(), state });
+            let mut opening = match &self.opener {
+                Some(opener) => opener.open(url),
+                None => Box::pin(open_browser(url, self.redirect_uri())),
+            };
+            let (mut is_open, mut answering) = (false, JoinSet::new());
             loop {
-                let accepted = self.listener.accept().await;
-                let (stream, _) = accepted.map_err(|error| AuthError(format!("No redirect was received: {error}")))?;
-                // Browsers connect ahead, and ask for icons.
-                if let Ok(Some(query)) = tokio::time::timeout(REQUEST_WITHIN, answer(stream, &self.redirect.path)).await
-                {
-                    return Ok(query);
+                tokio::select! {
+                    outcome = &mut opening, if !is_open => {
+                        outcome?;
+                        is_open = true;
+                    }
+                    accepted = self.listener.accept(), if answering.len() < MAX_REQUESTS => {
+                        let (stream, _) = accepted.map_err(|error| AuthError(format!("No redirect was received: {error}")))?;
+                        let answered = answer(stream, Arc::clone(&expected));
+                        answering.spawn(tokio::time::timeout(REQUEST_WITHIN, answered));
+                    }
+                    // Browsers connect ahead, and ask for icons; other pages may guess the port.
+                    Some(answered) = answering.join_next() => if let Ok(Ok(Some(query))) = answered {
+                        return Ok(query);
+                    }
                 }
             }
         })
     }
 }
 
+async fn open_browser(url: String, redirect_uri: String) -> Result<(), AuthError> {
+    let problem = match browser::open(&url) {
+        // Without a word of its end, it is open.
+        Ok(ended) => ended.await.unwrap_or(Ok(())).err(),
+        Err(error) => Some(error),
+    };
+    if let Some(error) = problem {
+        let elsewhere = "If your browser runs on another machine, forward that port first, such as with ssh -L";
+        if io::stderr().is_terminal() || !tracing::dispatcher::has_been_set() {
+            eprintln!(
+                "No browser could be opened ({error}). To log in, visit this page:\n\n  {url}\n\nIt ends at {redirect_uri}. {elsewhere}."
+            );
+        } else {
+            tracing::warn!(target: "trunkline::auth::client", %url, %redirect_uri, %error, "no browser could be opened: visit the page yourself. It ends at the redirect URI, on this machine. {elsewhere}");
+        }
+    }
+    Ok(())
+}
+
+fn value_of(name: &str, query: &str) -> Option<String> {
+    url::form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+/// The request that ends a login.
+struct ExpectedRequest {
+    path: String,
+    state: Option<String>,
+}
+
+impl ExpectedRequest {
+    /// The query of the redirect, if it is that: of this login, and not of a page whose name was
+    /// made to lead here.
+    fn query(&self, head: &str) -> Option<String> {
+        let mut lines = head.split("\r\n");
+        let (path, query) = lines.next()?.strip_prefix("GET ")?.split(' ').next()?.split_once('?')?;
+        let host = lines.find_map(|line| {
+            line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, host)| host.trim())
+        })?;
+        let is_here = Url::parse(&format!("http://{host}/")).is_ok_and(|url| url.host_str().is_some_and(is_loopback));
+        let is_ours = path == self.path && (self.state.is_none() || value_of("state", query) == self.state);
+        (is_here && is_ours).then(|| query.to_owned())
+    }
+}
+
 /// Answers one request; gives the query of the redirect.
-async fn answer(mut stream: TcpStream, expected: &str) -> Option<String> {
+async fn answer(mut stream: TcpStream, expected: Arc<ExpectedRequest>) -> Option<String> {
     let mut head = Vec::new();
     while !head.windows(4).any(|window| window == b"\r\n\r\n") {
         if head.len() > MAX_REQUEST || stream.read_buf(&mut head).await.ok()? == 0 {
             return None;
         }
     }
-    let line = String::from_utf8_lossy(head.split(|byte| *byte == b'\r').next()?).into_owned();
-    let query = line.strip_prefix("GET ").and_then(|rest| rest.split(' ').next()).and_then(|target| {
-        let (path, query) = target.split_once('?')?;
-        (path == expected).then(|| query.to_owned())
-    });
+    let query = expected.query(&String::from_utf8_lossy(&head));
     let (status, page) = if query.is_some() { ("200 OK", PAGE) } else { ("404 Not Found", "") };
     let text = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{page}",
@@ -166,25 +239,78 @@ async fn answer(mut stream: TcpStream, expected: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn start() -> LoginStart {
+        LoginStart { issuer: "https://a.example".into(), registers: true, registered: None }
+    }
+
+    /// The URL of a page with a state.
+    const PAGE_URL: &str = "https://a.example/authorize?state=s";
+
+    fn address_of(uri: &str) -> String {
+        Url::parse(uri).unwrap().socket_addrs(|| None).unwrap()[0].to_string()
+    }
+
+    async fn ask(address: &str, target: &str, host: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(format!("GET {target} HTTP/1.1\r\nhost: {host}\r\n\r\n").as_bytes()).await.unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        text
+    }
+
     #[tokio::test]
     async fn the_redirect_is_received_and_nothing_else() {
-        let handler = LoopbackHandler::with_opener(|url| {
-            let url = url.to_owned();
-            tokio::spawn(async move {
-                for target in ["/favicon.ico", "/callback", "/callback?code=a%20b&state=s"] {
-                    let mut stream = TcpStream::connect(&url).await.unwrap();
-                    stream.write_all(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await.unwrap();
-                    let mut text = String::new();
-                    stream.read_to_string(&mut text).await.unwrap();
-                    assert_eq!(text.starts_with("HTTP/1.1 200"), target.contains('?'), "{target}: {text}");
-                }
-            });
-            Err(io::Error::other("no browser"))
-        });
-        let authorizing = handler.begin(None).await.unwrap();
-        let uri = authorizing.redirect_uri();
-        let address = uri.strip_prefix("http://").unwrap().strip_suffix(PATH).unwrap().to_owned();
-        assert_eq!(authorizing.visit(address).await.unwrap(), "code=a%20b&state=s");
+        let handler = LoopbackHandler::with_opener(UrlOpener::new(|_| std::future::ready(Ok(()))));
+        let authorizing = handler.begin(start()).await.unwrap();
+        let (uri, own) = (authorizing.redirect_uri(), Url::parse(&authorizing.redirect_uri()).unwrap());
+        let (address, path) = (address_of(&uri), own.path().to_owned());
+        let visit = tokio::spawn(authorizing.visit(PAGE_URL.to_owned()));
+        // Connections without a request delay nobody.
+        let mut silent = Vec::new();
+        for _ in 0..3 {
+            silent.push(TcpStream::connect(&address).await.unwrap());
+        }
+        let begun = std::time::Instant::now();
+        for (target, host) in [
+            ("/favicon.ico".to_owned(), address.as_str()),
+            (path.clone(), &address),
+            (format!("{path}?x"), &address),
+            (format!("{path}?code=c&state=other"), &address),
+            (format!("{path}?code=c&state=s"), "evil.example"),
+            ("/callback?code=c&state=s".to_owned(), &address),
+        ] {
+            let text = ask(&address, &target, host).await;
+            assert!(text.starts_with("HTTP/1.1 404"), "{target} at {host}: {text}");
+        }
+        assert!(!visit.is_finished());
+        assert!(ask(&address, &format!("{path}?code=a%20b&state=s"), &address).await.starts_with("HTTP/1.1 200"));
+        assert_eq!(visit.await.unwrap().unwrap(), "code=a%20b&state=s");
+        assert!(begun.elapsed() < REQUEST_WITHIN, "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test]
+    async fn an_opener_gets_the_url_and_its_error_ends_the_login() {
+        let failing = UrlOpener::new(|url| async move { Err(AuthError(format!("not {url}"))) });
+        let authorizing = LoopbackHandler::with_opener(failing).begin(start()).await.unwrap();
+        assert_eq!(authorizing.visit(PAGE_URL.to_owned()).await.unwrap_err().0, format!("not {PAGE_URL}"));
+    }
+
+    #[tokio::test]
+    async fn each_issuer_has_a_path_unless_the_redirect_uri_is_given() {
+        let path = async |handler: &LoopbackHandler, issuer: &str, registers: bool| {
+            let start = LoginStart { issuer: issuer.to_owned(), registers, registered: None };
+            let uri = handler.begin(start).await.unwrap().redirect_uri();
+            Url::parse(&uri).unwrap().path().to_owned()
+        };
+        let own = LoopbackHandler::default();
+        let honest = path(&own, "https://a.example", true).await;
+        assert!(honest.starts_with("/callback/") && honest.len() > 20, "{honest}");
+        assert_eq!(path(&own, "https://a.example", true).await, honest);
+        assert_ne!(path(&own, "https://evil.example", true).await, honest);
+        // The URI of a client that was registered beforehand is fixed but for its port.
+        assert_eq!(path(&own, "https://a.example", false).await, "/callback");
+        let fixed = LoopbackHandler::default().with_redirect_uri("http://127.0.0.1/done").unwrap();
+        assert_eq!(path(&fixed, "https://a.example", true).await, "/done");
     }
 
     #[tokio::test]
@@ -194,21 +320,28 @@ mod tests {
         let fixed = format!("http://localhost:{free}/oauth/callback");
         // A port is given back when an authorization ends, and taken again by the next.
         for _ in 0..2 {
-            assert_eq!(given(&fixed).unwrap().begin(None).await.unwrap().redirect_uri(), fixed);
+            assert_eq!(given(&fixed).unwrap().begin(start()).await.unwrap().redirect_uri(), fixed);
         }
-        let held = given(&fixed).unwrap().begin(None).await.unwrap();
-        let error = given(&fixed).unwrap().begin(None).await.err().unwrap();
+        let held = given(&fixed).unwrap().begin(start()).await.unwrap();
+        let error = given(&fixed).unwrap().begin(start()).await.err().unwrap();
         assert!(error.0.starts_with("No port for the redirect"), "{error}");
         drop(held);
         // Without a port of its own: that of the registration, or another one while it is taken.
         let open = given("http://localhost/oauth/callback").unwrap();
-        let first = open.begin(Some(fixed.clone())).await.unwrap();
+        let first = open.begin(LoginStart { registered: Some(fixed.clone()), ..start() }).await.unwrap();
         assert_eq!(first.redirect_uri(), fixed);
-        assert_ne!(open.begin(Some(fixed.clone())).await.unwrap().redirect_uri(), fixed);
+        assert_ne!(
+            open.begin(LoginStart { registered: Some(fixed.clone()), ..start() }).await.unwrap().redirect_uri(),
+            fixed
+        );
         drop(first);
-        let elsewhere = LoopbackHandler::default().begin(Some(fixed.clone())).await.unwrap().redirect_uri();
-        assert!(elsewhere.ends_with(PATH) && elsewhere.starts_with("http://127.0.0.1:"), "{elsewhere}");
-        let any = given("http://127.0.0.1/done").unwrap().begin(None).await.unwrap().redirect_uri();
+        let elsewhere = LoopbackHandler::default()
+            .begin(LoginStart { registered: Some(fixed.clone()), ..start() })
+            .await
+            .unwrap()
+            .redirect_uri();
+        assert!(elsewhere.contains("/callback/") && elsewhere.starts_with("http://127.0.0.1:"), "{elsewhere}");
+        let any = given("http://127.0.0.1/done").unwrap().begin(start()).await.unwrap().redirect_uri();
         assert!(any.ends_with("/done") && any != "http://127.0.0.1:0/done", "{any}");
         for wrong in ["https://127.0.0.1/", "http://example.com/callback", "http://127.0.0.1/?a=b", "callback"] {
             assert!(given(wrong).err().unwrap().0.contains("http://127.0.0.1:8912/callback"), "{wrong}");

@@ -14,7 +14,11 @@ use crate::{
     auth::{AuthError, AuthOptionError, CredentialStore, LoginHandler, OAuth, OAuthGrant, OAuthOptions},
     store::StoreUrl,
 };
+use std::{sync::Arc, time::Duration};
 use stored_credentials::StoredCredentials;
+
+/// Time between the end of a renewal and that of its lock.
+const LOCK_MARGIN: Duration = Duration::from_secs(10);
 
 impl OAuth {
     /// Over the network, with a store on disk where the options name one, and with the browser of
@@ -24,20 +28,27 @@ impl OAuth {
     /// As [`OAuthOptions::check`]; a redirect URI that needs a handler; a private key that cannot
     /// be read; no folder of this user.
     pub fn new(options: OAuthOptions) -> Result<Self, AuthOptionError> {
-        options.check()?;
-        let options = with_browser(options)?;
-        let store = match options.store {
-            CredentialStore::File => FileStore::of_user().map(Into::into).map_err(wrong("store"))?,
-            CredentialStore::Folder(folder) => FileStore::new(folder).into(),
-            CredentialStore::Url(url) => {
-                StoreUrl::parse(&url)
-                    .map_err(|error| AuthOptionError::new("store", format!("cannot be used: {error}")))?;
-                StoredCredentials::new(&url).into()
-            }
-            store => store,
-        };
-        Self::with_network(OAuthOptions { store, ..options }, HttpNetwork::default())
+        Self::prepared(options, Arc::new(HttpNetwork::default()), prepare)
     }
+}
+
+/// Makes the store and the handler of options.
+fn prepare(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
+    let options = with_browser(options)?;
+    // Renewing a token is one request, and a second one for the nonce of a DPoP proof.
+    let locked_for = options.request_timeout.saturating_mul(2).saturating_add(LOCK_MARGIN);
+    let store = match options.store {
+        CredentialStore::File => {
+            FileStore::of_user().map(|store| store.locked_for(locked_for).into()).map_err(wrong("store"))?
+        }
+        CredentialStore::Folder(folder) => FileStore::new(folder).locked_for(locked_for).into(),
+        CredentialStore::Url(url) => {
+            StoreUrl::parse(&url).map_err(|error| AuthOptionError::new("store", format!("cannot be used: {error}")))?;
+            StoredCredentials::new(&url, locked_for).into()
+        }
+        store => store,
+    };
+    Ok(OAuthOptions { store, ..options })
 }
 
 fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
@@ -45,12 +56,16 @@ fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> 
     if !logs_in || matches!(options.handler, LoginHandler::Own(_)) {
         return Ok(options);
     }
+    let handler = match &options.handler {
+        LoginHandler::Opener(opener) => LoopbackHandler::with_opener(opener.clone()),
+        _ => LoopbackHandler::default(),
+    };
     let handler = match &options.redirect_uri {
-        Some(uri) => LoopbackHandler::default().with_redirect_uri(uri).map_err(|error| {
+        Some(uri) => handler.with_redirect_uri(uri).map_err(|error| {
             let advice = "or a function of the program must receive the redirect";
             AuthOptionError::new("redirectUri", format!("cannot be used: {error}, {advice}"))
         })?,
-        None => LoopbackHandler::default(),
+        None => handler,
     };
     Ok(OAuthOptions { redirect_uri: None, ..options }.with_handler(handler))
 }

@@ -1,10 +1,7 @@
 //! The network of a client's authorization, which does not lead into private networks on the word
 //! of a server.
 
-use super::super::{
-    AGENT,
-    http_fetch::{DEADLINE, bounded},
-};
+use super::super::{AGENT, http_fetch::bounded};
 use crate::{
     auth::{AuthNetwork, FetchError, NetworkAccess},
     runtime::BoxedTask,
@@ -25,9 +22,9 @@ use std::{
 /// often than not.
 const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// Makes requests over the network: without redirects, within five seconds, half a megabyte at
-/// most. Where only public addresses may be reached, the addresses that are connected to are
-/// checked, not only names.
+/// Makes requests over the network: without redirects, half a megabyte at most. Where only public
+/// addresses may be reached, the addresses that are connected to are checked, not only names,
+/// except behind a proxy of the environment, which looks names up itself.
 #[derive(Clone, Default)]
 pub struct HttpNetwork {
     clients: Arc<NetworkClients>,
@@ -51,7 +48,7 @@ impl HttpNetwork {
             _ => &self.clients.anywhere,
         };
         let client = made.get_or_init(|| {
-            let mut builder = Client::builder().user_agent(AGENT).redirect(redirect::Policy::none()).timeout(DEADLINE);
+            let mut builder = Client::builder().user_agent(AGENT).redirect(redirect::Policy::none());
             if access == NetworkAccess::Public {
                 if PROXIES.iter().all(|name| std::env::var_os(name).is_none()) {
                     builder = builder.dns_resolver(Arc::new(PublicOnly));
@@ -81,21 +78,13 @@ impl AuthNetwork for HttpNetwork {
         })
     }
 
-    fn access_of(&self, url: &str) -> BoxedTask<NetworkAccess> {
-        let url = Url::parse(url).ok();
-        Box::pin(async move {
-            let Some(url) = url else { return NetworkAccess::Public };
-            let is_private = match HostNetwork::of(&url) {
-                HostNetwork::Here | HostNetwork::Private => true,
-                HostNetwork::Public => false,
-                HostNetwork::Named => {
-                    let host = url.host_str().unwrap_or_default().to_owned();
-                    let found = tokio::time::timeout(DEADLINE, tokio::net::lookup_host((host, 0))).await;
-                    found.is_ok_and(|found| found.is_ok_and(|mut found| found.all(|it| is_private(it.ip()))))
-                }
-            };
-            if is_private { NetworkAccess::Anywhere } else { NetworkAccess::Public }
-        })
+    fn access_of(&self, url: &str, peer: Option<IpAddr>) -> NetworkAccess {
+        let is_private = match Url::parse(url).as_ref().map(HostNetwork::of) {
+            Ok(HostNetwork::Here | HostNetwork::Private) => true,
+            Ok(HostNetwork::Named) => peer.is_some_and(is_private),
+            Ok(HostNetwork::Public) | Err(_) => false,
+        };
+        if is_private { NetworkAccess::Anywhere } else { NetworkAccess::Public }
     }
 }
 
@@ -175,7 +164,12 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
             [high, low]
         }
         _ => {
-            return address.is_multicast() || segments[0] & 0xfe00 == 0xfc00 || segments[0] & 0xffc0 == 0xfe80;
+            // Unique local, link local and the former site local (RFC 3879), and the NAT64 of a network
+            // of its own (RFC 8215).
+            return address.is_multicast()
+                || segments[0] & 0xfe00 == 0xfc00
+                || matches!(segments[0] & 0xffc0, 0xfe80 | 0xfec0)
+                || segments[..3] == [0x64, 0xff9b, 1];
         }
     };
     is_private_v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))
@@ -200,6 +194,9 @@ mod tests {
             "::1",
             "::",
             "fe80::1",
+            "fec0::1",
+            "feff::1",
+            "64:ff9b:1::808:808",
             "fd00::1",
             "ff02::1",
             "::ffff:10.0.0.1",
@@ -232,8 +229,17 @@ mod tests {
         let name: Name = "localhost".parse().unwrap();
         assert!(PublicOnly.resolve(name).await.is_err());
         for url in ["http://127.0.0.1:1/", "http://localhost/mcp#unix:/run/x", "https://192.168.0.1/mcp"] {
-            assert_eq!(network.access_of(url).await, NetworkAccess::Anywhere, "{url}");
+            assert_eq!(network.access_of(url, None), NetworkAccess::Anywhere, "{url}");
         }
-        assert_eq!(network.access_of("https://8.8.8.8/mcp").await, NetworkAccess::Public);
+        // The address that answered decides, not what the name leads to now.
+        for (url, peer, access) in [
+            ("https://8.8.8.8/mcp", Some("10.0.0.1"), NetworkAccess::Public),
+            ("https://localtest.example/mcp", Some("8.8.8.8"), NetworkAccess::Public),
+            ("https://localtest.example/mcp", Some("10.0.0.1"), NetworkAccess::Anywhere),
+            ("https://localtest.example/mcp", None, NetworkAccess::Public),
+        ] {
+            let peer = peer.map(|address| address.parse().unwrap());
+            assert_eq!(network.access_of(url, peer), access, "{url} {peer:?}");
+        }
     }
 }

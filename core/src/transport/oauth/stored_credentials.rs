@@ -19,9 +19,6 @@ use tokio::runtime::Handle;
 const DEADLINE: Duration = Duration::from_secs(5);
 /// Credentials that nothing has set for so long are forgotten: their grants are over.
 const KEPT_FOR: Duration = Duration::from_secs(365 * 24 * 3600);
-/// Longest time of a lock, which a process that is killed leaves behind: longer than renewing a
-/// token takes.
-const LOCKED_FOR: Duration = Duration::from_secs(30);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Keeps credentials in a SQLite file or in Redis, and shares them with other processes that use
@@ -29,13 +26,16 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Clone)]
 pub(super) struct StoredCredentials {
     url: String,
+    /// Maximum time of a lock, which a process that is killed leaves behind: longer than renewing a
+    /// token takes.
+    locked_for: Duration,
     /// Opened by the first call, which runs where there is a runtime.
     opened: Arc<OnceLock<Result<StoreGuard, StoreError>>>,
 }
 
 impl StoredCredentials {
-    pub(super) fn new(url: &str) -> Self {
-        Self { url: url.to_owned(), opened: Arc::default() }
+    pub(super) fn new(url: &str, locked_for: Duration) -> Self {
+        Self { url: url.to_owned(), locked_for, opened: Arc::default() }
     }
 
     /// Runs work on the open store, with the key of an item. Keys of credentials are URLs, as long
@@ -78,17 +78,18 @@ impl TokenStore for StoredCredentials {
         let Some(owner) = random::unguessable() else {
             return Box::pin(async { Err(AuthError("The system gives no random bytes".to_owned())) });
         };
-        let locked = self.run("credentials-lock", key, |store, key| {
+        let locked_for = self.locked_for;
+        let locked = self.run("credentials-lock", key, move |store, key| {
             Box::pin(async move {
                 // Another process ends its lock, or it ends by its time.
-                while !store.put_if(&key, None, &owner, LOCKED_FOR).await? {
+                while !store.put_if(&key, None, &owner, locked_for).await? {
                     tokio::time::sleep(LOCK_PAUSE).await;
                 }
                 Ok(HeldLock { store, key, owner, runtime: Handle::current() })
             })
         });
         Box::pin(async move {
-            let waited = tokio::time::timeout(2 * LOCKED_FOR, locked).await;
+            let waited = tokio::time::timeout(2 * locked_for, locked).await;
             let held =
                 waited.map_err(|_| AuthError("Credentials: other processes lock them again and again".into()))?;
             Ok(StoreLock::new(held?))
@@ -125,7 +126,7 @@ mod tests {
         }
 
         fn credentials(&self) -> StoredCredentials {
-            StoredCredentials::new(&format!("sqlite:{}", self.0.display()))
+            StoredCredentials::new(&format!("sqlite:{}", self.0.display()), Duration::from_secs(30))
         }
     }
 
@@ -164,7 +165,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_that_fails_is_named_without_its_password() {
-        let lost = StoredCredentials::new("redis://:secret@127.0.0.1:1/0?namespace=x:y");
+        let lost = StoredCredentials::new("redis://:secret@127.0.0.1:1/0?namespace=x:y", Duration::from_secs(30));
         let error = lost.get("a").await.unwrap_err().0;
         assert!(error.starts_with("Credentials: The store redis://127.0.0.1:1/0 cannot be used so"), "{error}");
     }

@@ -2,7 +2,7 @@
 
 use super::world::{CALLBACK, World, oauth};
 use serde_json::{Value, json};
-use trunkline::auth::{LoopbackHandler, MemoryStore, OAuth, OAuthOptions};
+use trunkline::auth::{MemoryStore, OAuth, OAuthOptions, UrlOpener};
 
 async fn connects(change: impl FnOnce(&mut super::world::Habits)) -> World {
     let world = World::with(change).await;
@@ -154,9 +154,8 @@ async fn auc_18_to_20_and_auc_47_the_registration_says_what_the_client_is() {
 #[tokio::test]
 async fn auc_18_and_auc_35_a_client_that_registered_itself_takes_its_port_again() {
     let world = World::new().await;
-    let browser = LoopbackHandler::with_opener(|url| {
-        let url = url.to_owned();
-        tokio::spawn(async move { reqwest::Client::builder().no_proxy().build().unwrap().get(url).send().await });
+    let browser = UrlOpener::new(async |url| {
+        reqwest::Client::builder().no_proxy().build().unwrap().get(url).send().await.unwrap();
         Ok(())
     });
     let auth = OAuthOptions::default().with_store(MemoryStore::new()).with_handler(browser);
@@ -169,7 +168,7 @@ async fn auc_18_and_auc_35_a_client_that_registered_itself_takes_its_port_again(
     assert_eq!(log_in().await, first);
     assert_eq!(world.seen("/register").len(), 1);
     // While another program has the port, the client registers itself with the one that it gets.
-    let address = first.strip_prefix("http://").unwrap().strip_suffix("/callback").unwrap();
+    let address = first.strip_prefix("http://").unwrap().split_once('/').unwrap().0;
     let held = tokio::net::TcpListener::bind(address).await.unwrap();
     let second = log_in().await;
     assert_ne!(second, first);

@@ -1,10 +1,22 @@
 //! Tokens that are kept, renewed and refused.
 
 use super::world::{World, oauth};
+use axum::body::Bytes;
+use http::{Request, Response};
 use serde_json::json;
+use std::{
+    net::IpAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use trunkline::{
     Client, ClientOptions,
-    auth::{AccessToken, AuthError, FileStore, MemoryStore, TokenStore},
+    auth::{
+        AccessToken, AuthError, AuthNetwork, FetchError, FileStore, HttpNetwork, MemoryStore, NetworkAccess, OAuth,
+        OAuthOptions, TokenStore,
+    },
+    runtime::BoxedTask,
+    transport::HttpEndpoint,
 };
 
 #[tokio::test]
@@ -150,4 +162,48 @@ async fn what_a_store_holds_of_others_or_in_pieces_is_not_used() {
     world.connect(&oauth(store).with_client_id("another")).await.unwrap();
     let clients: Vec<_> = world.seen("/authorize").iter().map(|query| query["client_id"].clone()).collect();
     assert_eq!(clients, ["registered-1", "another"]);
+}
+
+#[tokio::test]
+async fn a_request_to_an_authorization_server_has_the_time_of_the_option() {
+    let world = World::with(|habits| habits.token_delay = Duration::from_secs(3600)).await;
+    let auth = oauth(MemoryStore::new()).with_request_timeout(Duration::from_millis(500));
+    let error = world.connect(&auth).await.err().unwrap().to_string();
+    assert!(error.contains(&format!("Could not fetch {}/", world.origin)), "{error}");
+    assert!(error.ends_with(": timed out after 500ms"), "{error}");
+    assert_eq!(OAuthOptions::default().request_timeout, Duration::from_secs(30));
+}
+
+/// SEC-14: the connection decides where the server is; its name may lead elsewhere by now.
+#[tokio::test]
+async fn sec_14_the_address_that_answered_decides_what_may_be_asked() {
+    #[derive(Clone, Default)]
+    struct Recording(Arc<Mutex<Vec<Option<IpAddr>>>>);
+
+    impl AuthNetwork for Recording {
+        fn fetch(&self, _: Request<Bytes>, access: NetworkAccess) -> BoxedTask<Result<Response<Bytes>, FetchError>> {
+            Box::pin(std::future::ready(Err(FetchError(format!("{access:?}")))))
+        }
+
+        fn access_of(&self, url: &str, peer: Option<IpAddr>) -> NetworkAccess {
+            self.0.lock().unwrap().push(peer);
+            HttpNetwork::default().access_of(url, peer)
+        }
+    }
+
+    let world = World::new().await;
+    let network = Recording::default();
+    let attempt = async |endpoint: HttpEndpoint| {
+        let auth = OAuth::with_network(oauth(MemoryStore::new()), network.clone()).unwrap();
+        let options = ClientOptions::default().with_auth(auth);
+        Client::connect_with(endpoint, options, ()).await.err().unwrap().to_string()
+    };
+    let here: IpAddr = "127.0.0.1".parse().unwrap();
+    let error = attempt(HttpEndpoint::new(world.url())).await;
+    assert!(error.ends_with("Anywhere"), "{error}");
+    assert_eq!(network.0.lock().unwrap().pop(), Some(Some(here)));
+    // The address of a proxy says nothing of the server.
+    let behind = HttpEndpoint::new("http://mcp.example/mcp").with_proxy(world.origin.clone());
+    attempt(behind).await;
+    assert_eq!(network.0.lock().unwrap().pop(), Some(None));
 }

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
 };
 use tokio::net::TcpListener;
 use trunkline::{
@@ -40,6 +41,10 @@ pub(super) struct Habits {
     pub(super) call_scope: &'static str,
     /// Parameters to add to the redirect, or to take away.
     pub(super) redirect: Value,
+    /// The same of an authorization with `offline_access`.
+    pub(super) redirect_of_offline: Value,
+    /// Time that the token endpoint takes.
+    pub(super) token_delay: Duration,
     /// The answers of the token endpoint, before it gives tokens.
     pub(super) refusals: Vec<(u16, Value)>,
     /// Members to add to the answer of the token endpoint.
@@ -75,6 +80,8 @@ impl World {
             challenge: String::new(),
             call_scope: "",
             redirect: json!({}),
+            redirect_of_offline: json!({}),
+            token_delay: Duration::ZERO,
             refusals: Vec::new(),
             token: json!({}),
             registered: json!({}),
@@ -217,7 +224,10 @@ async fn authorize(State((origin, habits)): Shared, uri: Uri) -> Redirect {
     let query = form(uri.query().unwrap_or_default().as_bytes());
     let mut habits = habits.lock().unwrap();
     let answer = json!({"code": "the-code", "state": query["state"]});
-    let answer = merged(answer, &habits.redirect, &origin);
+    let mut answer = merged(answer, &habits.redirect, &origin);
+    if query.get("scope").is_some_and(|scope| scope.contains("offline_access")) {
+        answer = merged(answer, &habits.redirect_of_offline, &origin);
+    }
     let parameters =
         answer.as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));
     let url = reqwest::Url::parse_with_params(&query["redirect_uri"], parameters).unwrap();
@@ -228,6 +238,8 @@ async fn authorize(State((origin, habits)): Shared, uri: Uri) -> Redirect {
 async fn token(State((origin, habits)): Shared, headers: HeaderMap, body: Bytes) -> Response {
     assert_eq!(headers["user-agent"], concat!("trunkline/", env!("CARGO_PKG_VERSION")));
     let mut form = form(&body);
+    let delay = habits.lock().unwrap().token_delay;
+    tokio::time::sleep(delay).await;
     let mut habits = habits.lock().unwrap();
     for name in ["authorization", "dpop"] {
         if let Some(value) = headers.get(name) {

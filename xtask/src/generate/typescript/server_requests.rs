@@ -45,6 +45,12 @@ pub(super) fn render(surface: &Surface) -> String {
         "}};\n\n/** The handlers that return nothing. */\nexport const silent: readonly (keyof RequestHandlers)[] = [{}];\n",
         silent.join(", ")
     );
+    let own = surface.host.iter().filter(|row| row.method.is_none());
+    let own: Vec<_> = own.map(|row| format!("\"{}\"", handler(&row.name))).collect();
+    body += &format!(
+        "\n/** The functions of the program itself, which no server calls. */\nexport const own: readonly (keyof RequestHandlers)[] = [{}];\n",
+        own.join(", ")
+    );
     body += "\n/** The method of each notification that has a handler. */\nexport const notified: Record<keyof NotificationHandlers, string> = {\n";
     for row in &notifications {
         _ = writeln!(body, "  {}: \"{}\",", handler(&row.name), row.method);

@@ -473,6 +473,12 @@ class OAuth(TypedDict, total=False):
     scopes: Sequence[str] | None
     """The scopes to ask for where the server names none. By default those of its metadata."""
 
+    offline_access: bool | None
+    """Ask for the scope `offline_access` where the authorization server lists it: some give
+    refresh tokens only with it, and the user must consent. By default where `store` keeps
+    credentials longer than the connection. Where it is refused, the user logs in without.
+    """
+
     dpop: bool | None
     """Bind tokens to a key of this client (DPoP, RFC 9449). Default: False."""
 
@@ -493,7 +499,10 @@ class OAuth(TypedDict, total=False):
     """
 
     login_timeout: float | None
-    """Longest time of a login. In seconds. Default: 300."""
+    """Maximum time of a login. In seconds. Default: 300."""
+
+    request_timeout: float | None
+    """Maximum time of one request to an authorization server. In seconds. Default: 30."""
 
     idp_token_endpoint: str | None
     """The token endpoint of the organization's identity provider (`enterprise_managed`).

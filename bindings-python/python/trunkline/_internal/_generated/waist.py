@@ -31,6 +31,22 @@ INPUT: Final = 5
 # Functions of the host that return nothing.
 SILENT: Final = frozenset(
     (
+        "open_url",
+        "save_credentials",
+        "remove_credentials",
+    )
+)
+
+# Functions of the program itself, which no server calls.
+OWN: Final = frozenset(
+    (
+        "authorize",
+        "open_url",
+        "access_token",
+        "identity_token",
+        "assertion",
+        "request_headers",
+        "load_credentials",
         "save_credentials",
         "remove_credentials",
     )

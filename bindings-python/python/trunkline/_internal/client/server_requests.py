@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _native
-from .._generated.waist import RESULT, SILENT
+from .._generated.waist import OWN, RESULT, SILENT
 from ..client_requests.input_request import ElicitResult
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, keep_cause
 from ..features.handler import Handler
 from ..model.base import Model
 from ..returns import Answer
@@ -58,6 +58,14 @@ class ServerRequestHandler(Handler):
         scope: CallScope | None,  # noqa: ARG002
     ) -> Answer:
         return self._render(self.function(self.read(body)))
+
+    def failure(self, error: BaseException) -> dict[str, Any]:
+        if self.key not in OWN:
+            return super().failure(error)
+        # The caller is this program: it gets the exception back.
+        message = str(error) or type(error).__qualname__
+        keep_cause(f"{self.key} failed: {message}", error)
+        return {"kind": "tool", "message": message}
 
     def _render(self, result: Any) -> Answer:
         if isinstance(result, ElicitResult):

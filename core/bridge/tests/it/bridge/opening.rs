@@ -134,6 +134,18 @@ fn wrong_credentials_are_named() {
             "a function of the program must receive the redirect",
         ),
         (&http, json!({}), json!({"authorize": "queue"}), "auth.redirectUri is missing"),
+        (
+            &http,
+            json!({"redirectUri": "http://localhost/x"}),
+            json!({"authorize": "queue", "open_url": "queue"}),
+            "authorize and open_url are both given",
+        ),
+        (
+            &http,
+            json!({"grant": "workload_identity", "assertion": "jwt"}),
+            json!({"open_url": "queue"}),
+            "the function open_url is for the grant authorization_code",
+        ),
         (&http, json!({"store": ""}), json!({}), "auth.store: is empty"),
         (
             &http,

@@ -506,6 +506,7 @@ _SampleWithTools = TypeVar(
     bound=Callable[[SampleRequest], Awaitable[CreateMessageResult | Result] | CreateMessageResult | Result],
 )
 _Authorize = TypeVar("_Authorize", bound=Callable[[AuthorizeRequest], Awaitable[Redirect | Result] | Redirect | Result])
+_OpenUrl = TypeVar("_OpenUrl", bound=Callable[[AuthorizeRequest], Awaitable[None] | None])
 _AccessToken = TypeVar("_AccessToken", bound=Callable[[TokenRequest], Awaitable[Token | Result] | Token | Result])
 _IdentityToken = TypeVar(
     "_IdentityToken", bound=Callable[[IdentityTokenRequest], Awaitable[Token | Result] | Token | Result]
@@ -574,10 +575,18 @@ class HostHandlers:
 
     def on_authorize(self, function: _Authorize) -> _Authorize:
         """Lets the user visit a page, on which the client is authorized, and gives the redirect
-        that follows. Needs a redirect URI among the options. Without this function the
-        browser is opened. Registered before connecting.
+        that follows. Needs a redirect URI among the options. Where the redirect comes to this
+        machine, `open_url` is simpler. Registered before connecting.
         """
         self._answer("authorize", function, AuthorizeRequest.from_json)
+        return function
+
+    def on_open_url(self, function: _OpenUrl) -> _OpenUrl:
+        """Opens a page for the user to log in on, or shows its URL, in the place of the browser
+        of this machine. The library listens for the redirect meanwhile. Registered before
+        connecting.
+        """
+        self._answer("open_url", function, AuthorizeRequest.from_json)
         return function
 
     def on_access_token(self, function: _AccessToken) -> _AccessToken:
