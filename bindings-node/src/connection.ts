@@ -32,6 +32,11 @@ export interface RemoteServer {
   url: string;
   /** Headers of every request. */
   headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Its own authorization: an access token, `"oauth"` for a login, or the options of OAuth by their
+   * names in JSON (`docs/options.md`).
+   */
+  auth?: string | Readonly<Record<string, unknown>> | undefined;
 }
 
 /**

@@ -50,8 +50,10 @@ pub(super) fn of_entry(
     options: &ClientOptions,
     handoff: Option<Arc<ReadHandoff>>,
 ) -> Result<Arc<dyn Connector>, BridgeError> {
-    match Target::of_entry(entry)? {
-        Target::Child(command) => connector(state, Connecting::Child(command), options, handoff),
-        target => Ok(target.connector(options, &state.runtime()?)?),
+    if matches!(entry, ServerEntry::Command { .. })
+        && let Target::Child(command) = Target::of_entry(entry.clone())?
+    {
+        return connector(state, Connecting::Child(command), options, handoff);
     }
+    Ok(Target::Entry(entry).connector(options, &state.runtime()?)?)
 }

@@ -197,7 +197,7 @@ pub(super) fn check_auth(auth: Option<&OAuthOptions>) -> Result<(), BridgeError>
     let Some(auth) = auth else { return Ok(()) };
     if auth.token.is_some() {
         return Err(BridgeError::invalid(
-            "open: auth.token is for one server, and a group would send it to all: write it into the headers of the server's entry, or give the function access_token, which gets the URL",
+            "open: auth.token is for one server, and a group would send it to all: give it as `auth` of the server's entry, or give the function access_token, which gets the URL",
         ));
     }
     if auth.client_secret.is_some() && auth.issuer.is_none() {

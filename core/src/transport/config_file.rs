@@ -52,7 +52,7 @@ impl ServerEntry {
         match place {
             Value::String(text) if is_file(text) => Self::from_file(text),
             Value::String(text) if text.contains(':') => {
-                Ok(Self::Url { url: text.clone(), headers: BTreeMap::new(), http_sse: false })
+                Ok(Self::Url { url: text.clone(), headers: BTreeMap::new(), http_sse: false, auth: None })
             }
             Value::String(text) => wrong(&format!(
                 "{text:?} is neither a URL nor a file with the extension .json; give the command of a server as a list"

@@ -7,14 +7,19 @@ use super::{Channel, ChannelConnector};
 use super::{ChildCommand, ChildConnector, ChildStderr};
 #[cfg(feature = "http-client")]
 use super::{HttpConnector, HttpEndpoint, config_file::is_file};
+#[cfg(all(feature = "auth", feature = "http-client"))]
+use crate::auth::{OAuth, OAuthOptions};
 #[cfg(feature = "server")]
 use crate::server::Server;
 use crate::{
     client::{Client, ClientError, ClientOptions, ConfigError, Connector, LinkFailure, ServerEntry, ServerPlace},
     runtime::Runtime,
 };
+#[cfg(all(feature = "auth", feature = "http-client"))]
+use serde::Deserialize as _;
 use serde_json::Value;
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -101,9 +106,12 @@ impl Target {
             Self::Child(command) => Arc::new(ChildConnector::new(command, options.limits(), None)),
             #[cfg(feature = "server")]
             Self::Memory(server) => Arc::new(MemoryConnector::new(server, Arc::clone(runtime))),
-            Self::Entry(entry) => return Self::of_entry(entry)?.connector(options, runtime),
-            Self::Json(value) => return Self::of_entry(ServerEntry::from_value(&value)?)?.connector(options, runtime),
-            Self::File(path) => return Self::of_entry(ServerEntry::from_file(path)?)?.connector(options, runtime),
+            Self::Entry(entry) => {
+                let options = with_own_auth(&entry, options)?;
+                return Self::of_entry(entry)?.connector(&options, runtime);
+            }
+            Self::Json(value) => return Self::Entry(ServerEntry::from_value(&value)?).connector(options, runtime),
+            Self::File(path) => return Self::Entry(ServerEntry::from_file(path)?).connector(options, runtime),
             Self::Invalid(error) => return Err(error.into()),
             Self::Client(_) => {
                 let text = "This is a client, which is connected already: use it as it is, or add it to a group";
@@ -124,7 +132,7 @@ impl Target {
         }
     }
 
-    /// The place that an entry names.
+    /// The place that an entry names, without credentials of its own, which [`Target::Entry`] has.
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if this build lacks the transport.
@@ -145,7 +153,7 @@ impl Target {
                 }))
             }
             #[cfg(feature = "http-client")]
-            ServerEntry::Url { url, headers, http_sse } => {
+            ServerEntry::Url { url, headers, http_sse, .. } => {
                 let mut endpoint = HttpEndpoint::new(url).with_http_sse(http_sse);
                 endpoint.headers = headers;
                 Ok(Self::Http(endpoint))
@@ -155,6 +163,31 @@ impl Target {
                 "This program is built without the transport of the server: enable the feature child-process or http-client of the crate trunkline".to_owned(),
             )),
         }
+    }
+}
+
+/// The options of a client for a server that may have credentials of its own.
+#[cfg(all(feature = "auth", feature = "http-client"))]
+fn with_own_auth<'a>(entry: &ServerEntry, options: &'a ClientOptions) -> Result<Cow<'a, ClientOptions>, ClientError> {
+    let ServerEntry::Url { auth: Some(given), .. } = entry else { return Ok(Cow::Borrowed(options)) };
+    let invalid = |error: &dyn std::fmt::Display| ClientError::Invalid(format!("auth: {error}"));
+    let auth = match options.auth.as_ref().and_then(|auth| auth.for_server(given)) {
+        Some(auth) => Some(auth.map_err(|error| ClientError::Invalid(error.0))?),
+        None => {
+            let own = OAuthOptions::deserialize(given).map_err(|error| invalid(&error))?;
+            OAuth::new(own).map_err(|error| ClientError::Invalid(error.in_json()))?.into()
+        }
+    };
+    Ok(Cow::Owned(options.clone().with_auth(auth)))
+}
+
+#[cfg(not(all(feature = "auth", feature = "http-client")))]
+fn with_own_auth<'a>(entry: &ServerEntry, options: &'a ClientOptions) -> Result<Cow<'a, ClientOptions>, ClientError> {
+    match entry {
+        ServerEntry::Url { auth: Some(_), .. } => Err(ClientError::Invalid(
+            "The entry has \"auth\", and this program is built without it: enable the feature auth of the crate trunkline".to_owned(),
+        )),
+        _ => Ok(Cow::Borrowed(options)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! One server of a configuration.
 
 use super::{
+    auth::{AUTH, OAUTH},
     place::{ConfigError, ConfigPlace},
     placeholders,
 };
@@ -10,8 +11,8 @@ use std::{collections::BTreeMap, fmt};
 
 /// The place of a server, as an entry of `mcpServers` gives it, with its placeholders replaced.
 ///
-/// `${NAME}` and `${NAME:-default}` in `command`, `args`, `env`, `cwd`, `url` and `headers` stand
-/// for variables of the environment; `${env:NAME}`, as some hosts write it, is the same.
+/// `${NAME}` and `${NAME:-default}` in `command`, `args`, `env`, `cwd`, `url`, `headers` and `auth`
+/// stand for variables of the environment; `${env:NAME}`, as some hosts write it, is the same.
 ///
 /// ```
 /// use serde_json::json;
@@ -40,7 +41,7 @@ pub enum ServerEntry {
         /// The path of a file for its standard error.
         stderr_file: Option<String>,
     },
-    /// `{"url", "headers"}`: an HTTP endpoint.
+    /// `{"url", "headers", "auth"}`: an HTTP endpoint.
     Url {
         /// The URL.
         url: String,
@@ -49,12 +50,15 @@ pub enum ServerEntry {
         /// The type is `sse`: the server has HTTP+SSE (2024-11-05) only. Without a type such a
         /// server is found too, with one request more.
         http_sse: bool,
+        /// The options of `OAuthOptions` in JSON, for this server alone. They are read when the
+        /// client connects.
+        auth: Option<Value>,
     },
 }
 
 /// The members that are read.
-const MEMBERS: [&str; 10] =
-    ["type", "command", "args", "env", "cwd", "inheritEnv", "stderr", "stderrFile", "url", "headers"];
+const MEMBERS: [&str; 12] =
+    ["type", "command", "args", "env", "cwd", "inheritEnv", "stderr", "stderrFile", "url", "headers", AUTH, OAUTH];
 /// The destinations of the standard error of a program.
 const DESTINATIONS: [&str; 3] = ["inherit", "keep", "discard"];
 /// The transports that `type` may name for a URL.
@@ -88,6 +92,9 @@ impl ServerEntry {
         match (members.contains_key("command"), members.contains_key("url")) {
             (true, true) => Err(place.error("has both \"command\" and \"url\": a server is at one place")),
             (false, false) => Err(place.error("needs either \"command\", a program to start, or \"url\"")),
+            (true, false) if reader.given(AUTH).or(reader.given(OAUTH)).is_some() => {
+                Err(place.error("has \"auth\" or \"oauth\", which are for a server with a \"url\""))
+            }
             (true, false) if kind.is_some_and(|kind| kind != STDIO) => {
                 Err(place.member("type").error("a server with a \"command\" has the type \"stdio\""))
             }
@@ -114,6 +121,7 @@ impl ServerEntry {
                 url: reader.text("url")?.unwrap_or_default(),
                 headers: reader.map("headers")?,
                 http_sse: kind == Some(HTTP_SSE),
+                auth: reader.auth()?,
             }),
         }
     }
@@ -132,19 +140,20 @@ impl fmt::Debug for ServerEntry {
                 .field("stderr", stderr)
                 .field("stderr_file", stderr_file)
                 .finish(),
-            Self::Url { url, headers, http_sse } => f
+            Self::Url { url, headers, http_sse, auth } => f
                 .debug_struct("Url")
                 .field("url", url)
                 .field("headers", &headers.keys())
                 .field("http_sse", http_sse)
+                .field("auth", &auth.as_ref().and_then(Value::as_object).map(|auth| auth.keys().collect::<Vec<_>>()))
                 .finish(),
         }
     }
 }
 
 /// Reads the members of an entry.
-struct EntryReader<'a> {
-    place: &'a ConfigPlace,
+pub(super) struct EntryReader<'a> {
+    pub(super) place: &'a ConfigPlace,
     members: &'a serde_json::Map<String, Value>,
     variable: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -175,11 +184,11 @@ impl EntryReader<'_> {
     }
 
     /// A member; `null` is as good as none.
-    fn given(&self, name: &str) -> Option<&Value> {
+    pub(super) fn given(&self, name: &str) -> Option<&Value> {
         self.members.get(name).filter(|value| !value.is_null())
     }
 
-    fn replaced(&self, value: &Value, place: &ConfigPlace) -> Result<String, ConfigError> {
+    pub(super) fn replaced(&self, value: &Value, place: &ConfigPlace) -> Result<String, ConfigError> {
         placeholders::replace(place.text(value)?, self.variable).map_err(|problem| place.error(&problem))
     }
 }

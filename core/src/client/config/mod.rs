@@ -1,6 +1,7 @@
 //! Configurations that name servers, in the form that hosts share: an object `mcpServers` with an
 //! entry for each server.
 
+mod auth;
 mod entry;
 mod place;
 mod placeholders;

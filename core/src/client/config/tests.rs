@@ -27,6 +27,7 @@ fn entries_of_the_usual_hosts_are_read() {
         url: url.to_owned(),
         headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         http_sse: url.ends_with("/sse"),
+        auth: None,
     };
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     assert_eq!(
@@ -93,6 +94,50 @@ fn an_entry_with_an_error_names_the_file_the_place_and_the_problem() {
         (json!({"mcpServers": 5}), "mcp.json at /mcpServers: must be an object"),
     ] {
         assert!(read(config.clone()).unwrap_err().to_string().contains(expected), "{config}");
+    }
+}
+
+#[test]
+fn a_server_has_credentials_of_its_own_in_the_forms_of_several_hosts() {
+    let auth = |entry: Value| match ServersConfig::read_one(&entry, "mcp.json", &|_| Some("secret".to_owned())) {
+        Ok(ServerEntry::Url { auth, .. }) => auth,
+        other => panic!("{other:?}"),
+    };
+    let with = |member: &str, value: Value| auth(json!({"url": "http://x/", member: value}));
+    for (member, given, options) in [
+        (
+            "auth",
+            json!({"clientId": "a", "scopes": ["${X}"], "dpop": true}),
+            json!({"clientId": "a", "scopes": ["secret"], "dpop": true}),
+        ),
+        ("auth", json!("oauth"), json!({})),
+        ("auth", json!("${TOKEN}"), json!({"token": "secret"})),
+        // Cursor.
+        (
+            "auth",
+            json!({"CLIENT_ID": "a", "CLIENT_SECRET": "${env:S}", "scopes": ["b"]}),
+            json!({"clientId": "a", "clientSecret": "secret", "scopes": ["b"]}),
+        ),
+        // Claude Code.
+        (
+            "oauth",
+            json!({"clientId": "a", "callbackPort": 8912, "scopes": "b c"}),
+            json!({"clientId": "a", "redirectUri": "http://localhost:8912/callback", "scopes": ["b", "c"]}),
+        ),
+    ] {
+        assert_eq!(with(member, given.clone()), Some(options), "{given}");
+    }
+    assert_eq!(with("auth", json!(null)), None);
+    for (entry, expected) in [
+        (json!({"url": "x", "auth": 5}), "/mcpServers/a~1b/auth: must be an object"),
+        (json!({"url": "x", "auth": {"clientId": "${NO}"}}), "/mcpServers/a~1b/auth/clientId: needs the environment"),
+        (json!({"url": "x", "auth": {}, "oauth": {}}), "/mcpServers/a~1b/oauth: is given, and \"auth\" too"),
+        (json!({"url": "x", "oauth": {"callbackPort": 0}}), "/mcpServers/a~1b/oauth/callbackPort: must be a port"),
+        (json!({"url": "x", "oauth": {"other": 1}}), "/mcpServers/a~1b/oauth/other: is not read"),
+        (json!({"command": "x", "auth": {}}), "/mcpServers/a~1b: has \"auth\""),
+    ] {
+        let error = error_of(entry.clone());
+        assert!(error.contains(expected), "{entry}: {error}");
     }
 }
 

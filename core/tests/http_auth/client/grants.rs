@@ -5,11 +5,14 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use trunkline::{
+    ClientGroup, ClientOptions, RevisionChoice,
     auth::{
         AssertionRequest, AuthError, IdentityTokenRequest, MemoryStore, OAuth, OAuthGrant, OAuthOptions, TokenSource,
         TokenStore,
     },
+    client::ServerEntry,
     runtime::BoxedTask,
+    transport::Target,
 };
 
 /// A key as programs have it.
@@ -342,4 +345,42 @@ async fn xau_48_and_xau_49_and_xau_56_bound_and_unbound_are_not_mixed_up() {
         World::refused(|habits| habits.resource = json!({"dpop_bound_access_tokens_required": true})).await;
     assert!(error.contains("turn DPoP on"), "{error}");
     assert!(world.seen("/authorize").is_empty());
+}
+
+/// Each server of a group is asked as the client that its entry names.
+#[tokio::test]
+async fn servers_of_a_group_have_credentials_of_their_own() {
+    let (one, other, machine) = (World::new().await, World::new().await, World::new().await);
+    machine.habits().metadata = json!({"token_endpoint_auth_methods_supported": ["client_secret_post"]});
+    let entry = |world: &World, auth: Value| {
+        ServerEntry::from_value(&json!({"url": world.url(), "auth": auth})).map(Target::from).unwrap()
+    };
+    let servers = [
+        ("one", entry(&one, json!({"clientId": "first"}))),
+        ("other", entry(&other, json!({"CLIENT_ID": "second", "scopes": ["read"]}))),
+        ("machine", entry(&machine, json!({"grant": "client_credentials", "clientId": "m", "clientSecret": "s"}))),
+        ("wrong", entry(&one, json!({"clientSecret": "s"}))),
+        ("typo", entry(&one, json!({"clientID": "s"}))),
+    ];
+    // The way to the user, and the store, are those of the client.
+    let auth = OAuth::new(oauth(MemoryStore::new()).with_scopes(["unused".to_owned()])).unwrap();
+    let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(auth);
+    let group = ClientGroup::connect_with(servers, options, ()).await.unwrap();
+    let tools = group.list_tools().await;
+    let errors: Vec<_> =
+        group.servers().into_iter().map(|server| server.error.map(|error| error.to_string())).collect();
+    assert_eq!(errors[..3], [None, None, None], "{tools:?}");
+    assert_eq!(errors[3].as_deref(), Some("auth.clientSecret needs `clientId`"));
+    assert!(errors[4].as_ref().unwrap().contains("is it `clientId`"), "{errors:?}");
+    let asked = |world: &World| {
+        let query = world.seen("/authorize").remove(0);
+        (query["client_id"].clone(), query.get("scope").cloned())
+    };
+    assert_eq!(asked(&one), ("first".to_owned(), None));
+    assert_eq!(asked(&other), ("second".to_owned(), Some("read".to_owned())));
+    assert_eq!(machine.seen("/token")[0]["client_id"], "m");
+    // XAU-03
+    let extensions = r#"{"io.modelcontextprotocol/oauth-client-credentials":{}}"#;
+    assert_eq!(machine.seen("/mcp")[0]["extensions"], extensions);
+    assert_eq!(one.seen("/mcp")[0]["extensions"], "null");
 }

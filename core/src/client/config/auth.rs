@@ -1,0 +1,73 @@
+//! The authorization of one server of a configuration.
+
+use super::{entry::EntryReader, place::ConfigError};
+use serde_json::{Map, Value, json};
+
+/// The options of a server's authorization.
+pub(super) const AUTH: &str = "auth";
+/// The same in the form of Claude Code.
+pub(super) const OAUTH: &str = "oauth";
+/// The word for a login without further options.
+const LOGIN: &str = "oauth";
+/// The names of Cursor, and those of the options.
+const NAMES: [(&str, &str); 2] = [("CLIENT_ID", "clientId"), ("CLIENT_SECRET", "clientSecret")];
+
+/// A member of a host's form as an option: its name and value.
+type Renamed = Result<(String, Value), String>;
+
+impl EntryReader<'_> {
+    /// The options of OAuth, in JSON: of `auth`, which may be a token, or of `oauth`.
+    pub(super) fn auth(&self) -> Result<Option<Value>, ConfigError> {
+        match (self.given(AUTH), self.given(OAUTH)) {
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => Err(self.place.member(OAUTH).error("is given, and \"auth\" too: give one of them")),
+            (Some(Value::String(word)), None) if word == LOGIN => Ok(Some(json!({}))),
+            (Some(token @ Value::String(_)), None) => {
+                Ok(Some(json!({"token": self.replaced(token, &self.place.member(AUTH))?})))
+            }
+            (Some(options), None) => self.options(AUTH, options, |name, value| {
+                let name = NAMES.into_iter().find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| ours);
+                Ok((name.to_owned(), value))
+            }),
+            (None, Some(options)) => self.options(OAUTH, options, of_claude_code),
+        }
+    }
+
+    fn options(
+        &self,
+        member: &str,
+        given: &Value,
+        option: fn(&str, Value) -> Renamed,
+    ) -> Result<Option<Value>, ConfigError> {
+        let place = self.place.member(member);
+        let mut options = Map::new();
+        for (name, value) in place.object(given)? {
+            let place = place.member(name);
+            let value = match value {
+                Value::String(_) => self.replaced(value, &place)?.into(),
+                Value::Array(items) => {
+                    let numbered = items.iter().enumerate();
+                    let items = numbered.map(|(index, item)| self.replaced(item, &place.member(&index.to_string())));
+                    items.collect::<Result<Vec<_>, _>>()?.into()
+                }
+                other => other.clone(),
+            };
+            let (name, value) = option(name, value).map_err(|problem| place.error(&problem))?;
+            options.insert(name, value);
+        }
+        Ok(Some(options.into()))
+    }
+}
+
+fn of_claude_code(name: &str, value: Value) -> Renamed {
+    match (name, &value) {
+        ("clientId", _) => Ok((name.to_owned(), value)),
+        ("scopes", Value::String(words)) => Ok((name.to_owned(), words.split_whitespace().collect::<Vec<_>>().into())),
+        ("scopes", _) => Ok((name.to_owned(), value)),
+        ("callbackPort", _) => match value.as_u64().filter(|port| (1..=u64::from(u16::MAX)).contains(port)) {
+            Some(port) => Ok(("redirectUri".to_owned(), format!("http://localhost:{port}/callback").into())),
+            None => Err("must be a port: a number from 1 to 65535".to_owned()),
+        },
+        _ => Err("is not read; clientId, callbackPort and scopes are. \"auth\" takes all options of OAuth".to_owned()),
+    }
+}
