@@ -87,6 +87,12 @@ test("a mounted server asks for tokens too", async () => {
   const handler = server.fetchHandler({ auth });
   const ask = (headers) => handler(new Request("http://localhost/mcp", { method: "POST", headers, body: "{}" }));
   assert.equal((await ask({ "content-type": "application/json" })).status, 401);
+  // Only the endpoint is guarded: the other pages of a site need no token of it.
+  const at = server.fetchHandler({ auth, path: "/mcp" });
+  for (const [path, status] of Object.entries({ "/mcp": 401, "/favicon.ico": 404, "/mcpp": 404 })) {
+    const response = await at(new Request(`http://localhost${path}`));
+    assert.deepEqual([response.status, response.headers.has("www-authenticate")], [status, status === 401], path);
+  }
   await server.close();
 });
 

@@ -247,6 +247,12 @@ def test_an_asgi_application_is_guarded_too() -> None:
         app = guarded().asgi(auth=auth)
         assert (await asked(app, "POST", "/mcp"))[0] == 401
         await app.close()
+        # Only the endpoint is guarded: the other pages of a site need no token of it.
+        app = guarded().asgi(path="/mcp", auth=auth)
+        for path, status in (("/mcp", 401), ("/mcp/", 401), ("/favicon.ico", 404), ("/mcpp", 404)):
+            found, headers, _ = await asked(app, "GET", path)
+            assert (found, b"www-authenticate" in headers) == (status, status == 401), path
+        await app.close()
 
     run(check())
 

@@ -270,6 +270,10 @@ async fn aus_02_aus_04_and_aus_05_without_a_token_the_challenge_says_what_is_nee
         assert_eq!(answer.status(), 401, "{method} {path}");
         assert_eq!(challenges(&answer), std::slice::from_ref(&challenge));
     }
+    for path in ["/", "/favicon.ico", "/mcp/x"] {
+        let answer = fixture.send(Method::GET, path, &[], None).await;
+        assert_eq!((answer.status().as_u16(), challenges(&answer).len()), (404, 0), "{path}");
+    }
     // SEC-01, DISC-29: also what opens nothing, and what is not a message.
     let answer = fixture.send(Method::POST, "/mcp", &[], Some(&json!("nonsense"))).await;
     assert_eq!(answer.status(), 401);

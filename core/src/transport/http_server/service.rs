@@ -305,12 +305,13 @@ impl EndpointState {
         if let Some(response) = self.access.metadata(parts, self.routes.endpoint()) {
             return Ok(response);
         }
-        let caller = self.access.caller(&request, &self.runtime).await?;
+        // Before tokens: only the endpoint is guarded.
         let place = self.place(&parts.method, &parts.uri, &parts.headers);
         if place == Purpose::Nowhere {
             let text = format!("There is nothing at {}; {}", parts.uri.path(), self.routes.describe());
             return Err(Rejection::of_http(StatusCode::NOT_FOUND, text));
         }
+        let caller = self.access.caller(&request, &self.runtime).await?;
         if self.closing.load(Ordering::Acquire) {
             return Err(Rejection::busy(None, "the server is closing"));
         }
