@@ -119,7 +119,8 @@ message! {
 message! {
     /// A tool: registered as `tool`. Its `Call` has the arguments object as body. A `Call` of the
     /// name `explain` has arguments that the input schema refuses: it is failed with the kind
-    /// `invalid` and better words, or else completed with anything.
+    /// `invalid` and better words, completed with `true` to accept them, which calls the tool, or
+    /// else completed with anything.
     pub struct RegisterTool {
         /// The server.
         server: u64 = "server",
@@ -152,7 +153,7 @@ message! {
         /// The handle of a feature of this kind whose place and name this one takes: it is changed.
         /// Its handle is stale then; its calls that run go on.
         replaces: Option<u64> = "replaces",
-        /// The host has a validation of its own, whose words explain refused arguments.
+        /// The host has a validation of its own, which explains refused arguments, or accepts them.
         explains: bool = "explains",
     }
 }

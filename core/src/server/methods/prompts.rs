@@ -7,7 +7,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{Category, ListSet, RegisteredPrompt, RegisteredProvider, Snapshot},
-        request::{RequestContext, ResultMapper, Routed},
+        request::{NextStep, RequestContext, ResultMapper, Routed},
         result::{ResultWriter, render_prompt},
     },
 };
@@ -108,7 +108,8 @@ impl ResultMapper for ProvidedPrompt {
         render_prompt(results, &self.name, None, info.revision, outcome)
     }
 
-    fn otherwise(&self, snapshot: &Snapshot) -> Option<Arc<dyn ResultMapper>> {
-        Some(Arc::new(Self::at(self.index + 1, &self.name, snapshot)?))
+    fn next(&self, context: &RequestContext, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
+        let next = outcome.is_null().then(|| Self::at(self.index + 1, &self.name, &context.snapshot))??;
+        Some(Ok(Routed::Run(Arc::new(next), input.clone())))
     }
 }

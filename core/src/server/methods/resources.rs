@@ -7,7 +7,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{Access, Category, ListSet, Listed, ReadInfo, RegisteredTemplate, Snapshot},
-        request::{RequestContext, ResultMapper, Routed},
+        request::{NextStep, RequestContext, ResultMapper, Routed},
         result::{CacheHints, ReadOf, ResultWriter, render_read},
     },
 };
@@ -171,7 +171,9 @@ impl ResultMapper for ResourceRead {
         render_read(results, &read, info.revision, outcome)
     }
 
-    fn otherwise(&self, snapshot: &Snapshot) -> Option<Arc<dyn ResultMapper>> {
-        Some(Arc::new(Self::provided(self.provider? + 1, &self.uri, snapshot)?))
+    fn next(&self, context: &RequestContext, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
+        let index = self.provider.filter(|_| outcome.is_null())? + 1;
+        let next = Self::provided(index, &self.uri, &context.snapshot)?;
+        Some(Ok(Routed::Run(Arc::new(next), input.clone())))
     }
 }

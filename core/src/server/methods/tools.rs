@@ -7,7 +7,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome, lacking},
         registry::{Category, ListSet, RegisteredProvider, RegisteredTool, Snapshot, ToolTasks},
-        request::{CallParams, Mode, RequestContext, ResultMapper, Routed, mode},
+        request::{CallParams, Mode, NextStep, RequestContext, ResultMapper, Routed, mode},
         result::{ResultWriter, ToolOf, invalid_arguments, render_tool, tool_error},
     },
 };
@@ -60,21 +60,30 @@ fn call_registered(
     access::check_scopes(context, "tool", &tool.name, &tool.access.scopes)?;
     check_capabilities(tool, info)?;
     let problem = match tool.input.validate(&value) {
-        Ok(()) => {
-            let mapper = Arc::new(Calling(Arc::clone(tool)));
-            let tasks = ToolTasks { support: tool.task_support, defers: tool.defers_task };
-            return Ok(match mode(context, &tool.name, tasks, raw)? {
-                Mode::Call => Routed::Run(mapper, arguments),
-                Mode::Task(ttl) => Routed::RunAsTask(mapper, arguments, ttl),
-            });
-        }
+        Ok(()) => return begin(context, tool, raw, arguments),
         Err(problem) => problem,
     };
     if let Some(explainer) = tool.explainer.clone() {
-        let explaining = ExplainedTool { tool: Arc::clone(tool), explainer, problem: problem.to_string() };
+        let (tool, params) = (Arc::clone(tool), raw.clone());
+        let explaining = ExplainedTool { tool, params, explainer, problem: problem.to_string() };
         return Ok(Routed::Run(Arc::new(explaining), arguments));
     }
     refuse(context, &invalid_arguments(&tool.name, &problem))
+}
+
+/// Begins a call whose arguments were accepted.
+fn begin(
+    context: &RequestContext,
+    tool: &Arc<RegisteredTool>,
+    raw: &RawJson,
+    arguments: RawJson,
+) -> Result<Routed, RpcError> {
+    let mapper = Arc::new(Calling(Arc::clone(tool)));
+    let tasks = ToolTasks { support: tool.task_support, defers: tool.defers_task };
+    Ok(match mode(context, &tool.name, tasks, raw)? {
+        Mode::Call => Routed::Run(mapper, arguments),
+        Mode::Task(ttl) => Routed::RunAsTask(mapper, arguments, ttl),
+    })
 }
 
 /// Answers a call whose arguments do not fit.
@@ -143,9 +152,11 @@ impl ResultMapper for Calling {
     }
 }
 
-/// A tool whose arguments were refused, and whose explainer may have better words for it.
+/// A tool whose arguments the schema refuses: its explainer has the last word.
 struct ExplainedTool {
     tool: Arc<RegisteredTool>,
+    /// Those of the request.
+    params: RawJson,
     explainer: Arc<dyn Handler>,
     /// The words of the schema.
     problem: String,
@@ -167,6 +178,11 @@ impl ResultMapper for ExplainedTool {
         };
         let tool = ToolOf { name: &self.tool.name, output: None };
         render_tool(results, &tool, info.revision, Outcome::InvalidArguments(refusal))
+    }
+
+    fn next(&self, context: &RequestContext, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
+        let accepted = matches!(outcome, Outcome::Value(verdict) if verdict.as_bytes() == b"true");
+        accepted.then(|| begin(context, &self.tool, &self.params, input.clone()))
     }
 }
 
@@ -201,8 +217,9 @@ impl ResultMapper for ProvidedTool {
         render_tool(results, &ToolOf { name: &self.name, output: None }, info.revision, outcome)
     }
 
-    fn otherwise(&self, snapshot: &Snapshot) -> Option<Arc<dyn ResultMapper>> {
-        Some(Arc::new(Self::at(self.index + 1, &self.name, snapshot)?))
+    fn next(&self, context: &RequestContext, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
+        let next = outcome.is_null().then(|| Self::at(self.index + 1, &self.name, &context.snapshot))??;
+        Some(Ok(Routed::Run(Arc::new(next), input.clone())))
     }
 }
 

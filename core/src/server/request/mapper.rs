@@ -1,15 +1,18 @@
 //! Result mappers: the handler of a request, and the mapping of its outcome to a result.
 
+use super::context::{RequestContext, Routed};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError},
     server::{
         handlers::{Handler, Outcome},
-        registry::Snapshot,
         result::ResultWriter,
     },
 };
 use std::{sync::Arc, time::Duration};
+
+/// A step that another one has decided on.
+pub(in crate::server) type NextStep = Result<Routed, RpcError>;
 
 /// Maps the outcome of one handler to a result.
 pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
@@ -19,8 +22,9 @@ pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
     fn handler(&self) -> &Arc<dyn Handler>;
     /// Turns an outcome into a result of the request's revision.
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError>;
-    /// The mapper to try next, with the same input, if this provider does not know the feature.
-    fn otherwise(&self, _snapshot: &Snapshot) -> Option<Arc<dyn ResultMapper>> {
+    /// The step that follows this outcome, with the same input, if it is not the result: the next
+    /// provider, or the tool whose arguments were accepted.
+    fn next(&self, _context: &RequestContext, _input: &RawJson, _outcome: &Outcome) -> Option<NextStep> {
         None
     }
     /// The longest time of one run of the handler.

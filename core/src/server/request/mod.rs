@@ -21,6 +21,6 @@ mod time_limit;
 pub use request_state::StateKey;
 
 pub(super) use context::{RequestContext, Responder, Route, Routed, Services};
-pub(super) use mapper::ResultMapper;
+pub(super) use mapper::{NextStep, ResultMapper};
 pub(super) use mirrored::CallParams;
 pub(super) use tasks::{Mode, Task, TaskElsewhere, mode, visible_tasks};

@@ -225,10 +225,8 @@ impl RequestContext {
                 self.require(mapper, input, responder, requests, state)
             }
             outcome => {
-                if outcome.is_null()
-                    && let Some(other) = mapper.otherwise(&self.snapshot)
-                {
-                    self.span.in_scope(|| self.run(other, input.clone(), responder));
+                if let Some(step) = mapper.next(self, input, &outcome) {
+                    self.span.in_scope(|| self.follow(|| step, responder));
                     return true;
                 }
                 let rendered = mapper.render(self.results(), &self.info, outcome);

@@ -158,7 +158,7 @@ async fn tool_15_nothing_is_no_content_and_a_map_is_structured_content() {
 
 /// TOOL-19: on the revisions where it is a result, and on those where it is an error.
 #[tokio::test(start_paused = true)]
-async fn tool_19_an_explainer_has_better_words_for_refused_arguments() {
+async fn tool_19_an_explainer_has_the_last_word_on_refused_arguments() {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let descriptor = json!({"name": "own", "inputSchema": schema});
     let entry = ToolDefinition::new(descriptor, |call: Call| {
@@ -168,6 +168,7 @@ async fn tool_19_an_explainer_has_better_words_for_refused_arguments() {
         let text = String::from_utf8_lossy(call.input().as_bytes()).into_owned();
         call.complete(match text.as_str() {
             "{}" => Outcome::Text("no words".into()),
+            "{\"n\":\"5\"}" => Outcome::Value(RawJson::from_value(&true).unwrap()),
             _ => Outcome::InvalidArguments(format!("/n: give a whole number, not {text}")),
         });
     });
@@ -176,6 +177,7 @@ async fn tool_19_an_explainer_has_better_words_for_refused_arguments() {
         let peer = Peer::of(&server).in_session(revision, json!({})).await;
         for (arguments, said) in [
             (json!({"n": 1}), "called"),
+            (json!({"n": "5"}), "called"),
             (json!({"n": "x"}), "Invalid arguments for tool own: /n: give a whole number, not {\"n\":\"x\"}"),
             (json!({}), "Invalid arguments for tool own: property \"n\" is missing"),
         ] {
