@@ -284,6 +284,25 @@ test("a lifespan is open from the first call to the last", async () => {
   }
 });
 
+test("a lifespan and what it starts are of no request", async () => {
+  const seen = [];
+  const note = () => seen.push(storage.getStore());
+  const lifespan = async () => {
+    await sleep(1);
+    note();
+    const later = new Promise((resolve) => setTimeout(() => resolve(note()), 5));
+    return { [Symbol.asyncDispose]: async () => (await later, note()) };
+  };
+  const server = new Server({ name: "s", version: "1" }, { lifespan });
+  server.registerTool("use", {}, () => storage.getStore());
+  const handler = server.handler();
+  const client = await Client.connect(await address((request, response) => storage.run("ada", () => handler(request, response))));
+  assert.equal((await client.callTool("use")).text, "ada");
+  await client.close();
+  await storage.run("ada", () => server.close());
+  assert.deepEqual(seen, [undefined, undefined, undefined]);
+});
+
 test("a lifespan that cannot be opened keeps the server from serving, and is tried again", async () => {
   let tries = 0;
   const lifespan = () => {
