@@ -7,8 +7,9 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -216,6 +217,53 @@ def test_uvicorn_after_uvicorn() -> None:
 
     run(check())
     run(check())
+
+
+@pytest.mark.parametrize("mounted", [True, False])
+def test_a_lifespan_and_what_it_starts_are_of_no_request(mounted: bool) -> None:
+    """Its tasks and pools live on: the user of the first request is not theirs."""
+    user: ContextVar[str] = ContextVar("user", default="nobody")
+    seen: list[str] = []
+
+    async def poll(wanted: asyncio.Event) -> None:
+        await wanted.wait()
+        seen.append(user.get())
+
+    @asynccontextmanager
+    async def life(_: Server) -> AsyncIterator[asyncio.Event]:
+        wanted = asyncio.Event()
+        task = asyncio.create_task(poll(wanted))
+        seen.append(user.get())
+        yield wanted
+        await task
+        seen.append(user.get())
+
+    server, inner = Server("outer", version="1", lifespan=life), Server("inner", version="1", lifespan=life)
+    server.mount("in", inner)
+
+    @server.tool
+    @inner.tool
+    async def use(ctx: Context) -> str:
+        ctx.lifespan.set()
+        return user.get()
+
+    user.set("program")
+    app = server.asgi(path="/mcp")
+    user.set("later")
+
+    async def as_ada(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            user.set("ada")
+        await app(scope, receive, send)
+
+    async def check() -> None:
+        async with serving(Starlette(routes=[Mount("/", as_ada)]) if mounted else as_ada) as address:
+            async with Client(f"{address}/mcp") as client:
+                assert [(await client.call_tool(tool)).text for tool in ("use", "in__use")] == ["ada", "ada"]
+            await app.close()
+
+    run(check())
+    assert seen == ["program"] * 6
 
 
 def test_the_root_application_ends_with_its_lifespan() -> None:

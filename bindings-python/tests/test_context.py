@@ -623,8 +623,34 @@ def test_clients_in_memory_raise_the_exceptions_of_handlers() -> None:
         client.call_tool("in_a_thread")
     with pytest.raises(InvalidArgumentError, match="raise_exceptions"):
         Client("http://127.0.0.1:1/mcp", raise_exceptions=True)
-    with pytest.raises(InvalidArgumentError, match="ordinary function"):
-        server.on_error(cast("Any", asyncio.sleep))
+    with pytest.raises(InvalidArgumentError, match=r"on_error takes a function of \(error, ctx\), not 3"):
+        server.on_error(cast("Any", 3))
+
+
+@pytest.mark.parametrize("tool", ["on_the_loop", "in_a_thread"])
+def test_async_functions_get_exceptions_too(tool: str, caplog: pytest.LogCaptureFixture) -> None:
+    server = failing()
+    seen: list[tuple[str, str]] = []
+    sent = asyncio.Event()
+
+    @server.on_error
+    async def send(error: BaseException, ctx: Context | SyncContext) -> None:
+        await sent.wait()
+        seen.append((str(error), ctx.name))
+
+    @server.on_error
+    async def breaks(_error: BaseException, _ctx: object) -> None:
+        raise ValueError("a hook that fails costs nothing")
+
+    async def check() -> None:
+        async with Client(server) as client:
+            assert (await client.call_tool(tool)).is_error, "the caller does not wait for it"
+            assert seen == []
+            asyncio.get_running_loop().call_later(0.05, sent.set)
+        assert seen == [(tool.replace("_", " ").replace("a thread", "a thread"), tool)]
+
+    run(check())
+    assert "a function of on_error failed" in caplog.text
 
 
 def test_exits_and_groups_cost_one_call() -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import functools
 import logging
+import sys
+import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 
 from raw import MODERN, Peer, Refused
-from support import REVISIONS, run, script
+from support import REVISIONS, run, script, until
 from trunkline import (
     Client,
     Context,
@@ -106,12 +112,186 @@ def test_dependencies_of_def_handlers_of_every_kind() -> None:
     run(check())
 
 
-async def later() -> str:
-    return ""
+def test_def_handlers_depend_on_async_def_too() -> None:
+    """On the loop, all in one task, in the context variables of the call, and closed in order."""
+    log: Log = []
+    tasks: set[object] = set()
+    user: ContextVar[str] = ContextVar("user", default="nobody")
+
+    def name() -> str:
+        assert threading.current_thread() is not threading.main_thread()
+        return "db"
+
+    async def session(ctx: Context, given: Annotated[str, Depends(name)]) -> AsyncIterator[str]:
+        tasks.add(asyncio.current_task())
+        async with asyncio.timeout(9) if sys.version_info >= (3, 11) else contextlib.AsyncExitStack():
+            try:
+                yield f"{given} of {ctx.name} for {user.get()}"
+            except ToolError:
+                log.append("rollback")
+                raise
+            finally:
+                await asyncio.sleep(0)
+                tasks.add(asyncio.current_task())
+                log.append("session")
+
+    def cursor(given: Annotated[str, Depends(session)]) -> Iterator[str]:
+        yield f"cursor of {given}"
+        log.append("cursor")
+
+    async def number(ctx: Context) -> int:
+        tasks.add(asyncio.current_task())
+        ctx.vars["seen"] = True
+        return 7
+
+    server = Server("test", version="1")
+
+    @server.tool
+    def use(
+        ctx: SyncContext,
+        given: Annotated[str, Depends(cursor)],
+        more: Annotated[int, Depends(number)],
+        fail: bool = False,
+    ) -> str:
+        assert threading.current_thread() is not threading.main_thread()
+        assert ctx.vars == {"seen": True}
+        if fail:
+            raise ToolError("no")
+        return f"{given}: {more}"
+
+    async def fake() -> int:
+        return 8
+
+    async def check() -> None:
+        async with Client(server) as client:
+            user.set("ada")
+            assert (await client.call_tool("use")).text == "cursor of db of use for ada: 7"
+            assert log == ["cursor", "session"]
+            assert len(tasks) == 1
+            log.clear()
+            assert (await client.call_tool("use", {"fail": True})).text == "no"
+            assert log == ["rollback", "session"]
+            with server.override(name, fake):
+                assert (await client.call_tool("use")).text == "cursor of 8 of use for ada: 7"
+
+    run(check())
+    with SyncClient(server) as client:
+        assert client.call_tool("use").text == "cursor of db of use for nobody: 7"
 
 
-async def several() -> AsyncIterator[str]:
-    yield ""
+def test_cancelling_a_call_cancels_the_async_dependency_that_its_thread_waits_for() -> None:
+    log: Log = []
+    waiting = threading.Event()
+
+    async def forever() -> AsyncIterator[str]:
+        try:
+            yield ""
+        finally:
+            await asyncio.sleep(0)
+            log.append("closed")
+
+    async def never(_: Annotated[str, Depends(forever)]) -> None:
+        waiting.set()
+        try:
+            await asyncio.sleep(99)
+        finally:
+            log.append("cancelled")
+
+    server = Server("test", version="1")
+
+    @server.tool
+    def use(_: Annotated[None, Depends(never)]) -> None:
+        log.append("called")
+
+    async def check() -> None:
+        async with Client(server) as client:
+            call = asyncio.ensure_future(client.call_tool("use"))
+            await until(waiting.is_set, "the dependency")
+            call.cancel()
+            await until(lambda: log == ["cancelled", "closed"], "its end")
+
+    run(check())
+
+
+def loose(function: Any) -> Any:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def test_decorators_may_hide_async_def() -> None:
+    """The commonest decorator is a def around whatever there is."""
+    server = Server("test", version="1")
+
+    @loose
+    async def maker(ctx: Context) -> str:
+        return ctx.name
+
+    @server.tool
+    @loose
+    @loose
+    async def tool(x: int, ctx: Context, name: Annotated[str, Depends(maker)]) -> str:
+        await ctx.progress(1)
+        return f"{name}: {x}"
+
+    cached: dict[int, str] = {}
+
+    def caching(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapper(x: int) -> Any:
+            return cached[x] if x in cached else function(x)
+
+        return wrapper
+
+    @server.tool
+    @caching
+    async def kept(x: int) -> str:
+        cached[x] = f"{x} again"
+        return str(x)
+
+    async def hidden(x: int) -> str:
+        assert threading.current_thread() is threading.main_thread()
+        return f"hidden {x}"
+
+    def returns_it(x: int) -> Any:
+        assert threading.current_thread() is not threading.main_thread()
+        return hidden(x)
+
+    server.add_tool(returns_it)
+
+    @server.middleware("tools/call")
+    @loose
+    async def counted(request: Request, proceed: Any, _: Context) -> Any:
+        return {**await proceed(), "_meta": {"method": request.method}}
+
+    @server.prompt
+    @loose
+    async def ask(about: str) -> str:
+        return about
+
+    class Provider:
+        @loose
+        async def list(self, _cursor: str | None, _ctx: Context) -> Any:
+            return []
+
+        @loose
+        async def get(self, params: dict[str, Any], _ctx: Context) -> Any:
+            return params["name"]
+
+    server.add_provider("tools", Provider())
+
+    async def check() -> None:
+        async with Client(server) as client:
+            told = await client.call_tool("tool", {"x": 1})
+            assert (told.text, (told.meta or {})["method"]) == ("tool: 1", "tools/call")
+            assert [(await client.call_tool("kept", {"x": 1})).text for _ in range(2)] == ["1", "1 again"]
+            assert (await client.call_tool("returns_it", {"x": 2})).text == "hidden 2"
+            assert (await client.get_prompt("ask", {"about": "it"})).messages[0].content.text == "it"  # type: ignore[union-attr]
+            assert (await client.call_tool("provided")).text == "provided"
+
+    run(check())
 
 
 def itself(inner: Annotated[str, Depends(lambda: "")]) -> str:
@@ -132,8 +312,6 @@ circle.__annotations__["again"] = Annotated[str, Depends(circle)]
 @pytest.mark.parametrize(
     ("dependency", "problem"),
     [
-        (later, "use -> later: a handler made with def cannot wait for an async dependency"),
-        (several, "cannot wait for an async dependency"),
         (unknown, "use -> unknown: nobody fills parameter 'what'"),
         (circle, "a dependency that needs itself"),
         (3, "Depends needs a function, not int"),
@@ -146,6 +324,30 @@ def test_dependencies_that_cannot_be_made_are_refused(dependency: Any, problem: 
     use.__annotations__["x"] = Annotated[str, Depends(dependency)]
     with pytest.raises(InvalidArgumentError, match=problem):
         Server("test", version="1").add_tool(use)
+
+
+async def unmanaged(_: Server) -> AsyncIterator[None]:
+    yield
+
+
+@pytest.mark.parametrize(
+    ("mistake", "problem"),
+    [
+        (lambda server: server.add_tool(unknown, name=""), "tool name"),
+        (lambda server: server.add_prompt(unknown, name=""), "name"),
+        (lambda server: server.tool(Request), "a tool must be a function, not the class Request"),
+        (lambda _: Server("test", version="1", lifespan=unmanaged), "lifespan: unmanaged .*: decorate it with contextlib"),
+        (lambda _: Server("test", version="1", lifespan=3), "lifespan is a function of the server, not 3"),
+        (lambda _: Client(None), "a client takes a URL, .* not None"),  # type: ignore[arg-type]
+        (lambda _: Client(123), "not 123"),  # type: ignore[arg-type]
+        (lambda _: Client([sys.executable, 3]), "a list of texts"),  # type: ignore[list-item]
+        (lambda _: SyncClient(b"python"), "not b'python'"),  # type: ignore[arg-type]
+    ],
+    ids=str,
+)
+def test_mistakes_are_noticed_where_they_are_made(mistake: Any, problem: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=problem):
+        mistake(Server("test", version="1"))
 
 
 def test_a_dependency_is_no_default() -> None:
@@ -534,8 +736,7 @@ def test_dependencies_are_replaced_for_a_test() -> None:
                 assert (await client.call_tool("blocking")).text == "user of two"
             with server.override(database, fake):
                 assert (await client.call_tool("tell")).text == "user of a fake for tell"
-                with pytest.raises(InvalidArgumentError, match="cannot wait for an async dependency"):
-                    await client.call_tool("blocking")
+                assert (await client.call_tool("blocking")).text == "user of a fake for blocking"
             with server.override(user, needy):
                 with pytest.raises(InvalidArgumentError, match="nobody fills parameter 'who'"):
                     await client.call_tool("blocking")
@@ -578,9 +779,7 @@ def test_dependencies_of_a_server_are_made_for_every_call() -> None:
         assert log == ["tools/call tell", "prompts/get ask", "tools/call tell"]
 
     run(check())
-    with pytest.raises(InvalidArgumentError, match="cannot wait for an async dependency"):
-        Server("test", version="1", dependencies=[Depends(later)]).add_tool(lambda: "", name="x")
-    wrong: Any = later
+    wrong: Any = unknown
     with pytest.raises(InvalidArgumentError, match=r"dependencies are made by Depends\(function\), not "):
         Server("test", version="1", dependencies=[wrong])
 

@@ -11,8 +11,11 @@ import logging
 import re
 import sys
 from collections import OrderedDict, defaultdict
-from typing import Annotated, Any, Literal, NewType, Optional, TypedDict, Union, cast
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Annotated, Any, Literal, NamedTuple, NewType, Optional, TypedDict, Union, cast
 
+import annotated_types
 import attrs
 import msgspec
 import pydantic
@@ -236,6 +239,241 @@ def test_the_words_of_a_library_win_over_those_of_the_core() -> None:
             # The library finds no fault: the core's words stay.
             refused = client.call_tool(tool, {"name": "Oda", "days": "x"})
             assert refused.text == f'Invalid arguments for tool {tool}: /days: "x" is not of type "integer"'
+
+
+class Row(pydantic.BaseModel):
+    name: Annotated[str, pydantic.AfterValidator(_polite)]
+
+
+@dataclasses.dataclass
+class Held:
+    rows: list[Row]
+    dates: tuple[dt.date, ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "place"),
+    [
+        (list[Row], [{"name": "Oda"}, {"name": "b"}], "/v/1/name"),
+        (dict[str, Row], {"a": {"name": "Oda"}, "b": {"name": "b"}}, "/v/b/name"),
+        (dict[str, list[Row]], {"a/b": [{"name": "b"}]}, "/v/a~1b/0/name"),
+        (Held, {"rows": [{"name": "Oda"}, {"name": "b"}]}, "/v/rows/1/name"),
+        (list[Held], [{"rows": []}, {"rows": [{"name": "b"}]}], "/v/1/rows/0/name"),
+        (list[Annotated[str, pydantic.AfterValidator(_polite)]], ["Oda", "Ida", "b"], "/v/2"),
+        (tuple[Row, Row], [{"name": "Oda"}, {"name": "b"}], "/v/1/name"),
+    ],
+    ids=str,
+)
+def test_the_error_of_a_refused_item_says_which(annotation: Any, value: Any, place: str) -> None:
+    server = Server("test", version="1")
+
+    def tool(v: Any) -> str:
+        return str(v)
+
+    tool.__annotations__["v"] = annotation
+    server.add_tool(tool)
+    with SyncClient(server) as client:
+        refused = client.call_tool("tool", {"v": value})
+        assert refused.text == f"Invalid arguments for tool tool: {place}: please give at least three letters"
+
+
+def test_the_error_of_a_refused_item_of_a_standard_type_says_which_too() -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    def tool(days: dict[str, list[Annotated[dt.date, "a day"]]]) -> str:
+        return str(days)
+
+    with SyncClient(server) as client:
+        refused = client.call_tool("tool", {"days": {"a": ["2024-02-01", "2024-02-31"]}})
+        assert "/days/a/1: " in refused.text
+
+
+def _stripped(value: Any) -> Any:
+    return int(value) if isinstance(value, str) else value
+
+
+class Tags(pydantic.BaseModel):
+    tags: list[str]
+
+    @pydantic.field_validator("tags", mode="before")
+    @classmethod
+    def split(cls, value: Any) -> Any:
+        return value.split(",") if isinstance(value, str) else value
+
+
+Trimmed = Annotated[int, pydantic.BeforeValidator(_stripped)]
+
+
+@pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
+def test_validators_that_come_first_may_accept_what_the_schema_refuses(revision: str) -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    def tool(v: Trimmed, many: list[Trimmed] = [], held: Tags | None = None, strict: int = 0) -> str:  # noqa: B006
+        return f"{v} {many} {held and held.tags} {strict}"
+
+    def wrapped(value: Any, handler: Any) -> Any:
+        return handler(value.strip() if isinstance(value, str) else value)
+
+    @server.tool
+    async def later(v: Annotated[int, pydantic.WrapValidator(wrapped)]) -> int:
+        return v
+
+    with SyncClient(server, revision=revision) as client:
+        schema = client.list_tools()[0].input_schema["properties"]
+        assert (schema["v"]["type"], schema["many"]["items"]["type"]) == ("integer", "integer")
+        assert client.call_tool("tool", {"v": " 5 "}).text == "5 [] None 0"
+        given = {"v": 1, "many": [2, "3"], "held": {"tags": "a,b"}, "strict": 4}
+        assert client.call_tool("tool", given).text == "1 [2, 3] ['a', 'b'] 4"
+        assert client.call_tool("later", {"v": " 6 "}).text == "6"
+        for arguments, problem in (
+            ({"v": "x"}, "invalid literal"),
+            ({"v": " 5 ", "strict": "4"}, '/strict: "4" is not of type'),
+            ({"v": " 5 ", "other": 1}, "other"),
+            ({"v": " 5 ", "many": [1, "x"]}, "/many/1: invalid literal"),
+        ):
+            try:
+                told = client.call_tool("tool", arguments)
+                assert told.is_error
+                text = told.text
+            except ProtocolError as error:
+                text = str(error)
+            assert problem in text
+
+
+@dataclasses.dataclass
+class Priced:
+    price: Annotated[int, pydantic.PlainSerializer(lambda v: f"<{v}>", return_type=str)]
+
+
+Shown = Annotated[int, pydantic.PlainSerializer(lambda v: f"<{v}>", return_type=str)]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "json"),
+    [
+        (Shown, 2, {"result": "<2>"}),
+        (list[Shown], [1, 2], {"result": ["<1>", "<2>"]}),
+        (Shown | None, None, {"result": None}),
+        (Shown | None, 3, {"result": "<3>"}),
+        (dict[str, Shown], {"a": 1}, {"a": "<1>"}),
+        (Priced, Priced(4), {"price": "<4>"}),
+        (list[Priced], [Priced(4)], {"result": [{"price": "<4>"}]}),
+        (
+            Annotated[str, pydantic.WrapSerializer(lambda v, handler: handler(v) + "!", return_type=str)],
+            "a",
+            {"result": "a!"},
+        ),
+        # Iterables of every kind are written where the type says so.
+        (Iterable[int], (n for n in (1, 2)), {"result": [1, 2]}),
+        (Iterator[Iterable[int]], iter([range(2)]), {"result": [[0, 1]]}),
+        (Generator[int, None, None], (n for n in (1, 2)), {"result": [1, 2]}),
+        (Sequence[int], range(2), {"result": [0, 1]}),
+        (Collection[int], {"a": 1}.values(), {"result": [1]}),
+    ],
+    ids=str,
+)
+def test_returned_values_are_written_as_their_types_say(annotation: Any, value: Any, json: Any) -> None:
+    result = returning(value, annotation)
+    assert (result.structured_content, result.is_error) == (json, False)
+
+
+class Point(NamedTuple):
+    x: int
+    y: int = 3
+
+
+def test_members_of_a_named_tuple_with_a_default_may_be_left_out() -> None:
+    assert built(list[Point], [[1], [1, 2]]) == [Point(1), Point(1, 2)]
+
+
+def test_parameters_of_pydantic_fields_have_their_alias_and_default() -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    def tool(
+        a: Annotated[int, pydantic.Field(alias="A", ge=1)],
+        from_: int = pydantic.Field(2, alias="from"),
+        days: Annotated[dt.date | None, pydantic.Field(default=None, alias="theDay")] = None,
+        n: Annotated[int, pydantic.Field(default=7, deprecated=True)] = pydantic.Field(8),
+    ) -> str:
+        return f"{a} {from_} {days} {n}"
+
+    @server.prompt
+    def ask(kind: Annotated[int, pydantic.Field(alias="class")]) -> str:
+        return str(kind)
+
+    @server.resource("notes://{class}")
+    def note(kind: Annotated[int, pydantic.Field(alias="class")]) -> str:
+        return str(kind)
+
+    with SyncClient(server) as client:
+        schema = client.list_tools()[0].input_schema
+        assert [*schema["properties"]] == ["A", "from", "theDay", "n"]
+        assert schema["required"] == ["A"]
+        assert schema["properties"]["n"]["deprecated"] is True
+        assert client.call_tool("tool", {"A": 1}).text == "1 2 None 8"
+        assert client.call_tool("tool", {"A": 1, "from": 3, "theDay": "2024-02-01"}).text == "1 3 2024-02-01 8"
+        assert "/A: " in client.call_tool("tool", {"A": 0}).text
+        assert "/theDay: " in client.call_tool("tool", {"A": 1, "theDay": "2024-02-31"}).text
+        assert client.get_prompt("ask", {"class": "4"}).messages[0].content.text == "4"  # type: ignore[union-attr]
+        assert client.read_resource("notes://5").contents[0].text == "5"
+
+
+@dataclasses.dataclass
+class Aliased:
+    a: Annotated[int, pydantic.Field(alias="A")]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "problem"),
+    [
+        (Annotated[str, Field(ge=1)], "ge needs an int or a float"),
+        (Annotated[str, pydantic.Field(ge=1)], "ge needs an int or a float"),
+        (Annotated[dict[str, int], pydantic.Field(lt=1)], "lt needs an int or a float"),
+        (Annotated[int, Field(ge="a")], "ge must be a number, not 'a'"),
+        (Annotated[int, pydantic.Field(ge="a")], "ge must be a number, not 'a'"),
+        (Annotated[int, Field(pattern="x")], "pattern needs text"),
+        (Annotated[str, Field(min_length="1")], "min_length must be a whole number, not '1'"),
+        (Annotated[Decimal, Field(ge=1)], "ge needs an int or a float"),
+        (Aliased, "field 'a' of Aliased: the alias 'A' needs a pydantic model"),
+        (Annotated[int, pydantic.Field(validation_alias=pydantic.AliasChoices("a", "b"))], "an argument has one name"),
+    ],
+    ids=str,
+)
+def test_what_a_schema_cannot_say_is_refused_at_registration(annotation: Any, problem: str) -> None:
+    def tool(v: Any) -> str:
+        return str(v)
+
+    tool.__annotations__["v"] = annotation
+    with pytest.raises(InvalidArgumentError, match=problem):
+        Server("test", version="1").add_tool(tool)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "good", "bad"),
+    [
+        (Annotated[dt.date, annotated_types.Ge(dt.date(2024, 1, 1)), "a day"], "2024-01-01", "2023-12-31"),
+        (Annotated[Decimal, pydantic.Field(gt=0)], "0.5", "-0.5"),
+        (Annotated[str, annotated_types.Predicate(str.isupper)], "A", "a"),
+        (Annotated[str, pydantic.StringConstraints(max_length=2, strip_whitespace=True)], "ab", "abc"),
+        (Annotated[Decimal, pydantic.Field(max_digits=2)], "12", "123"),
+        (Annotated[int, pydantic.AfterValidator(_even), Field(ge=2)], 2, 0),
+    ],
+    ids=str,
+)
+def test_bounds_that_a_schema_cannot_say_are_checked_by_pydantic(annotation: Any, good: Any, bad: Any) -> None:
+    server = Server("test", version="1")
+
+    def tool(v: Any) -> str:
+        return "ok"
+
+    tool.__annotations__["v"] = annotation
+    server.add_tool(tool)
+    with SyncClient(server) as client:
+        assert client.call_tool("tool", {"v": good}).text == "ok"
+        assert client.call_tool("tool", {"v": bad}).is_error
 
 
 def test_unknown_arguments_are_refused_unless_all_are_taken() -> None:

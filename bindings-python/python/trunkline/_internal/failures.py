@@ -8,8 +8,11 @@ from . import _native
 from .errors import ProtocolError, Suspended, ToolError, TrunklineError
 from .port.log import logger
 from .schema.jsonable import jsonable
+from .signature.asynchronous import is_awaitable
 
 if TYPE_CHECKING:
+    import logging
+    from collections.abc import Awaitable
     from types import TracebackType
 
     from .calls import Call
@@ -73,9 +76,19 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
     log.error("%s failed", " ".join(named.values()) or otherwise, exc_info=where, extra=named)
     for hook in context._error_hooks():
         try:
-            hook(error, context)
+            told = hook(error, context)
         except Exception:
             log.exception("a function of on_error failed")
+        else:
+            if is_awaitable(told):
+                context._port.finish(_finished(cast("Awaitable[object]", told), log))
+
+
+async def _finished(told: Awaitable[object], log: logging.Logger) -> None:
+    try:
+        await told
+    except Exception:
+        log.exception("a function of on_error failed")
 
 
 def is_suspension(error: BaseException) -> bool:

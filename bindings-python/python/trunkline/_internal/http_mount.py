@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextvars import Context
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from . import _native
@@ -42,6 +42,7 @@ class ASGIApp:
     def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
         self._server = server
         self._transport = transport
+        self._context = copy_context()
         self._port: Port | None = None
         self._listener = 0
         self._verifier: int | None = None
@@ -124,8 +125,8 @@ class ASGIApp:
         with self._server._lock:
             if self._server._bind() is not self._port:  # the first request, or the first one in a forked process
                 self._mount()
-            # Events of no request must not run in the context variables of the first one.
-            port, _ = Context().run(self._server._acquire, loop)
+            # What belongs to no request must not run in the context variables of the first one.
+            port, _ = self._context.copy().run(self._server._acquire, loop)
             self._loops = {known for known in self._loops if not known.is_closed()} | {loop}
             announce_signals(self)
             return port, self._listener

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, cast, get_args, get_origin
 
@@ -13,7 +13,7 @@ from .messages import GetPromptResult, Message
 from .model.base import Block
 from .model.resource_contents import ResourceContents
 from .schema.builder import MAPPINGS, MISSING, Builder, is_typed_dict
-from .schema.foreign import is_msgspec, is_pydantic
+from .schema.foreign import is_msgspec, is_pydantic, of_pydantic
 from .schema.jsonable import jsonable, model_json
 from .schema.node import Schema
 
@@ -24,17 +24,31 @@ if TYPE_CHECKING:
 Answer: TypeAlias = tuple[int, Any]
 
 
+def _typed_json(value: Any) -> Any:
+    return jsonable(value, is_typed=True)
+
+
 class Returns:
     """Shape of the results of one tool; decided by its return annotation, or else by each value."""
 
-    __slots__ = ("_plain", "_shape", "schema", "wrap")
+    __slots__ = ("_plain", "_shape", "_write", "schema", "wrap")
 
-    def __init__(self, schema: Schema | None, shape: int | None, *, wrap: bool = False, plain: bool = False) -> None:
+    def __init__(
+        self,
+        schema: Schema | None,
+        shape: int | None,
+        *,
+        wrap: bool = False,
+        plain: bool = False,
+        write: Callable[[Any], Any] = _typed_json,
+    ) -> None:
         self.schema = schema
         # True if the schema describes `{"result": value}`.
         self.wrap = wrap
         self._shape = shape
         self._plain = plain
+        # From a value of the annotation to its JSON form.
+        self._write = write
 
     @classmethod
     def of(cls, annotation: Any, output_schema: Mapping[str, Any] | None) -> Returns:
@@ -49,12 +63,17 @@ class Returns:
         if _is_undeclared(annotation) or _is_content(annotation):
             return cls(None, None)
         builder = Builder("output")
-        node = builder.node(annotation)
+        node, write = builder.node(annotation), _typed_json
+        if builder.serializes:
+            # Wherever the serializers are inside, their library writes the whole value.
+            found = of_pydantic(annotation, "output")
+            builder = Builder("output")
+            node, write = builder.foreign(found), found.write
         resolved = builder.resolve(node.schema)
         if resolved.get("type") == "object":
-            return cls(builder.finish(resolved), OBJECT, plain=node.plain)
+            return cls(builder.finish(resolved), OBJECT, plain=node.plain, write=write)
         wrapped: Schema = {"type": "object", "properties": {"result": node.schema}, "required": ["result"]}
-        return cls(builder.finish(wrapped), VALUE, wrap=True, plain=node.plain)
+        return cls(builder.finish(wrapped), VALUE, wrap=True, plain=node.plain, write=write)
 
     def render(self, value: Any) -> tuple[int, Any]:
         """The shape and the JSON value for what the handler returned.
@@ -62,7 +81,7 @@ class Returns:
         Raises:
             TypeError: if the value has no JSON form.
         """
-        if type(value) is str:
+        if type(value) is str and self._write is _typed_json:
             return TEXT, value
         if isinstance(value, InputRequired):
             return INPUT, value.to_json()
@@ -75,7 +94,7 @@ class Returns:
             return CONTENT, _blocks(value) if _is_list(value) else jsonable(value)
         if shape == VALUE and self.schema is None and isinstance(value, (bytes, bytearray, memoryview)):
             raise TypeError("bytes say nothing about their type: ImageContent, AudioContent and EmbeddedResource do")
-        json = jsonable(value, is_typed=self._shape is not None)
+        json = self._write(value) if self._shape is not None else jsonable(value)
         return (TEXT if type(json) is str and shape == VALUE else shape), json
 
     def _shape_of(self, value: Any) -> int:

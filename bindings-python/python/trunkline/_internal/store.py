@@ -11,6 +11,7 @@ from .errors import InvalidArgumentError
 from .features.handler import Handler
 from .returns import Answer
 from .schema.jsonable import jsonable
+from .signature.asynchronous import is_async
 
 if TYPE_CHECKING:
     from .port.port import Port
@@ -36,9 +37,7 @@ class StoreHandler(Handler):
     kind = "store"
 
     def __init__(self, name: str, method: Callable[..., Any], params: tuple[str, ...], result: str | None) -> None:
-        from inspect import iscoroutinefunction
-
-        super().__init__(name, {}, in_thread=not iscoroutinefunction(method))
+        super().__init__(name, {}, in_thread=not is_async(method))
         self._method = method
         self._params = params
         self._result = result

@@ -259,6 +259,11 @@ class Connection:
             )
         if isinstance(target, os.PathLike):
             raise InvalidArgumentError(f"to start a server, pass its command as a list: [{os.fspath(target)!r}]")
+        if not isinstance(target, Sequence) or not all(isinstance(part, (str, os.PathLike)) for part in target):
+            raise InvalidArgumentError(
+                "a client takes a URL, the command of a server as a list of texts, a Server, a transport or a "
+                f"configuration, not {target!r}"
+            )
         command = [os.fspath(part) for part in target]
         if not command:
             raise InvalidArgumentError("the command of the server to start is empty")

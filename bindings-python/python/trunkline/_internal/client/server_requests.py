@@ -13,6 +13,7 @@ from ..features.handler import Handler
 from ..model.base import Model
 from ..returns import Answer
 from ..schema.jsonable import jsonable
+from ..signature.asynchronous import is_async
 
 if TYPE_CHECKING:
     from ..port.port import Port
@@ -40,10 +41,7 @@ class ServerRequestHandler(Handler):
     def __init__(self, operation: str, function: Callable[..., Any], read: Callable[[Any], Any]) -> None:
         if not callable(function):
             raise InvalidArgumentError(f"on_{operation} takes a function, not {type(function).__qualname__}")
-        from inspect import iscoroutinefunction, isroutine
-
-        called = function if isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
-        super().__init__(operation, {}, in_thread=not iscoroutinefunction(called))
+        super().__init__(operation, {}, in_thread=not is_async(function))
         self.function = function
         self.read = read
 

@@ -288,7 +288,7 @@ class SyncClient(SyncOperations, Connected):
         connection = self._connection
         try:
             if port.lifespan is not None and port.loop is not None:
-                port.lifespan.open(port.loop).result()
+                port.lifespan.open(port.loop, port.context).result()
             json = connection.open_json(server_handle)
             port.telemetry = port.telemetry or connection.telemetry
             connection.observed(port.native, 0, json, port.telemetry)

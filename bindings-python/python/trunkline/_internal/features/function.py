@@ -4,7 +4,7 @@ call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._generated.waist import VALUE
@@ -12,6 +12,7 @@ from ..context._generated.sync_context import SyncContext
 from ..context.context import Context
 from ..errors import InvalidArgumentError
 from ..returns import Answer
+from ..signature.asynchronous import is_awaitable
 from ..signature.dependencies import AsyncScope, Depends, Scope
 from ..signature.parameters import name_of, plan
 from .handler import Handler, place_of
@@ -64,17 +65,20 @@ class FunctionHandler(Handler):
             )
         if self._context_name is not None:
             arguments[self._context_name] = Context(port, ticket, scope)
-        return self._rendered(self.render, await self.function(**arguments))
+        value = self.function(**arguments)
+        return self._rendered(self.render, await value if is_awaitable(value) else value)
 
     def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         arguments = self.bind(body)
         if self._dependencies:
-            sync = SyncContext(port, ticket, scope)
-            value = self._run_in_thread_with_dependencies(sync, arguments)
-            return self._rendered(self.render, value)
-        if self._context_name is not None:
-            arguments[self._context_name] = SyncContext(port, ticket, scope)
-        return self._rendered(self.render, self.function(**arguments))
+            value = self._run_in_thread_with_dependencies(SyncContext(port, ticket, scope), arguments)
+        else:
+            if self._context_name is not None:
+                arguments[self._context_name] = SyncContext(port, ticket, scope)
+            value = self.function(**arguments)
+        if is_awaitable(value):
+            value = _awaited(port, ticket, value)
+        return self._rendered(self.render, value)
 
     @property
     def where(self) -> str:
@@ -88,7 +92,8 @@ class FunctionHandler(Handler):
                     arguments[name] = value
             if self._context_name is not None:
                 arguments[self._context_name] = context
-            return await self.function(**arguments)
+            value = self.function(**arguments)
+            return await value if is_awaitable(value) else value
 
     def _run_in_thread_with_dependencies(self, context: SyncContext, arguments: dict[str, Any]) -> Any:
         with Scope(context, self._defaults | arguments) as scope:
@@ -99,6 +104,17 @@ class FunctionHandler(Handler):
             if self._context_name is not None:
                 arguments[self._context_name] = context
             return self.function(**arguments)
+
+
+def _awaited(port: Port, ticket: int, value: Awaitable[Any]) -> Any:
+    """The result of what a function on a thread returned, such as one that hides an `async def`."""
+    from ..port.loop_side import LoopSide
+
+    side = LoopSide(port, ticket)
+    try:
+        return side.run(lambda: value)
+    finally:
+        side.end()
 
 
 class TextHandler(FunctionHandler):

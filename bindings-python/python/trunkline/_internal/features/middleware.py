@@ -14,6 +14,7 @@ from ..model.base import Model
 from ..port.scope import CallScope
 from ..returns import Answer
 from ..schema.jsonable import jsonable
+from ..signature.asynchronous import is_async
 from ..signature.dependencies import key_of
 from ..signature.parameters import name_of
 from .handler import Handler, place_of
@@ -57,10 +58,7 @@ class MiddlewareHandler(Handler):
     kind = "middleware"
 
     def __init__(self, function: Middleware, methods: Sequence[str]) -> None:
-        import inspect
-
-        called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
-        if not inspect.iscoroutinefunction(called):
+        if not is_async(function):
             raise InvalidArgumentError(
                 f"{name_of(function)}: middleware is an async def function of (request, next, ctx)"
             )

@@ -12,6 +12,7 @@ from ..context.context import Context
 from ..errors import InvalidArgumentError
 from ..returns import Answer, Returns, render_contents, render_messages
 from ..schema.jsonable import jsonable
+from ..signature.asynchronous import is_async
 from .handler import Handler
 from .registry import Registry
 
@@ -76,15 +77,13 @@ class ProviderHandler(Handler):
     kind = "provider"
 
     def __init__(self, category: Category, provider: Any) -> None:
-        from inspect import iscoroutinefunction
-
         where = type(provider).__qualname__
         self._list = _method(provider, "list", where)
         self._get = _method(provider, "get", where)
-        is_async = iscoroutinefunction(self._list)
-        if is_async != iscoroutinefunction(self._get):
+        awaits = is_async(self._list)
+        if awaits != is_async(self._get):
             raise InvalidArgumentError(f"{where}: list and get must both be made with async def, or both with def")
-        super().__init__((category, id(provider)), {"of": category}, in_thread=not is_async)
+        super().__init__((category, id(provider)), {"of": category}, in_thread=not awaits)
         self._category: Category = category
         self.provider = provider
 

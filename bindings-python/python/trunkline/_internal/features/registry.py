@@ -54,7 +54,7 @@ class Registry:
         # The registration message of the server.
         self._json = json
         self._max_threads = max_threads
-        self._enter_lifespan = lifespan
+        self._enter_lifespan = None if lifespan is None else _checked_lifespan(lifespan)
         for mark in dependencies:
             if not isinstance(mark, Depends):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise InvalidArgumentError(f"dependencies are made by Depends(function), not {mark!r}")
@@ -85,16 +85,15 @@ class Registry:
         `(error, ctx)`.
 
         It gets those of which the caller is told nothing, after they were logged, and not
-        `ToolError` and `ProtocolError`, which are answers. It is an ordinary function and runs
-        where the handler ran, so it must not block; what it raises is logged.
+        `ToolError` and `ProtocolError`, which are answers. A `def` function runs where the handler
+        ran, so it must not block. An `async def` function runs on the event loop, perhaps after the
+        caller has its answer: it can read `ctx`, but not ask the client. What it raises is logged.
 
         Raises:
-            InvalidArgumentError: if it is an `async def` function, or none.
+            InvalidArgumentError: if it is no function.
         """
-        from inspect import iscoroutinefunction
-
-        if not callable(function) or iscoroutinefunction(function):
-            raise InvalidArgumentError(f"on_error takes an ordinary function of (error, ctx), not {function!r}")
+        if not callable(function):
+            raise InvalidArgumentError(f"on_error takes a function of (error, ctx), not {function!r}")
         self._error_hooks.append(function)
         return function
 
@@ -300,7 +299,7 @@ class Registry:
         if port.lifespan is not None and port.loop is not None:
             from asyncio import wrap_future
 
-            await wrap_future(port.lifespan.open(port.loop))
+            await wrap_future(port.lifespan.open(port.loop, port.context))
         for mounted, its_port in [one for _, used in self._borrowed for one in used]:
             await mounted._ready(its_port)
 
@@ -488,6 +487,19 @@ class Registry:
             reraise(error)
 
 
+def _checked_lifespan(function: EnterLifespan) -> EnterLifespan:
+    from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
+
+    if not callable(function):
+        raise InvalidArgumentError(f"lifespan is a function of the server, not {function!r}")
+    if any(is_made(function) for is_made in (isasyncgenfunction, iscoroutinefunction, isgeneratorfunction)):
+        raise InvalidArgumentError(
+            f"lifespan: {name_of(function)} does not give an async context manager: "
+            "decorate it with contextlib.asynccontextmanager, and let it yield once"
+        )
+    return function
+
+
 class Registration:
     """A registered tool, resource, resource template or prompt: changes it, shows or hides it, and
     takes it away.
@@ -544,8 +556,10 @@ def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str
     """The descriptor of a feature with these options. Its function gives name and description where
     there are none.
     """
-    name = options.pop("name", None) or getattr(function, "__name__", None)
-    if not name or name == "<lambda>":
+    name = options.pop("name", None)
+    if name is None:
+        name = getattr(function, "__name__", None)
+    if name is None or name == "<lambda>":
         raise InvalidArgumentError(f"{function!r} has no name of its own: pass name=")
     meta = taken(options, "_meta")
     if options.get("description") is None:

@@ -11,6 +11,7 @@ from ..auth import InsufficientScope, InvalidToken, PresentedToken, Verify
 from ..errors import InvalidArgumentError
 from ..returns import Answer
 from ..schema.jsonable import jsonable
+from ..signature.asynchronous import is_async
 from ..signature.dependencies import key_of
 from .handler import Handler
 
@@ -31,10 +32,7 @@ class VerifierHandler(Handler):
             raise InvalidArgumentError(
                 f"a verifier must be a function of an AccessToken, not {type(function).__qualname__}"
             )
-        from inspect import iscoroutinefunction, isroutine
-
-        called = function if isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
-        super().__init__(key_of(function), {}, in_thread=not iscoroutinefunction(called))
+        super().__init__(key_of(function), {}, in_thread=not is_async(function))
         self.function = function
 
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002

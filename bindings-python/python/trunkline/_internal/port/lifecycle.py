@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import weakref
+from contextvars import Context as ContextVars
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _native
@@ -16,8 +18,8 @@ from .log import wanted_level
 from .pool import Pool
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from asyncio import AbstractEventLoop, Task
+    from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 
     from .lifespan import Lifespan
 
@@ -51,6 +53,10 @@ class Lifecycle(Events):
         super().__init__(self._bell.make_port())
         self.pool: Pool = Pool(self, max_threads)
         self.lifespan: Lifespan | None = None
+        # The context variables of whoever serves, for what belongs to no request.
+        self.context: ContextVars = ContextVars()
+        # Functions of `on_error` that are running.
+        self._hooks: set[Task[None]] = set()
         # The functions that get the errors of handlers, and what is in the place of dependencies;
         # both belong to the server.
         self.error_hooks: Sequence[Callable[[BaseException, Any], object]] = ()
@@ -66,7 +72,8 @@ class Lifecycle(Events):
             self._running_loop = _get_running_loop
             if self.loop is not None and (self.loop is loop or self.loop.is_running()):
                 return
-            self.pool.prepare()
+            self.context = copy_context()
+            self.pool.prepare(self.context)
             self.native.notify(0, {"logLevel": wanted_level()})
             self.move(loop)
 
@@ -97,6 +104,20 @@ class Lifecycle(Events):
         loop = self.loop
         return loop if loop is not None and loop.is_running() and not self.is_inherited else None
 
+    def finish(self, hook: Coroutine[Any, Any, None]) -> None:
+        """Runs a function of `on_error` to its end, on the loop, in the context variables of the
+        caller; from any thread.
+        """
+        if (loop := self.serving_loop) is None:
+            hook.close()
+        else:
+            loop.call_soon_threadsafe(self._begin_hook, loop, hook)
+
+    def _begin_hook(self, loop: AbstractEventLoop, hook: Coroutine[Any, Any, None]) -> None:
+        task = loop.create_task(hook, name="trunkline on_error")
+        self._hooks.add(task)
+        task.add_done_callback(self._hooks.discard)
+
     async def stop(self, deadline: float) -> None:
         """Ends everything on this port and lets go of the loop. Calls in flight get until the
         deadline (seconds).
@@ -108,7 +129,7 @@ class Lifecycle(Events):
         self._stopped = self._stopped or asyncio.get_running_loop().create_future()
         try:
             self.native.close(0, round(deadline * 1000))
-            await asyncio.wait({self._stopped}, timeout=deadline + GRACE)
+            await asyncio.wait({self._stopped, *self._hooks}, timeout=deadline + GRACE)
         except _native.NativeError:
             pass  # closed already, or a port of the parent process: nothing to wait for
         finally:

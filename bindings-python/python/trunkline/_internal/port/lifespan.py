@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Event, Task
     from concurrent.futures import Future
+    from contextvars import Context as ContextVars
 
 
 class Lifespan:
@@ -27,16 +28,16 @@ class Lifespan:
         self._loop: AbstractEventLoop
         self.value: Any = None
 
-    def open(self, loop: AbstractEventLoop) -> Future[None]:
-        """Enters it on a loop, unless that was begun already. The future has the exception that
-        kept it from that.
+    def open(self, loop: AbstractEventLoop, context: ContextVars) -> Future[None]:
+        """Enters it on a loop, in a copy of these context variables, unless that was begun already.
+        The future has the exception that kept it from that.
         """
         from concurrent.futures import Future
 
         with self._lock:
             if self._opened is None:
                 self._opened = Future()
-                loop.call_soon_threadsafe(self._start, loop, self._opened)
+                loop.call_soon_threadsafe(self._start, loop, self._opened, context=context.copy())
             return self._opened
 
     async def close(self) -> None:

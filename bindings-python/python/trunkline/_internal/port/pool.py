@@ -74,11 +74,11 @@ class Pool:
         self._stopping = False
         self._context = contextvars.Context()
 
-    def prepare(self) -> None:
-        """Remembers the context variables of whoever serves, and starts if a `def` handler is
+    def prepare(self, context: contextvars.Context) -> None:
+        """Takes the context variables of whoever serves, and starts if a `def` handler is
         registered already.
         """
-        self._context = contextvars.copy_context()
+        self._context = context
         port = self._port()
         if port is None:
             return

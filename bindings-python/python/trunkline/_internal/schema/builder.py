@@ -10,15 +10,24 @@ import sys
 import types
 import typing
 from collections import OrderedDict, abc, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
 from .. import _native
-from .fields import keywords
-from .foreign import ForeignType, Mode, belongs_to_pydantic, is_msgspec, is_pydantic, of_msgspec, of_pydantic
+from .fields import Field, alias_of, keywords
+from .foreign import (
+    ForeignType,
+    Mode,
+    belongs_to_pydantic,
+    is_msgspec,
+    is_pydantic,
+    of_msgspec,
+    of_pydantic,
+    only_for_pydantic,
+)
 from .jsonable import jsonable
 from .node import Node, Schema
-from .refusals import REFUSALS
+from .refusals import REFUSALS, each
 from .scalars import enumeration, is_enum, literal, scalar
 from .unsupported import UnsupportedType
 
@@ -26,8 +35,14 @@ from .unsupported import UnsupportedType
 class Builder:
     """Builds the schemas of one tool; named types go to `$defs`, once each."""
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode: Mode, *, trusts_validators: bool = False) -> None:
         self.mode: Mode = mode
+        # Leaves out of schemas what validators of a library see before it checks the type.
+        self._trusts_validators = trusts_validators
+        # True if there are such validators.
+        self.validates_first = False
+        # True if a library has serializers for a part of the type.
+        self.serializes = False
         self.defs: dict[str, Schema] = {}
         self._named: dict[Any, Node] = {}
 
@@ -99,19 +114,31 @@ class Builder:
         return schema
 
     def _annotated(self, tp: Any, metadata: tuple[Any, ...]) -> Node:
-        if any(belongs_to_pydantic(item) or getattr(item, "discriminator", None) for item in metadata):
-            return self._foreign(of_pydantic(Annotated[(tp, *metadata)], self.mode))
-        node = self.node(tp)
+        ours = [item for item in metadata if isinstance(item, (str, Field))]
+        theirs = [item for item in metadata if not isinstance(item, (str, Field))]
+        delegated = any(map(only_for_pydantic, theirs))
+        self.serializes = self.serializes or delegated
+        node = self.foreign(of_pydantic(Annotated[(tp, *theirs)], self.mode)) if delegated else self.node(tp)
         try:
-            found = keywords(metadata, self.resolve(node.schema))
+            return self._bounded(node, ours if delegated else metadata)
+        except UnsupportedType as error:
+            if delegated or node.plain or not theirs:
+                raise
+            # Such as the bounds of a date.
+            node = self._offered(Annotated[(tp, *theirs)], f"{error}; pydantic can check it, if it is imported")
+            return self._bounded(node, ours)
+
+    def _bounded(self, node: Node, metadata: Sequence[Any]) -> Node:
+        try:
+            return node.with_schema({**node.schema, **keywords(metadata, self.resolve(node.schema))})
         except TypeError as error:
             raise UnsupportedType(str(error)) from None
-        return node.with_schema({**node.schema, **found})
 
     def _union(self, members: tuple[Any, ...]) -> Node:
         if any(map(_belongs_to_pydantic, members)):
             try:
-                return self._foreign(of_pydantic(Union[members], self.mode))  # noqa: UP007 - known only now
+                self.serializes = self.serializes or any(get_origin(member) is Annotated for member in members)
+                return self.foreign(of_pydantic(Union[members], self.mode))  # noqa: UP007 - known only now
             except UnsupportedType:
                 pass  # a member that pydantic does not know
         nodes = [self.node(member) for member in members]
@@ -164,6 +191,8 @@ class Builder:
             return self._array((), tuple, {}) if tp is tuple else self._tuple(args)
         if origin in _LISTS:
             return self._array(args, list, {})
+        if origin in _ITERABLES or (origin in _ITERATORS and self.mode == "output"):
+            return self._array(args, list, {}, is_lazy=True)
         if origin in _SETS:
             return self._array(args, frozenset if origin is frozenset else set, {"uniqueItems": True})
         if origin in MAPPINGS:
@@ -174,26 +203,29 @@ class Builder:
             return self._array(args, origin, {})
         return None
 
-    def _array(self, args: tuple[Any, ...], make: Callable[[Any], Any], extra: Schema) -> Node:
+    def _array(
+        self, args: tuple[Any, ...], make: Callable[[Any], Any], extra: Schema, *, is_lazy: bool = False
+    ) -> Node:
         item = self.node(args[0]) if args else None
         schema: Schema = {"type": "array", **({"items": item.schema} if item and item.schema else {}), **extra}
         build = item.convert if item else None
 
-        plain = make is list and (item is None or item.plain)
+        plain = make is list and not is_lazy and (item is None or item.plain)
         if build is None:
             return Node(schema, None if make is list else make, plain=plain)
-        return Node(schema, lambda value: make([build(one) for one in value]), plain=plain)
+        return Node(schema, lambda value: make(each(value, lambda items: [build(one) for one in items])), plain=plain)
 
-    def _tuple(self, args: tuple[Any, ...]) -> Node:
+    def _tuple(self, args: tuple[Any, ...], optional: int = 0) -> Node:
         if len(args) == 2 and args[1] is Ellipsis:
             return self._array(args[:1], tuple, {})
         nodes = [] if args == ((),) else [self.node(arg) for arg in args]
-        schema: Schema = {"type": "array", "minItems": len(nodes), "maxItems": len(nodes)}
+        schema: Schema = {"type": "array", "minItems": len(nodes) - optional, "maxItems": len(nodes)}
         if nodes:
             schema["prefixItems"] = [node.schema for node in nodes]
 
         def convert(value: Any) -> tuple[Any, ...]:
-            return tuple(node.build(one) for node, one in zip(nodes, value, strict=True))
+            # The last ones may be left out.
+            return each(value, lambda items: tuple(node.build(one) for node, one in zip(nodes, items, strict=False)))
 
         return Node(schema, convert, plain=all(node.plain for node in nodes))
 
@@ -213,16 +245,16 @@ class Builder:
             return Node(schema, make, plain=plain)
 
         def convert(value: Any) -> Any:
-            built = {key.build(name): item.build(one) for name, one in value.items()}
+            built = each(value, lambda items: {key.build(name): item.build(one) for name, one in items})
             return built if make is None else make(built)
 
         return Node(schema, convert, plain=plain)
 
     def _class(self, tp: Any, origin: Any, args: tuple[Any, ...]) -> Node:
         if is_pydantic(origin):
-            return self._foreign(of_pydantic(tp, self.mode))
+            return self.foreign(of_pydantic(tp, self.mode))
         if is_msgspec(origin):
-            return self._foreign(of_msgspec(tp))
+            return self.foreign(of_msgspec(tp))
         if hasattr(origin, "__mro__"):
             name = _def_name(origin, args)
             if hasattr(origin, "__dataclass_fields__"):
@@ -245,14 +277,17 @@ class Builder:
         """The node of a type that only pydantic may know, if the program has loaded it."""
         if "pydantic" in sys.modules:
             try:
-                return self._foreign(of_pydantic(tp, self.mode))
+                return self.foreign(of_pydantic(tp, self.mode))
             except UnsupportedType as error:
                 if isinstance(error.__cause__, ImportError):
                     raise  # it names the package to install
         raise UnsupportedType(refusal)
 
-    def _foreign(self, found: ForeignType) -> Node:
-        schema = self._adopt(found.definitions, found.schema)
+    def foreign(self, found: ForeignType) -> Node:
+        """The node of a type of a library."""
+        self.validates_first = self.validates_first or found.validates_first
+        trusted = found.validates_first and self._trusts_validators
+        schema = {} if trusted else self._adopt(found.definitions, found.schema)
         return Node(schema, found.build, plain=False, is_foreign=True)
 
     def _defined(self, key: Any, name: str, fill: Callable[[Node], None]) -> Node:
@@ -286,14 +321,13 @@ class Builder:
             fields[member.key] = ObjectField(inner, self.mode == "output" or not member.has_default, member.default)
         converters = {name: inner.convert for name, (inner, _, _) in fields.items()}
 
+        def members(items: Iterator[tuple[str, Any]]) -> dict[str, Any]:
+            return {
+                name: one if (c := converters[name]) is None else c(one) for name, one in items if name in converters
+            }
+
         def convert(value: dict[str, Any]) -> Any:
-            return cls(
-                **{
-                    name: one if (c := converters[name]) is None else c(one)
-                    for name, one in value.items()
-                    if name in converters
-                }
-            )
+            return cls(**each(value, members))
 
         node.convert, node.plain = convert, False
         self.defs[_ref_name(node)] = self.object_schema(fields, _description(cls))
@@ -306,20 +340,23 @@ class Builder:
         node.convert, node.plain = None, all(field.node.plain for field in fields.values())
         self.defs[_ref_name(node)] = self.object_schema(fields, _description(cls))
 
-        def convert(value: dict[str, Any]) -> dict[str, Any]:
-            return {name: converters[name](one) if name in converters else one for name, one in value.items()}
+        def members(items: Iterator[tuple[str, Any]]) -> dict[str, Any]:
+            return {name: converters[name](one) if name in converters else one for name, one in items}
 
         if converters:
-            node.convert = convert
+            node.convert = lambda value: each(value, members)
 
     def _named_tuple(self, cls: Any) -> Node:
         hints = self._hints(cls, ())
-        node = self._tuple(tuple(hints.get(name, Any) for name in cls._fields))
+        optional = len(cls._field_defaults) if self.mode == "input" else 0
+        node = self._tuple(tuple(hints.get(name, Any) for name in cls._fields), optional)
         build = node.build
         return Node(node.schema, lambda value: cls(*build(value)), plain=node.plain)
 
     def _member(self, cls: Any, name: str, hint: Any) -> Node:
         try:
+            if (alias := alias_of(hint)) is not None:
+                raise UnsupportedType(f"the alias {alias!r} needs a pydantic model: rename the field")
             return self.node(hint)
         except UnsupportedType as error:
             raise UnsupportedType(f"field {name!r} of {cls.__qualname__}: {error}") from None
@@ -398,12 +435,16 @@ def _of_attrs(cls: Any) -> Iterator[ClassField]:
 
 
 def _belongs_to_pydantic(tp: Any) -> bool:
-    return belongs_to_pydantic(get_origin(tp) or tp) or (
-        get_origin(tp) is Annotated and any(map(_belongs_to_pydantic, get_args(tp)))
-    )
+    if get_origin(tp) is Annotated:
+        inner, *metadata = get_args(tp)
+        return _belongs_to_pydantic(inner) or any(map(only_for_pydantic, metadata))
+    return belongs_to_pydantic(get_origin(tp) or tp)
 
 
-_LISTS = frozenset({list, abc.Sequence, abc.MutableSequence, abc.Iterable, abc.Collection})
+_LISTS = frozenset({list, abc.Sequence, abc.MutableSequence})
+# Values that are returned may be generators and the like.
+_ITERABLES = frozenset({abc.Iterable, abc.Collection})
+_ITERATORS = frozenset({abc.Iterator, abc.Generator})
 _SETS = frozenset({set, frozenset, abc.Set, abc.MutableSet})
 MAPPINGS = frozenset({dict, abc.Mapping, abc.MutableMapping})
 

@@ -4,8 +4,10 @@ many")]`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, cast, get_args, get_origin
+
+from .unsupported import UnsupportedType
 
 
 class Field:
@@ -77,7 +79,26 @@ def keywords(metadata: Sequence[Any], schema: Mapping[str, Any]) -> dict[str, An
     return found
 
 
+def alias_of(annotation: Any) -> str | None:
+    """The name that pydantic's `Field(alias=...)` gives to a value.
+
+    Raises:
+        UnsupportedType: if it gives several.
+    """
+    for item in get_args(annotation)[1:] if get_origin(annotation) is Annotated else ():
+        alias = getattr(item, "validation_alias", None) or getattr(item, "alias", None)
+        if isinstance(alias, str):
+            return alias
+        if alias is not None:
+            raise UnsupportedType(f"{alias!r}: an argument has one name")
+    return None
+
+
 _COUNTED = {"string": "Length", "array": "Items", "object": "Properties"}
+_NUMBERS = frozenset({"integer", "number"})
+_TEXTS = frozenset({"string"})
+# re.UNICODE, which every pattern of text has.
+_NO_FLAGS = 32
 _NUMERIC = {
     "gt": "exclusiveMinimum",
     "ge": "minimum",
@@ -89,12 +110,21 @@ _NUMERIC = {
 
 def _collect(item: Any, schema: Mapping[str, Any], found: dict[str, Any]) -> None:
     for name, keyword in _NUMERIC.items():
-        if (value := _scalar(item, name)) is not None:
-            found[keyword] = value
+        if (value := getattr(item, name, None)) is not None:
+            _kind(schema, name, _NUMBERS, "an int or a float")
+            found[keyword] = _checked(name, value, (int, float), "a number")
     for name, prefix in (("min_length", "min"), ("max_length", "max")):
-        if (value := _scalar(item, name)) is not None and not (prefix == "min" and value == 0):
-            found[prefix + _counted(schema, name)] = value
-    for name in ("description", "title", "pattern"):
+        if (value := getattr(item, name, None)) is not None and (prefix, value) != ("min", 0):
+            kind = _kind(schema, name, _COUNTED, "a type that can be counted (text, a list or a dict)")
+            found[prefix + _COUNTED[kind]] = _checked(name, value, int, "a whole number")
+    if (value := getattr(item, "pattern", None)) is not None:
+        _kind(schema, "pattern", _TEXTS, "text")
+        if getattr(value, "flags", _NO_FLAGS) != _NO_FLAGS:
+            raise TypeError("pattern: a JSON Schema has no place for flags")
+        found["pattern"] = _checked("pattern", getattr(value, "pattern", value), str, "a regular expression")
+    if getattr(item, "deprecated", None):
+        found["deprecated"] = True
+    for name in ("description", "title"):
         if isinstance(value := getattr(item, name, None), str):
             found[name] = value
     if isinstance(documentation := getattr(item, "documentation", None), str):
@@ -111,13 +141,15 @@ def _collect(item: Any, schema: Mapping[str, Any], found: dict[str, Any]) -> Non
         )
 
 
-def _scalar(item: Any, name: str) -> float | None:
-    value = getattr(item, name, None)
-    return value if isinstance(value, (int, float)) else None
-
-
-def _counted(schema: Mapping[str, Any], name: str) -> str:
+def _kind(schema: Mapping[str, Any], name: str, kinds: Collection[str], needed: str) -> str:
+    """The type of the values that a keyword is for."""
     for candidate in (schema, *schema.get("anyOf", ())):
-        if isinstance(kind := candidate.get("type"), str) and kind in _COUNTED:
-            return _COUNTED[kind]
-    raise TypeError(f"{name} needs a type that can be counted (text, a list or a dict)")
+        if isinstance(kind := candidate.get("type"), str) and kind in kinds:
+            return kind
+    raise TypeError(f"{name} needs {needed}")
+
+
+def _checked(name: str, value: Any, classes: type | tuple[type, ...], needed: str) -> Any:
+    if isinstance(value, classes) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"{name} must be {needed}, not {value!r}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from .node import Schema
 from .unsupported import UnsupportedType
@@ -21,6 +21,10 @@ class ForeignType(NamedTuple):
     schema: Schema
     definitions: dict[str, Schema]
     build: Callable[[Any], Any]
+    # From a value of the type to its JSON form.
+    write: Callable[[Any], Any]
+    # True if functions of the program see a value before the library checks its type.
+    validates_first: bool = False
 
 
 def is_pydantic(tp: Any) -> bool:
@@ -31,13 +35,23 @@ def is_pydantic(tp: Any) -> bool:
 
 
 def belongs_to_pydantic(tp: Any) -> bool:
-    """True for models, and for validators, serializers and the like, which only pydantic itself can
-    apply.
+    """True for models, and other types that only pydantic itself can apply."""
+    return is_pydantic(tp) or ("pydantic" in sys.modules and hasattr(tp, "__get_pydantic_core_schema__"))
+
+
+def only_for_pydantic(item: Any) -> bool:
+    """True for what stands in an `Annotated` type and only pydantic itself can apply: validators,
+    serializers and the like. Bounds and descriptions are not.
     """
-    if is_pydantic(tp):
+    if hasattr(item, "__get_pydantic_core_schema__") or getattr(item, "discriminator", None):
         return True
-    cls: type[Any] = tp if isinstance(tp, type) else type(tp)
-    return cls.__module__.startswith("pydantic") and hasattr(tp, "__get_pydantic_core_schema__")
+    cls = type(item)
+    if cls.__name__ == "FieldInfo":
+        return callable(item.json_schema_extra) or any(map(only_for_pydantic, item.metadata))
+    if cls.__module__ == "annotated_types":
+        return "pydantic" in sys.modules and (hasattr(item, "func") or hasattr(item, "tz"))
+    # pydantic keeps the pattern of a Field in an object that may hold more.
+    return cls.__module__.startswith("pydantic") and not {*getattr(item, "__dict__", ("",))} <= {"pattern"}
 
 
 def is_msgspec(tp: Any) -> bool:
@@ -54,17 +68,39 @@ def of_pydantic(tp: Any, mode: Mode) -> ForeignType:
     """
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
+    from pydantic_core import SchemaError
 
     try:
         adapter: Any = TypeAdapter(tp)
         kind = "validation" if mode == "input" else "serialization"
         schema: Schema = adapter.json_schema(mode=kind, by_alias=True, ref_template="#/$defs/{model}")
-    except PydanticUserError as error:
+    except (PydanticUserError, SchemaError, TypeError) as error:
         raise UnsupportedType(str(error).partition("\n")[0]) from None
     except ImportError as error:
         # Some types need a package more.
         raise UnsupportedType(str(error)) from error
-    return ForeignType(schema, schema.pop("$defs", {}), adapter.validate_python)
+    write = partial(adapter.dump_python, mode="json", by_alias=True)
+    return ForeignType(
+        schema, schema.pop("$defs", {}), adapter.validate_python, write, _validates_first(adapter.core_schema)
+    )
+
+
+def _validates_first(schema: Any) -> bool:
+    """True if a function of the program stands before the check of a type in a schema of pydantic's
+    core.
+    """
+    if isinstance(schema, (list, tuple)):
+        return any(map(_validates_first, schema))
+    if not isinstance(schema, dict):
+        return False
+    if schema.get("type") in _FIRST and "json_schema_input_schema" not in schema:
+        function = schema["function"]["function"]
+        if not (getattr(function, "__module__", None) or "").startswith("pydantic"):
+            return True
+    return any(_validates_first(value) for key, value in schema.items() if key not in ("serialization", "metadata"))
+
+
+_FIRST: Final = frozenset({"function-before", "function-wrap", "function-plain"})
 
 
 def of_msgspec(tp: Any) -> ForeignType:
@@ -78,4 +114,4 @@ def of_msgspec(tp: Any) -> ForeignType:
         (schema,), definitions = msgspec.json.schema_components([tp], ref_template="#/$defs/{name}")
     except TypeError as error:
         raise UnsupportedType(str(error)) from None
-    return ForeignType(schema, definitions, partial(msgspec.convert, type=tp))
+    return ForeignType(schema, definitions, partial(msgspec.convert, type=tp), msgspec.to_builtins)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeAlias, cast
 
@@ -130,18 +130,19 @@ def _object(value: Any, path: str, key: Key) -> Any:
             return _native.write_duration((value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds)
         case ("uuid", "UUID") | ("decimal", "Decimal"):
             return str(value)
-        case "collections", "deque":
-            return [_jsonable(item, f"{path}[{index}]", key) for index, item in enumerate(value)]
         case _:
-            return _unknown(value, path)
+            return _unknown(value, path, key)
 
 
 def _fields(value: Any, names: Iterable[str], path: str, key: Key) -> dict[str, Any]:
     return {name: _jsonable(getattr(value, name), f"{path}.{name}", key) for name in names}
 
 
-def _unknown(value: Any, path: str) -> Any:
+def _unknown(value: Any, path: str, key: Key) -> Any:
     kind = cast("Any", type(value))
+    # Where a type says so, what may be read once only is written, too.
+    if isinstance(value, Collection) or (isinstance(value, Iterable) and key is _key_of_type):
+        return [_jsonable(item, f"{path}[{index}]", key) for index, item in enumerate(cast("Iterable[Any]", value))]
     for base, remedy in _REMEDIES.items():
         if isinstance(value, base):
             raise TypeError(f"{path}: a value of type {kind.__qualname__} has no JSON form: {remedy}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import length_hint
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 Path: TypeAlias = "tuple[str | int, ...]"
 
@@ -13,15 +14,45 @@ REFUSALS: Final = (TypeError, ValueError, LookupError, ArithmeticError)
 # More faults than these are not reported.
 _MOST: Final = 3
 
+T = TypeVar("T")
+
+
+class RefusedItem(ValueError):
+    """What the converter of an item raised, with the place of the item in the value around it."""
+
+    def __init__(self, error: Exception, step: str | int, item: Any) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.step = step
+        self.item = item
+
+
+def each(value: Any, build: Callable[[Iterator[Any]], T]) -> T:
+    """What `build` makes of an iterator over the items of a list, or over the members of an object.
+
+    Raises:
+        RefusedItem: for the item that came last, if its converter refuses it.
+    """
+    items = iter(value.items() if isinstance(value, dict) else value)
+    try:
+        return build(items)
+    except REFUSALS as error:
+        index = len(value) - length_hint(items) - 1
+        step = [*value][index] if isinstance(value, dict) else index
+        raise RefusedItem(error, step, value[step]) from error
+
 
 def refusal(error: Exception, value: Any, *start: str) -> tuple[str, str]:
     """The place (a JSON pointer that begins with `start`) and the reason, for what the converter of
     a value raised. The reason has the places of several faults.
     """
+    path: Path = start
+    while isinstance(error, RefusedItem):
+        path, value, error = (*path, error.step), error.item, error.error
     issues: list[tuple[Path, str]] = [((), str(error).strip() or type(error).__name__)]
     if type(error).__module__.startswith("pydantic") and hasattr(error, "errors"):
         issues = _issues(cast("Any", error).errors(include_url=False), value)[:_MOST]
-    placed = [(_pointer((*start, *path)), reason) for path, reason in issues]
+    placed = [(_pointer((*path, *inner)), reason) for inner, reason in issues]
     return placed[0] if len(placed) == 1 else ("", "; ".join(f"{place}: {reason}" for place, reason in placed))
 
 

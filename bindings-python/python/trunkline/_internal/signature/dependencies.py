@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ..errors import InvalidArgumentError
+from .asynchronous import is_async
 
 if TYPE_CHECKING:
     from contextlib import AsyncExitStack, ExitStack
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..context._generated.sync_context import SyncContext
     from ..context.context import Context
+    from ..port.loop_side import LoopSide
 
 
 class Depends:
@@ -25,7 +27,8 @@ class Depends:
     without a default are filled with the handler's arguments of the same name. Each is called once
     per request, before the handler; what was opened is closed in the opposite order when the
     handler is done, and sees its exception. None of this appears in schemas. `def` dependencies run
-    where their handler runs, so those of `async def` handlers must not block.
+    where their handler runs, so those of `async def` handlers must not block; `async def`
+    dependencies run on the event loop, and the thread of a `def` handler waits for them.
     """
 
     __slots__ = ("function",)
@@ -43,13 +46,13 @@ class Dependency:
     __slots__ = ("arguments", "call", "context_name", "function", "is_async", "is_generator", "needs")
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
+        from inspect import isasyncgenfunction, isgeneratorfunction
 
         self.function = function
         self.call: Callable[..., Any] = function
         is_async_generator = isasyncgenfunction(function)
         self.is_generator = is_async_generator or isgeneratorfunction(function)
-        self.is_async = is_async_generator or iscoroutinefunction(function)
+        self.is_async = is_async_generator or is_async(function)
         if self.is_generator:
             from contextlib import asynccontextmanager, contextmanager
 
@@ -90,8 +93,11 @@ class RequestScope:
                 f"{dependency.function!r}: nobody fills parameter {error}: it is not an argument here"
             ) from None
         if dependency.context_name is not None:
-            given[dependency.context_name] = self._context
+            given[dependency.context_name] = self._context_of(dependency)
         return given
+
+    def _context_of(self, dependency: Dependency) -> Context | SyncContext:  # noqa: ARG002 - see `Scope`
+        return self._context
 
 
 def key_of(function: Any) -> Hashable:
@@ -152,6 +158,7 @@ class Scope(RequestScope):
 
         super().__init__(context, arguments)
         self._stack: ExitStack = ExitStack()
+        self._side: LoopSide | None = None
 
     def value(self, dependency: Dependency) -> Any:
         """The value of a dependency, made when it is first asked for."""
@@ -162,11 +169,33 @@ class Scope(RequestScope):
         arguments = self._given(dependency)
         for name, inner in dependency.needs:
             arguments[name] = self.value(inner)
-        value: Any = dependency.call(**arguments)
-        if dependency.is_generator:
-            value = self._stack.enter_context(value)
+        if dependency.is_async:
+            value = self._value_on_loop(dependency, arguments)
+        else:
+            value = dependency.call(**arguments)
+            if dependency.is_generator:
+                value = self._stack.enter_context(value)
         self._values[key] = value
         return value
+
+    def _value_on_loop(self, dependency: Dependency, arguments: dict[str, Any]) -> Any:
+        from ..port.loop_side import EnteredOnLoop, LoopSide
+
+        if self._side is None:
+            self._side = LoopSide(self._context._port, self._context._ticket)
+            self._stack.callback(self._side.end)
+        if dependency.is_generator:
+            return self._stack.enter_context(EnteredOnLoop(self._side, dependency.call(**arguments)))
+        return self._side.run(lambda: dependency.call(**arguments))
+
+    def _context_of(self, dependency: Dependency) -> Context | SyncContext:
+        if not dependency.is_async:
+            return self._context
+        from ..context.context import Context
+
+        context = Context(self._context._port, self._context._ticket)
+        context._vars = self._context.vars
+        return context
 
     def __enter__(self) -> Self:
         return self

@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 import typing
 from collections.abc import Callable
+from functools import partial
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
 
 from .. import _native
 from ..errors import InvalidArgumentError
 from ..schema.builder import MISSING
-from ..schema.fields import Field
+from ..schema.fields import Field, alias_of
 from ..schema.node import Schema
+from ..schema.unsupported import UnsupportedType
+from .asynchronous import innermost, is_async
 from .dependencies import Dependency, Depends
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ class Parameters:
 
     def __init__(self, function: Callable[..., Any], noun: str = "a handler") -> None:
         self.where = where = name_of(function)
-        self.is_async = _is_async(function, where, noun)
+        self.is_async = _checked_async(function, where, noun)
         self.hints = _hints(function, where)
         given = _parameters(function, where)
         self.context_name = _take_context(where, given, self.hints, is_async=self.is_async)
@@ -51,32 +54,47 @@ class Parameters:
         return {**schema, "description": described} if described and "description" not in schema else schema
 
     def read(self, parameter: Parameter) -> Given:
-        """The annotation of the parameter and its default."""
+        """The name of the argument, its annotation and its default."""
         annotation, default = self.hints.get(parameter.name, Any), parameter.default
-        if default is parameter.empty:
-            return Given(annotation)
-        if not isinstance(default, Field) and type(default).__name__ != "FieldInfo":
-            return Given(annotation, default)
-        # pydantic's habit: `days: int = Field(default=3, ge=1)`. The function must get the value
-        # inside.
-        annotation = Annotated[annotation, default]
-        factory = getattr(default, "default_factory", None)
-        if factory is not None:
-            return Given(annotation, make=factory)
-        value = getattr(default, "default", parameter.empty)
-        if value is Ellipsis or type(value).__name__ == "PydanticUndefinedType" or value is parameter.empty:
-            return Given(annotation)
-        return Given(annotation, value, make=lambda: value)
+        if _is_field(default):
+            # pydantic's habit: `days: int = Field(default=3, ge=1)`.
+            annotation, default = Annotated[annotation, default], parameter.empty
+        try:
+            name = alias_of(annotation) or parameter.name
+        except UnsupportedType as error:
+            raise InvalidArgumentError(f"{self.where}: parameter {parameter.name!r}: {error}") from error
+        if default is not parameter.empty:
+            return Given(name, annotation, default)
+        # The function must get the value inside.
+        marks = get_args(annotation)[:0:-1] if get_origin(annotation) is Annotated else ()
+        for field in filter(_is_field, marks):
+            if (factory := getattr(field, "default_factory", None)) is not None:
+                return Given(name, annotation, make=factory)
+            value: Any = getattr(field, "default", Ellipsis)
+            if value is not Ellipsis and type(value).__name__ != "PydanticUndefinedType":
+                return Given(name, annotation, value, make=partial(_same, value))
+        return Given(name, annotation)
+
+
+def _is_field(value: Any) -> bool:
+    return isinstance(value, Field) or type(value).__name__ == "FieldInfo"
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 class Given:
-    """One parameter: its annotation, its default (or MISSING), and what makes its value if Python
-    itself would not.
+    """One parameter: the name of its argument, its annotation, its default (or MISSING), and what
+    makes its value if Python itself would not.
     """
 
-    __slots__ = ("annotation", "default", "make")
+    __slots__ = ("annotation", "default", "make", "name")
 
-    def __init__(self, annotation: Any, default: Any = MISSING, make: Callable[[], Any] | None = None) -> None:
+    def __init__(
+        self, name: str, annotation: Any, default: Any = MISSING, make: Callable[[], Any] | None = None
+    ) -> None:
+        self.name = name
         self.annotation = annotation
         self.default = default
         self.make = make
@@ -171,11 +189,9 @@ def plan(
     if any(maker is function for maker in makers) or len(makers) > _DEEPEST:
         raise InvalidArgumentError(f"{path}: a dependency that needs itself")
     dependency = Dependency(function)
-    if dependency.is_async and not is_async:
-        raise InvalidArgumentError(f"{path}: a handler made with def cannot wait for an async dependency")
     parameters, hints = _parameters(function, path), _hints(function, path)
-    # The context is that of the handler, whatever the dependency is made with.
-    dependency.context_name = _take_context(path, parameters, hints, is_async=is_async)
+    # A `def` dependency runs where its handler does, and has its context.
+    dependency.context_name = _take_context(path, parameters, hints, is_async=is_async or dependency.is_async)
     within, makers = (*within, where), (*makers, function)
     dependency.needs = _take_dependencies(
         parameters, hints, is_async=is_async, within=within, names=names, makers=makers
@@ -192,16 +208,18 @@ def plan(
     return dependency
 
 
-def _is_async(function: Callable[..., Any], where: str, noun: str) -> bool:
-    from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, isroutine
+def _checked_async(function: Callable[..., Any], where: str, noun: str) -> bool:
+    from inspect import isasyncgenfunction, isgeneratorfunction, isroutine
 
     if not callable(function):
         raise InvalidArgumentError(f"{noun} must be a function, not {type(function).__qualname__}")
+    if isinstance(function, type):
+        raise InvalidArgumentError(f"{noun} must be a function, not the class {where}: give a method of an object")
     # A callable object counts by its __call__.
     candidates = [function] if isroutine(function) else [function, getattr(function, "__call__", None)]  # noqa: B004
     if any(isasyncgenfunction(one) or isgeneratorfunction(one) for one in candidates):
         raise InvalidArgumentError(f"{where}: {noun} must return its result, not yield it")
-    return any(iscoroutinefunction(one) for one in candidates)
+    return is_async(function)
 
 
 def _parameters(function: Callable[..., Any], where: str) -> list[Parameter]:
@@ -228,11 +246,9 @@ def _parameters(function: Callable[..., Any], where: str) -> list[Parameter]:
 
 
 def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
-    from inspect import isroutine, unwrap
+    from inspect import isroutine
 
-    function = unwrap(function)
-    while callable(inner := getattr(function, "func", None)):  # functools.partial
-        function = cast("Callable[..., Any]", inner)
+    function = innermost(function)
     if isinstance(function, type):
         function = function.__init__
     elif not isroutine(function):

@@ -22,11 +22,23 @@ if TYPE_CHECKING:
 class TextArgument:
     """One parameter that is filled with a text, or with a list of them."""
 
-    __slots__ = ("_checks", "_is_list", "_make", "_node", "_schema", "description", "is_required", "name", "title")
+    __slots__ = (
+        "_checks",
+        "_is_list",
+        "_make",
+        "_node",
+        "_parameter",
+        "_schema",
+        "description",
+        "is_required",
+        "name",
+        "title",
+    )
 
-    def __init__(self, name: str, node: Node, schema: Schema, given: Given, *, is_list: bool) -> None:
+    def __init__(self, parameter: str, node: Node, schema: Schema, given: Given, *, is_list: bool) -> None:
         """`node` and `schema`, which is complete: of the value, or of each in the list."""
-        self.name = name
+        self.name = given.name
+        self._parameter = parameter
         self._is_list = is_list
         self.title: str | None = schema.get("title")
         self.description: str | None = schema.get("description")
@@ -46,11 +58,12 @@ class TextArgument:
         Raises:
             InvalidArguments: if the text is not one of what the annotation allows.
         """
+        arguments.pop(self.name, None)
         if self.name in texts:
             given = texts[self.name]
-            arguments[self.name] = [self._read(text) for text in given] if self._is_list else self._read(given)
+            arguments[self._parameter] = [self._read(text) for text in given] if self._is_list else self._read(given)
         elif self._make is not None:
-            arguments[self.name] = self._make()
+            arguments[self._parameter] = self._make()
 
     def _read(self, text: str) -> Any:
         found: tuple[str, str] | None = None
@@ -91,7 +104,7 @@ class TextSignature:
     def _argument(self, parameter: Parameter) -> TextArgument:
         given = self.parameters.read(parameter)
         where = f"{self.parameters.where}: parameter {parameter.name!r}"
-        annotation, is_list = given.annotation, parameter.name in (self._lists or ())
+        annotation, is_list = given.annotation, given.name in (self._lists or ())
         if is_list and (annotation := _item(annotation)) is None:
             raise InvalidArgumentError(f"{where}: it is filled with a list of texts, so its type is list[...]")
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .. import _native
 from ..errors import InvalidArgumentError
 from ..failures import InvalidArguments
 from ..returns import Returns
@@ -18,7 +19,18 @@ from .parameters import Parameters
 class Signature:
     """The plan of a function, made once when it is registered."""
 
-    __slots__ = ("_all", "_converters", "_factories", "_foreign", "_names", "input_schema", "parameters", "returns")
+    __slots__ = (
+        "_accepted",
+        "_aliases",
+        "_all",
+        "_converters",
+        "_factories",
+        "_foreign",
+        "_names",
+        "input_schema",
+        "parameters",
+        "returns",
+    )
 
     def __init__(
         self,
@@ -34,6 +46,10 @@ class Signature:
         self._converters: list[tuple[str, Callable[[Any], Any]]] = []
         self._foreign: list[tuple[str, Callable[[Any], Any]]] = []
         self._factories: list[tuple[str, Callable[[], Any]]] = []
+        # Arguments with another name than their parameter.
+        self._aliases: dict[str, str] = {}
+        # What may be accepted although the schema refuses it.
+        self._accepted: _native.Schema | None = None
         if input_schema is None:
             # Without parameters there is nothing to say: the core then refuses any.
             self.input_schema = self._build() if parameters.named or parameters.takes_all else None
@@ -53,11 +69,13 @@ class Signature:
             InvalidArguments: if a value fits the schema but not the type, such as the date
                 2024-02-31.
         """
-        if not self._all and not self._names.issuperset(arguments):
-            arguments = {name: value for name, value in arguments.items() if name in self._names}
         for name, convert in self._converters:
             if name in arguments:
                 arguments[name] = _convert(name, convert, arguments[name])
+        if self._aliases:
+            arguments = {self._aliases.get(name, name): value for name, value in arguments.items()}
+        if not self._all and not self._names.issuperset(arguments):
+            arguments = {name: value for name, value in arguments.items() if name in self._names}
         for name, make in self._factories:
             if name not in arguments:
                 arguments[name] = make()
@@ -65,20 +83,39 @@ class Signature:
 
     @property
     def explains(self) -> bool:
-        """True if a library has words of its own for arguments that the schema refuses."""
+        """True if a library has words of its own for arguments that the schema refuses, or may
+        accept them.
+        """
         return bool(self._foreign)
 
-    def explain(self, arguments: dict[str, Any]) -> None:
-        """Raises InvalidArguments with those words, if the library refuses an argument."""
+    def explain(self, arguments: dict[str, Any]) -> bool:
+        """True if the library accepts the arguments. If it refuses one, raises InvalidArguments
+        with those words.
+        """
         for name, convert in self._foreign:
             if name in arguments:
                 _convert(name, convert, arguments[name])
+        if self._accepted is None or self._accepted.problem(arguments) is not None:
+            return False
+        self.bind({**arguments})
+        return True
 
     def _build(self) -> Schema:
         builder = Builder("input")
+        schema = self._schema(builder)
+        if builder.validates_first:
+            self._accepted = _native.Schema(self._schema(Builder("input", trusts_validators=True)))
+        return schema
+
+    def _schema(self, builder: Builder) -> Schema:
+        for made in (self._converters, self._foreign, self._factories):
+            made.clear()
         fields: dict[str, ObjectField] = {}
         for parameter in self.parameters.named:
             given = self.parameters.read(parameter)
+            name = given.name
+            if name != parameter.name:
+                self._aliases[name] = parameter.name
             if given.make is not None:
                 self._factories.append((parameter.name, given.make))
             try:
@@ -86,11 +123,11 @@ class Signature:
             except UnsupportedType as error:
                 raise InvalidArgumentError(f"{self.parameters.where}: parameter {parameter.name!r}: {error}") from error
             described = node.with_schema(self.parameters.about(parameter, node.schema))
-            fields[parameter.name] = ObjectField(described, given.is_required, given.default)
+            fields[name] = ObjectField(described, given.is_required, given.default)
             if node.convert is not None:
-                self._converters.append((parameter.name, node.convert))
+                self._converters.append((name, node.convert))
                 if node.is_foreign:
-                    self._foreign.append((parameter.name, node.convert))
+                    self._foreign.append((name, node.convert))
         schema = builder.object_schema(fields)
         return builder.finish(schema if self._all else {**schema, "additionalProperties": False})
 

@@ -1,0 +1,115 @@
+"""The part of a call on a thread that runs on the event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, wait
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from ..errors import ClosedError
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Queue, Task
+    from contextlib import AbstractAsyncContextManager
+    from types import TracebackType
+
+    from .. import _native
+
+T = TypeVar("T")
+
+# Time between two looks whether the call was cancelled, or the loop has ended.
+_LOOK: Final = 0.1
+
+
+class ServedPort(Protocol):
+    """The port of a call."""
+
+    @property
+    def native(self) -> _native.Port: ...
+
+    @property
+    def serving_loop(self) -> AbstractEventLoop | None: ...
+
+
+class LoopSide:
+    """One task on the event loop for a call on a thread: what is entered there is left there. It
+    has the context variables of the call. Cancelling the call cancels what runs in it, once.
+    """
+
+    def __init__(self, port: ServedPort, ticket: int) -> None:
+        from asyncio import Queue
+
+        loop = port.serving_loop
+        if loop is None:
+            raise ClosedError("no event loop serves this call any more")
+        self._native = port.native
+        self._ticket = ticket
+        self._loop = loop
+        self._jobs: Queue[tuple[Callable[[], Awaitable[Any]], Future[Any]] | None] = Queue()
+        self._task: Task[None] | None = None
+        self._is_cancelled = False
+        loop.call_soon_threadsafe(self._start)
+
+    def run(self, make: Callable[[], Awaitable[T]]) -> T:
+        """Runs on the loop what `make` makes there, and waits for it.
+
+        Raises:
+            ClosedError: if the loop has ended.
+        """
+        done: Future[T] = Future()
+        self._hand((make, done))
+        while not wait([done], _LOOK).done:
+            if self._loop.is_closed() or (self._task is not None and self._task.done()):
+                raise ClosedError("the event loop of the call has ended")
+            if not self._is_cancelled and self._native.cancelled(self._ticket):
+                self._is_cancelled = True
+                self._loop.call_soon_threadsafe(self._cancel)
+        return done.result()
+
+    def end(self) -> None:
+        """Ends the task."""
+        if not self._loop.is_closed():
+            self._hand(None)
+
+    def _hand(self, job: tuple[Callable[[], Awaitable[Any]], Future[Any]] | None) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._jobs.put_nowait, job)
+        except RuntimeError:
+            raise ClosedError("the event loop of the call has ended") from None
+
+    def _start(self) -> None:
+        self._task = self._loop.create_task(self._work(), name="trunkline thread")
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _work(self) -> None:
+        from asyncio import CancelledError
+
+        while (job := await self._jobs.get()) is not None:
+            make, done = job
+            try:
+                done.set_result(await make())
+            except CancelledError as error:
+                done.set_exception(error)
+                if not self._is_cancelled:
+                    raise  # the loop ends
+            except BaseException as error:  # noqa: BLE001 - it is the thread's
+                done.set_exception(error)
+
+
+class EnteredOnLoop:
+    """An async context manager as one of a thread."""
+
+    def __init__(self, side: LoopSide, manager: AbstractAsyncContextManager[Any]) -> None:
+        self._side = side
+        self._manager = manager
+
+    def __enter__(self) -> Any:
+        return self._side.run(self._manager.__aenter__)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return self._side.run(lambda: self._manager.__aexit__(kind, error, traceback))
