@@ -7,7 +7,7 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -230,7 +230,7 @@ def test_a_lifespan_and_what_it_starts_are_of_no_request(mounted: bool) -> None:
         seen.append(user.get())
 
     @asynccontextmanager
-    async def life(_: Server) -> AsyncIterator[asyncio.Event]:
+    async def life(_: Server) -> AsyncGenerator[asyncio.Event]:
         wanted = asyncio.Event()
         task = asyncio.create_task(poll(wanted))
         seen.append(user.get())

@@ -8,10 +8,10 @@ import functools
 import logging
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import pytest
 
@@ -330,24 +330,27 @@ async def unmanaged(_: Server) -> AsyncIterator[None]:
     yield
 
 
-@pytest.mark.parametrize(
-    ("mistake", "problem"),
-    [
-        (lambda server: server.add_tool(unknown, name=""), "tool name"),
-        (lambda server: server.add_prompt(unknown, name=""), "name"),
-        (lambda server: server.tool(Request), "a tool must be a function, not the class Request"),
-        (lambda _: Server("test", version="1", lifespan=unmanaged), "lifespan: unmanaged .*: decorate it with contextlib"),
-        (lambda _: Server("test", version="1", lifespan=3), "lifespan is a function of the server, not 3"),
-        (lambda _: Client(None), "a client takes a URL, .* not None"),  # type: ignore[arg-type]
-        (lambda _: Client(123), "not 123"),  # type: ignore[arg-type]
-        (lambda _: Client([sys.executable, 3]), "a list of texts"),  # type: ignore[list-item]
-        (lambda _: SyncClient(b"python"), "not b'python'"),  # type: ignore[arg-type]
-    ],
-    ids=str,
-)
-def test_mistakes_are_noticed_where_they_are_made(mistake: Any, problem: str) -> None:
+def server_of(**options: Any) -> Server:
+    return Server("test", version="1", **options)
+
+
+MISTAKES: list[tuple[Callable[[], object], str]] = [
+    (lambda: server_of().add_tool(unknown, name=""), "tool name"),
+    (lambda: server_of().add_prompt(unknown, name=""), "name"),
+    (lambda: server_of().tool(Request), "a tool must be a function, not the class Request"),
+    (lambda: server_of(lifespan=unmanaged), "lifespan: unmanaged .*: decorate it with contextlib"),
+    (lambda: server_of(lifespan=3), "lifespan is a function of the server, not 3"),
+    (lambda: Client(cast("Any", None)), "a client takes a URL, .* not None"),
+    (lambda: Client(cast("Any", 123)), "not 123"),
+    (lambda: Client(cast("Any", [sys.executable, 3])), "a list of texts"),
+    (lambda: SyncClient(cast("Any", b"python")), "not b'python'"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "problem"), MISTAKES, ids=str)
+def test_mistakes_are_noticed_where_they_are_made(mistake: Callable[[], object], problem: str) -> None:
     with pytest.raises(InvalidArgumentError, match=problem):
-        mistake(Server("test", version="1"))
+        mistake()
 
 
 def test_a_dependency_is_no_default() -> None:

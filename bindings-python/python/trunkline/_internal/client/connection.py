@@ -259,7 +259,8 @@ class Connection:
             )
         if isinstance(target, os.PathLike):
             raise InvalidArgumentError(f"to start a server, pass its command as a list: [{os.fspath(target)!r}]")
-        if not isinstance(target, Sequence) or not all(isinstance(part, (str, os.PathLike)) for part in target):
+        parts: Any = target
+        if not isinstance(parts, Sequence) or not all(isinstance(part, (str, os.PathLike)) for part in parts):
             raise InvalidArgumentError(
                 "a client takes a URL, the command of a server as a list of texts, a Server, a transport or a "
                 f"configuration, not {target!r}"

@@ -10,14 +10,16 @@ import sys
 import types
 import typing
 from collections import OrderedDict, abc, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
 from .. import _native
-from .fields import Field, alias_of, keywords
+from .fields import alias_of, keywords
 from .foreign import (
     ForeignType,
     Mode,
+    annotated_for_pydantic,
     belongs_to_pydantic,
     is_msgspec,
     is_pydantic,
@@ -114,25 +116,18 @@ class Builder:
         return schema
 
     def _annotated(self, tp: Any, metadata: tuple[Any, ...]) -> Node:
-        ours = [item for item in metadata if isinstance(item, (str, Field))]
-        theirs = [item for item in metadata if not isinstance(item, (str, Field))]
-        delegated = any(map(only_for_pydantic, theirs))
-        self.serializes = self.serializes or delegated
-        node = self.foreign(of_pydantic(Annotated[(tp, *theirs)], self.mode)) if delegated else self.node(tp)
-        try:
-            return self._bounded(node, ours if delegated else metadata)
-        except UnsupportedType as error:
-            if delegated or node.plain or not theirs:
-                raise
-            # Such as the bounds of a date.
-            node = self._offered(Annotated[(tp, *theirs)], f"{error}; pydantic can check it, if it is imported")
-            return self._bounded(node, ours)
-
-    def _bounded(self, node: Node, metadata: Sequence[Any]) -> Node:
+        if any(map(only_for_pydantic, metadata)):
+            self.serializes = True
+            return self.foreign(of_pydantic(annotated_for_pydantic(tp, metadata), self.mode))
+        node = self.node(tp)
         try:
             return node.with_schema({**node.schema, **keywords(metadata, self.resolve(node.schema))})
         except TypeError as error:
-            raise UnsupportedType(str(error)) from None
+            if node.plain:
+                raise UnsupportedType(str(error)) from None
+            # Such as the bounds of a date.
+            refusal = f"{error}; pydantic can check others, where it is imported"
+            return self._offered(tp, refusal, metadata)
 
     def _union(self, members: tuple[Any, ...]) -> Node:
         if any(map(_belongs_to_pydantic, members)):
@@ -273,11 +268,11 @@ class Builder:
             tp, f"{_shown(tp)} has no JSON form: use a standard type, a dataclass, a TypedDict or a pydantic model"
         )
 
-    def _offered(self, tp: Any, refusal: str) -> Node:
+    def _offered(self, tp: Any, refusal: str, metadata: tuple[Any, ...] = ()) -> Node:
         """The node of a type that only pydantic may know, if the program has loaded it."""
         if "pydantic" in sys.modules:
             try:
-                return self.foreign(of_pydantic(tp, self.mode))
+                return self.foreign(of_pydantic(annotated_for_pydantic(tp, metadata), self.mode))
             except UnsupportedType as error:
                 if isinstance(error.__cause__, ImportError):
                     raise  # it names the package to install
@@ -321,13 +316,13 @@ class Builder:
             fields[member.key] = ObjectField(inner, self.mode == "output" or not member.has_default, member.default)
         converters = {name: inner.convert for name, (inner, _, _) in fields.items()}
 
-        def members(items: Iterator[tuple[str, Any]]) -> dict[str, Any]:
+        def build(items: Iterator[tuple[str, Any]]) -> dict[str, Any]:
             return {
                 name: one if (c := converters[name]) is None else c(one) for name, one in items if name in converters
             }
 
         def convert(value: dict[str, Any]) -> Any:
-            return cls(**each(value, members))
+            return cls(**each(value, build))
 
         node.convert, node.plain = convert, False
         self.defs[_ref_name(node)] = self.object_schema(fields, _description(cls))
@@ -340,11 +335,11 @@ class Builder:
         node.convert, node.plain = None, all(field.node.plain for field in fields.values())
         self.defs[_ref_name(node)] = self.object_schema(fields, _description(cls))
 
-        def members(items: Iterator[tuple[str, Any]]) -> dict[str, Any]:
+        def build(items: Iterator[tuple[str, Any]]) -> dict[str, Any]:
             return {name: converters[name](one) if name in converters else one for name, one in items}
 
         if converters:
-            node.convert = lambda value: each(value, members)
+            node.convert = partial(each, build=build)
 
     def _named_tuple(self, cls: Any) -> Node:
         hints = self._hints(cls, ())

@@ -7,8 +7,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
+from .fields import Field
 from .node import Schema
 from .unsupported import UnsupportedType
 
@@ -45,7 +46,7 @@ def only_for_pydantic(item: Any) -> bool:
     """
     if hasattr(item, "__get_pydantic_core_schema__") or getattr(item, "discriminator", None):
         return True
-    cls = type(item)
+    cls: type[Any] = type(item)
     if cls.__name__ == "FieldInfo":
         return callable(item.json_schema_extra) or any(map(only_for_pydantic, item.metadata))
     if cls.__module__ == "annotated_types":
@@ -58,6 +59,24 @@ def is_msgspec(tp: Any) -> bool:
     """True if the class is a struct of msgspec."""
     msgspec = sys.modules.get("msgspec")
     return msgspec is not None and isinstance(tp, type) and issubclass(tp, msgspec.Struct)
+
+
+def annotated_for_pydantic(tp: Any, metadata: tuple[Any, ...]) -> Any:
+    """`Annotated[tp, *metadata]` with the descriptions and fields of this package as pydantic has
+    them.
+    """
+    import pydantic
+
+    def theirs(item: Any) -> Any:
+        if isinstance(item, str):
+            return pydantic.Field(description=item)
+        if not isinstance(item, Field):
+            return item
+        given = {name: value for name in Field.__slots__ if (value := getattr(item, name)) is not None}
+        extra = given.pop("extra", None)
+        return pydantic.Field(**given, json_schema_extra=None if extra is None else {**extra})
+
+    return Annotated[(tp, *map(theirs, metadata))] if metadata else tp
 
 
 def of_pydantic(tp: Any, mode: Mode) -> ForeignType:
@@ -90,14 +109,15 @@ def _validates_first(schema: Any) -> bool:
     core.
     """
     if isinstance(schema, (list, tuple)):
-        return any(map(_validates_first, schema))
+        return any(map(_validates_first, cast("list[Any]", schema)))
     if not isinstance(schema, dict):
         return False
-    if schema.get("type") in _FIRST and "json_schema_input_schema" not in schema:
-        function = schema["function"]["function"]
+    members = cast("dict[str, Any]", schema)
+    if members.get("type") in _FIRST and "json_schema_input_schema" not in members:
+        function: Any = members["function"]["function"]
         if not (getattr(function, "__module__", None) or "").startswith("pydantic"):
             return True
-    return any(_validates_first(value) for key, value in schema.items() if key not in ("serialization", "metadata"))
+    return any(_validates_first(value) for key, value in members.items() if key not in ("serialization", "metadata"))
 
 
 _FIRST: Final = frozenset({"function-before", "function-wrap", "function-plain"})

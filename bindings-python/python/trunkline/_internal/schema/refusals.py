@@ -33,12 +33,13 @@ def each(value: Any, build: Callable[[Iterator[Any]], T]) -> T:
     Raises:
         RefusedItem: for the item that came last, if its converter refuses it.
     """
-    items = iter(value.items() if isinstance(value, dict) else value)
+    is_object = isinstance(value, dict)
+    items: Iterator[Any] = iter(value.items() if is_object else value)
     try:
         return build(items)
     except REFUSALS as error:
         index = len(value) - length_hint(items) - 1
-        step = [*value][index] if isinstance(value, dict) else index
+        step = [*value][index] if is_object else index
         raise RefusedItem(error, step, value[step]) from error
 
 
