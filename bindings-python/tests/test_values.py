@@ -378,6 +378,19 @@ def test_returned_values_are_written_as_their_types_say(annotation: Any, value: 
     assert (result.structured_content, result.is_error) == (json, False)
 
 
+def test_dicts_of_the_protocol_may_have_the_names_of_other_sdks() -> None:
+    """At run time: for type checkers there is one name."""
+    hints: Any = {"read_only_hint": True, "title": "Shown"}
+    icon: Any = {"src": "https://a.example/i.png", "mime_type": "image/png"}
+    server = Server("test", version="1", icons=[icon])
+    server.add_tool(lambda: "", name="added", annotations=hints, icons=[icon])
+    with SyncClient(server) as client:
+        shown = {"src": "https://a.example/i.png", "mimeType": "image/png"}
+        assert client.server_info is not None and [*(client.server_info.icons or ())] == [shown]
+        for tool in client.list_tools():
+            assert (tool.annotations, tool.icons) == ({"readOnlyHint": True, "title": "Shown"}, [shown])
+
+
 class Point(NamedTuple):
     x: int
     y: int = 3

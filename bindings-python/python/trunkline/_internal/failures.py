@@ -8,7 +8,6 @@ from . import _native
 from .errors import ProtocolError, Suspended, ToolError, TrunklineError
 from .port.log import logger
 from .schema.jsonable import jsonable
-from .signature.asynchronous import is_awaitable
 
 if TYPE_CHECKING:
     import logging
@@ -80,7 +79,7 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
         except Exception:
             log.exception("a function of on_error failed")
         else:
-            if is_awaitable(told):
+            if hasattr(told, "__await__"):
                 context._port.finish(_finished(cast("Awaitable[object]", told), log))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from .model.base import encode_base64, ms_of
+from .model.base import encode_base64, ms_of, protocol_names
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack as Unpack  # noqa: PLC0414 - for other modules
@@ -49,11 +49,16 @@ def in_json(name: str, json: str, value: Any) -> Any:
         return encode_base64(bytes(value))
     if isinstance(value, os.PathLike):
         return os.fspath(cast("os.PathLike[str]", value))
+    written = json if json in _WRITTEN_AS_DICTS else ""
     if isinstance(value, Mapping):
-        return dict(cast("Mapping[str, Any]", value))
+        members = cast("Mapping[str, Any]", value)
+        return protocol_names(members) if written else dict(members)
     if isinstance(value, (list, tuple)):
-        return [in_json(name, "", item) for item in cast("list[Any]", value)]
+        return [in_json(name, written, item) for item in cast("list[Any]", value)]
     return value
+
+
+_WRITTEN_AS_DICTS: Final = frozenset({"annotations", "icons", "modelPreferences"})
 
 
 def in_ms(**times: float | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, Union, cast
 
 import trunkline
 
@@ -259,8 +259,8 @@ class Connection:
             )
         if isinstance(target, os.PathLike):
             raise InvalidArgumentError(f"to start a server, pass its command as a list: [{os.fspath(target)!r}]")
-        parts: Any = target
-        if not isinstance(parts, Sequence) or not all(isinstance(part, (str, os.PathLike)) for part in parts):
+        parts = cast("Sequence[Any]", target) if isinstance(target, Sequence) else [None]  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not all(isinstance(part, (str, os.PathLike)) for part in parts):
             raise InvalidArgumentError(
                 "a client takes a URL, the command of a server as a list of texts, a Server, a transport or a "
                 f"configuration, not {target!r}"

@@ -84,6 +84,27 @@ class HasText:
         return "\n".join(block.text for block in self.content if getattr(block, "TYPE", None) == "text")
 
 
+# Members of the objects that are written as dicts, as other SDKs name them.
+_PROTOCOL_NAMES: Final = {
+    "cost_priority": "costPriority",
+    "destructive_hint": "destructiveHint",
+    "idempotent_hint": "idempotentHint",
+    "intelligence_priority": "intelligencePriority",
+    "last_modified": "lastModified",
+    "mime_type": "mimeType",
+    "open_world_hint": "openWorldHint",
+    "read_only_hint": "readOnlyHint",
+    "speed_priority": "speedPriority",
+}
+
+
+def protocol_names(given: Mapping[str, Any]) -> dict[str, Any]:
+    """An object that is written as a dict, such as `ToolAnnotations`, with the names of the
+    protocol.
+    """
+    return {_PROTOCOL_NAMES.get(name, name): value for name, value in given.items()}
+
+
 def list_of(json: Mapping[str, Any], name: str, default: list[Any] | None = None) -> list[Any]:
     """An array of a peer.
 

@@ -46,7 +46,7 @@ def only_for_pydantic(item: Any) -> bool:
     """
     if hasattr(item, "__get_pydantic_core_schema__") or getattr(item, "discriminator", None):
         return True
-    cls: type[Any] = type(item)
+    cls = cast("type[Any]", type(item))
     if cls.__name__ == "FieldInfo":
         return callable(item.json_schema_extra) or any(map(only_for_pydantic, item.metadata))
     if cls.__module__ == "annotated_types":

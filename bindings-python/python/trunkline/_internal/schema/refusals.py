@@ -33,13 +33,13 @@ def each(value: Any, build: Callable[[Iterator[Any]], T]) -> T:
     Raises:
         RefusedItem: for the item that came last, if its converter refuses it.
     """
-    is_object = isinstance(value, dict)
-    items: Iterator[Any] = iter(value.items() if is_object else value)
+    members = cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    items: Iterator[Any] = iter(value if members is None else members.items())
     try:
         return build(items)
     except REFUSALS as error:
         index = len(value) - length_hint(items) - 1
-        step = [*value][index] if is_object else index
+        step = index if members is None else [*members][index]
         raise RefusedItem(error, step, value[step]) from error
 
 

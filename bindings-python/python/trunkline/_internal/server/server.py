@@ -21,7 +21,7 @@ from ..features.request_handler import RequestHandlers
 from ..features.resource import Resources
 from ..features.skill import Skills
 from ..features.tool import Tools
-from ..options import Unpack, camel_case, encoded
+from ..options import Unpack, camel_case, encoded, in_json
 from ..signature.dependencies import Depends
 from .serving import Serving
 
@@ -77,7 +77,12 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
             options = {**options, "store": None}
         lanes = {name: handler.registration["lane"] for name, handler in handlers.items()}
         info = camel_case(
-            name=name, version=version, title=title, description=description, website_url=website_url, icons=icons
+            name=name,
+            version=version,
+            title=title,
+            description=description,
+            website_url=website_url,
+            icons=in_json("icons", "icons", icons),
         )
         self.name = name
         self.version = version
