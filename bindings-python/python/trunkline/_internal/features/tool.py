@@ -50,7 +50,7 @@ class ToolHandler(FunctionHandler):
 
 class Explainer(Handler):
     """Called with arguments that the core has refused; fails with the words of the library that has
-    the types.
+    the types, or returns whether that accepts them.
     """
 
     __slots__ = ("_signature",)

@@ -44,13 +44,15 @@ def only_for_pydantic(item: Any) -> bool:
     """True for what stands in an `Annotated` type and only pydantic itself can apply: validators,
     serializers and the like. Bounds and descriptions are not.
     """
+    if "pydantic" not in sys.modules:
+        return False
     if hasattr(item, "__get_pydantic_core_schema__") or getattr(item, "discriminator", None):
         return True
     cls = cast("type[Any]", type(item))
     if cls.__name__ == "FieldInfo":
         return callable(item.json_schema_extra) or any(map(only_for_pydantic, item.metadata))
     if cls.__module__ == "annotated_types":
-        return "pydantic" in sys.modules and (hasattr(item, "func") or hasattr(item, "tz"))
+        return hasattr(item, "func") or hasattr(item, "tz")
     # pydantic keeps the pattern of a Field in an object that may hold more.
     return cls.__module__.startswith("pydantic") and not {*getattr(item, "__dict__", ("",))} <= {"pattern"}
 
@@ -93,7 +95,7 @@ def of_pydantic(tp: Any, mode: Mode) -> ForeignType:
         adapter: Any = TypeAdapter(tp)
         kind = "validation" if mode == "input" else "serialization"
         schema: Schema = adapter.json_schema(mode=kind, by_alias=True, ref_template="#/$defs/{model}")
-    except (PydanticUserError, SchemaError, TypeError) as error:
+    except (PydanticUserError, SchemaError, TypeError, NameError) as error:
         raise UnsupportedType(str(error).partition("\n")[0]) from None
     except ImportError as error:
         # Some types need a package more.
