@@ -33,7 +33,7 @@ def each(value: Any, build: Callable[[Iterator[Any]], T]) -> T:
     Raises:
         RefusedItem: for the item that came last, if its converter refuses it.
     """
-    members = cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    members = _members(value)
     items: Iterator[Any] = iter(value if members is None else members.items())
     try:
         return build(items)
@@ -41,6 +41,10 @@ def each(value: Any, build: Callable[[Iterator[Any]], T]) -> T:
         index = len(value) - length_hint(items) - 1
         step = index if members is None else [*members][index]
         raise RefusedItem(error, step, value[step]) from error
+
+
+def _members(value: Any) -> dict[str, Any] | None:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def refusal(error: Exception, value: Any, *start: str) -> tuple[str, str]:
