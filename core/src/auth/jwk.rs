@@ -193,6 +193,7 @@ mod tests {
         };
         assert_eq!(count(json!([ed(json!({})), ed(json!({"use": "sig", "kid": "a"}))])), 2);
         assert_eq!(count(json!([ed(json!({"key_ops": ["verify"]}))])), 1);
+        assert_eq!(count(vec![ed(json!({})); MAX_KEYS + 1].into()), MAX_KEYS);
         for jwk in [
             ed(json!({"use": "enc"})),
             ed(json!({"key_ops": ["sign"]})),

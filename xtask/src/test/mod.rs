@@ -14,6 +14,7 @@ mod lint;
 mod methods;
 mod option_figures;
 mod programs;
+mod promises;
 mod prose;
 mod rooms;
 mod rust_docs;
@@ -82,7 +83,7 @@ pub(crate) struct Selection {
 
 const WIRE: &str = "wire purity";
 
-const STEPS: [Step; 34] = {
+const STEPS: [Step; 35] = {
     use Language::{C, Node, Python, Rust};
     use Turn::{Beside, Cargo, Last};
     [
@@ -99,6 +100,7 @@ const STEPS: [Step; 34] = {
         },
         Step { name: "prose", turn: Beside, languages: &[], work: prose::check },
         Step { name: "fixed bounds", turn: Beside, languages: &[], work: fixed_bounds::check },
+        Step { name: "promises", turn: Beside, languages: &[], work: promises::check },
         Step { name: "rooms of the bindings", turn: Beside, languages: &[], work: rooms::check },
         Step { name: "dependencies", turn: Cargo, languages: &[Rust], work: dependencies::check },
         Step {

@@ -152,6 +152,18 @@ async fn metadata_of_another_issuer_leads_nowhere() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn keys_are_bounded_in_bytes() {
+    let key = Key::es256();
+    let web = Web::of(&[]);
+    let padded = |bytes: usize| json!({"keys": [key.listed("a")], "x": "x".repeat(bytes)});
+    web.put("https://auth.example/keys", padded(MAX_DOCUMENT));
+    let verdict = verify(&verifier(&web), &token(&key, "a")).await;
+    assert!(matches!(verdict, Err(Refusal::Unavailable(_))), "{verdict:?}");
+    web.put("https://auth.example/keys", padded(MAX_DOCUMENT / 2));
+    assert!(verify(&verifier(&web), &token(&key, "a")).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn aus_07_forged_tokens_are_refused() {
     let (key, other) = (Key::es256(), Key::es256());
     let web = Web::of(&[key.listed("a"), Key::ed25519().listed("b")]);

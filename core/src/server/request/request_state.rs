@@ -274,6 +274,14 @@ mod tests {
     }
 
     #[test]
+    fn states_are_bounded() {
+        let sealer = Sealer::new(&[]);
+        let of_length = |length: usize| SealedState { digest: "x".repeat(length), ..sealed() };
+        assert!(sealer.open_text(&sealer.seal_text(&of_length(MAX_SEALED - 1024)).unwrap()).is_some());
+        assert_eq!(sealer.seal_text(&of_length(MAX_SEALED)), None);
+    }
+
+    #[test]
     fn keys_can_be_changed_while_old_states_are_on_their_way() {
         let (old, new) = (StateKey::new([1; 32]), StateKey::new([2; 32]));
         let text = Sealer::new(std::slice::from_ref(&old)).seal_text(&sealed()).unwrap();

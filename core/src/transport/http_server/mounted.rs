@@ -135,3 +135,21 @@ fn with_length(mut response: Response<HttpBody>) -> Response<HttpBody> {
     }
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::TokioRuntime;
+
+    #[tokio::test]
+    async fn requests_in_a_web_framework_are_bounded() {
+        let server = Server::builder("test", "1").build();
+        let options = HttpOptions::default();
+        let listener = Arc::new(MountedListener::new(server, &options, None, TokioRuntime::current()));
+        let status = async |exchange: Exchange| exchange.respond(Request::new(listener.new_body().1)).await.status();
+        let open: Vec<_> = (0..MAX_EXCHANGES).map(|_| listener.enter()).collect();
+        assert_eq!(status(listener.enter()).await, StatusCode::SERVICE_UNAVAILABLE);
+        drop(open);
+        assert_ne!(status(listener.enter()).await, StatusCode::SERVICE_UNAVAILABLE);
+    }
+}

@@ -1,0 +1,53 @@
+//! Proves that promises of the security policy and of the page on deployment have tests that try to
+//! break them: `tests/promises.json` names both. A promise that is reworded, or a test that is
+//! renamed, is named there anew.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::pages;
+use crate::test::{Count, Selection};
+use crate::workspace::Workspace;
+
+const TABLE: &str = "tests/promises.json";
+
+#[derive(Deserialize)]
+struct Row {
+    /// Words of the page.
+    promise: String,
+    /// Each a file, `::`, and the name of a test or of a row of the scars in it.
+    tests: Vec<String>,
+}
+
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let table: BTreeMap<String, Vec<Row>> =
+        serde_json::from_str(&pages::text(workspace, TABLE)?).with_context(|| format!("{TABLE} is malformed"))?;
+    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    for (page, rows) in table {
+        let text = on_one_line(&pages::text(workspace, &page)?);
+        for Row { promise, tests } in rows {
+            let stands = text.contains(&on_one_line(&promise));
+            let mut faults: Vec<_> = tests
+                .iter()
+                .filter(|test| !exists(workspace, test))
+                .map(|test| format!("there is no test {test}"))
+                .collect();
+            faults.extend((!stands).then(|| format!("the promise does not stand in {page}")));
+            faults.extend(tests.is_empty().then(|| "it has no test".to_owned()));
+            count.passed += usize::from(faults.is_empty());
+            count.failed += usize::from(!faults.is_empty());
+            count.said.extend(faults.iter().map(|fault| format!("{TABLE}: {promise:?}: {fault}\n")));
+        }
+    }
+    Ok(count)
+}
+
+fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn exists(workspace: &Workspace, test: &str) -> bool {
+    test.split_once("::").is_some_and(|(file, name)| pages::text(workspace, file).is_ok_and(|text| text.contains(name)))
+}
