@@ -39,6 +39,7 @@ snippets!(
     lifespan,
     logs,
     middleware,
+    model_tools,
     over_http,
     own_methods,
     own_store,

@@ -1,5 +1,5 @@
-//! Proves that figures of options in the prose of pages are the defaults. Pages state them beside the
-//! option: "`drain_deadline` (5 s)", "`max_running`, 128" or "128 calls (`max_running`)".
+//! Proves that figures of options in the prose of pages are the defaults. Pages state them beside
+//! the option: "`drain_deadline` (5 s)", "`max_running`, 128" or "128 calls (`max_running`)".
 
 use std::collections::HashMap;
 
