@@ -1,6 +1,7 @@
-// A certified authorization server (oidc-provider) protects a server of ours; clients log in there.
+// A certified authorization server (oidc-provider, or Keycloak from its folder) protects a server of
+// ours; clients log in there.
 //
-// authorization.mjs [--browser CHROMIUM] CLIENT...
+// authorization.mjs [--keycloak FOLDER] [--browser CHROMIUM] CLIENT...
 //   [--example PROGRAM FILE]... [--host PROGRAM ARGUMENT...]...
 // Fixture clients and examples that let the user log in with the browser get the URL of the server;
 // hosts, which run at a terminal, get a configuration with it. The pages of a login are visited
@@ -8,23 +9,24 @@
 import { spawn } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { Provider } from "oidc-provider";
-import { Server } from "trunkline";
+import { Client, Server } from "trunkline";
 
 import { logInWithBrowser } from "./browser.mjs";
+import { issuerOf, prepareRealm, startKeycloak } from "./keycloak.mjs";
 
 const loggedIn = "ada";
 const scope = "mcp";
 const visitor = fileURLToPath(new URL("./browser.mjs", import.meta.url));
-const { browser, clients, examples, hosts } = programs(process.argv.slice(2));
+const { browser, keycloak, clients, examples, hosts } = programs(process.argv.slice(2));
 /** Longest time of one client. */
-const patienceMs = browser ? 90_000 : 30_000;
+const patienceMs = browser || keycloak ? 90_000 : 30_000;
 if (browser) process.env.LOGIN_BROWSER = browser;
 
 const server = new Server({ name: "guarded", version: "1.0.0" });
@@ -41,9 +43,12 @@ server.registerTool("order", {}, async (_, ctx) => {
   return action === "accept" ? `${content.city} for ${content.days} days` : action;
 });
 
+server.registerTool("write", { scopes: ["write"] }, () => "written");
+
 const front = createServer((request, response) => void answer(request, response));
 await new Promise((resolve) => front.listen(0, "127.0.0.1", resolve));
-const issuer = `http://127.0.0.1:${front.address().port}`;
+const origin = `http://127.0.0.1:${front.address().port}`;
+const issuer = keycloak ? issuerOf(origin) : origin;
 
 // The URL of a server is known when it listens, and the server needs its own URL as resource.
 const port = await freePort();
@@ -53,7 +58,9 @@ const listener = await server.listen({ port, auth });
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const machine = { client_id: "machine", private_key_pem: privateKey.export({ type: "pkcs8", format: "pem" }), signing_algorithm: "ES256" };
-const provider = new Provider(issuer, {
+const peer = keycloak && (await startKeycloak(keycloak, origin, await freePort()));
+if (peer) await prepareRealm(peer.own, { resource, scopes: [scope, "write"], users: { [loggedIn]: true, bob: false } });
+const provider = keycloak ? undefined : new Provider(issuer, {
   clients: [
     {
       client_id: machine.client_id,
@@ -83,18 +90,28 @@ const provider = new Provider(issuer, {
     },
   },
 });
-provider.on("registration_create.error", (_, error) => console.error(error));
-provider.on("server_error", (_, error) => console.error(error));
-const served = provider.callback();
+for (const event of ["registration_create.error", "server_error"]) provider?.on(event, (_, error) => console.error(error));
+const served = provider?.callback() ?? forward;
+
+/** Passes a request on to Keycloak. */
+function forward(request, response) {
+  const { method, headers, url } = request;
+  const passed = httpRequest(peer.own + url, { method, headers }, (answered) => {
+    response.writeHead(answered.statusCode, answered.headers);
+    answered.pipe(response);
+  });
+  passed.on("error", (error) => response.destroy(error));
+  request.pipe(passed);
+}
 
 /** The page of the login is visited by a user who agrees: clients here only follow one redirect. */
 async function answer(request, response) {
   const agent = request.headers["user-agent"];
-  const isLogin = request.url.startsWith("/auth?");
+  const isLogin = /^(\/realms\/mcp\/protocol\/openid-connect)?\/auth\?/.test(request.url);
   if (isLogin && agent !== "browser") ++logins;
   if (!isLogin || /^browser$|Chrome/.test(agent)) return served(request, response);
   try {
-    const location = browser ? (await logInWithBrowser(issuer + request.url, loggedIn, { unheard: true })).url : await logIn(issuer + request.url);
+    const location = browser ? (await logInWithBrowser(origin + request.url, loggedIn, { unheard: true })).url : await logIn(origin + request.url, loggedIn);
     response.writeHead(303, { location }).end();
   } catch (error) {
     response.writeHead(500).end(String(error));
@@ -105,7 +122,7 @@ async function answer(request, response) {
  * Follows the redirects and sends the forms of the login, as a browser does, up to the client's own
  * redirect.
  */
-async function logIn(first) {
+async function logIn(first, user) {
   const cookies = new Map();
   let [url, body] = [first, undefined];
   for (let step = 0; step < 20; ++step) {
@@ -119,14 +136,16 @@ async function logIn(first) {
     const text = await page.text();
     if (location) {
       [url, body] = [new URL(location, url).href, undefined];
-      if (!url.startsWith(issuer)) return url;
+      if (!url.startsWith(origin)) return url;
       continue;
     }
-    const action = /<form[^>]*action="([^"]*)"/.exec(text)?.[1];
-    const prompt = /name="prompt" value="([^"]*)"/.exec(text)?.[1];
-    if (!action || !prompt) throw new Error(`no form at ${url}: ${page.status} ${text}`);
+    const action = /<form[^>]*action="([^"]*)"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+    if (!action) throw new Error(`no form at ${url}: ${page.status} ${text}`);
     url = new URL(action, url).href;
-    body = new URLSearchParams({ prompt, ...(prompt === "login" && { login: loggedIn, password: "any" }) });
+    const hidden = [...text.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(([input]) => ["name", "value"].map((name) => new RegExp(`${name}="([^"]*)"`).exec(input)?.[1] ?? ""));
+    // The form asks who it is, or, where it asks for a password no longer, for consent.
+    const own = /name="password"/.test(text) ? { login: user, username: user, password: "any" } : { accept: "Yes" };
+    body = new URLSearchParams([...hidden, ...Object.entries(own)]);
   }
   throw new Error("the login does not end");
 }
@@ -193,12 +212,13 @@ async function withHome(use) {
     const visit = `require("node:child_process").spawnSync(process.execPath, [${JSON.stringify(visitor)}, process.argv[2]]);`;
     const opener = `#!${process.execPath}\n${browser ? visit : "fetch(process.argv[2]);"}\n`;
     for (const name of ["xdg-open", "open"]) writeFileSync(join(home, name), opener, { mode: 0o755 });
-    const folders = { HOME: home, XDG_CONFIG_HOME: join(home, "config"), PATH: `${home}${delimiter}${process.env.PATH}` };
+    // A program without a screen and a browser would only show the URL.
+    const folders = { BROWSER: "given", HOME: home, XDG_CONFIG_HOME: join(home, "config"), PATH: `${home}${delimiter}${process.env.PATH}` };
     const fault = await use(home, { ...folders, LOGIN_NOTES: notes, LOGIN_USER: loggedIn });
     // The browser is still there when the program has its redirect.
     for (let waited = 0; browser && !fault && waited < patienceMs && readFileSync(notes, "utf8") === ""; waited += 50) await setTimeout(50);
-    const [pages, expected] = [readFileSync(notes, "utf8"), "/callback: You can close this page and return to the program.\n"];
-    if (browser && !fault && pages !== expected) return `the browser ended at ${JSON.stringify(pages)}`;
+    const pages = readFileSync(notes, "utf8");
+    if (browser && !fault && !/^\/callback\/[\w-]+: You can close this page and return to the program\.\n$/.test(pages)) return `the browser ended at ${JSON.stringify(pages)}`;
     return fault;
   } finally {
     rmSync(home, { recursive: true });
@@ -244,7 +264,8 @@ async function tryHost(home, folders, command) {
 /** The programs on the command line, by what they are. */
 function programs(given) {
   const words = [...given];
-  const found = { browser: words[0] === "--browser" ? words.splice(0, 2)[1] : undefined, clients: [[]], examples: [], hosts: [] };
+  const [keycloak, browser] = ["--keycloak", "--browser"].map((option) => (words[0] === option ? words.splice(0, 2)[1] : undefined));
+  const found = { keycloak, browser, clients: [[]], examples: [], hosts: [] };
   let kind = "clients";
   for (const word of words) {
     const next = { "--example": "examples", "--host": "hosts" }[word];
@@ -259,14 +280,51 @@ function report(name, fault) {
   console.log(`${fault ? "not ok" : "ok"} ${name}${fault ? `: ${fault}` : ""}`);
 }
 
+/** Connects and logs in as this user; gives the scopes that each login asked for. */
+async function connect(user, options) {
+  const asked = [];
+  const onOpenUrl = async ({ url }) => {
+    asked.push(new URL(url).searchParams.get("scope"));
+    await fetch(await logIn(url, user));
+  };
+  return [await Client.connect(listener.url, { ...options, onOpenUrl }), asked];
+}
+
+/** Habits of Keycloak: tokens that end soon, and scopes that not every user may have. */
+async function tryKeycloak() {
+  const kept = new Map();
+  const store = { onLoadCredentials: ({ key }) => ({ value: kept.get(key) }), onSaveCredentials: ({ key, value }) => void kept.set(key, value), onRemoveCredentials: ({ key }) => void kept.delete(key) };
+  const token = () => JSON.parse([...kept].find(([key]) => key.startsWith("tokens "))[1]).access_token;
+  // AUC-46, AUC-47: a token of which each request finds that it ends soon, and one login.
+  const [client, asked] = await connect(loggedIn, store);
+  const first = token();
+  await client.callTool("test-tool");
+  if (token() === first) return "the token was not renewed";
+  // AUC-43, AUC-44: a step up asks for the union.
+  if ((await client.callTool("write")).text !== "written") return "no step up";
+  if (asked.join(", ") !== `${scope} offline_access, ${scope} offline_access write`) return `asked for ${asked.join(", ")}`;
+  await client.close();
+  const [again, more] = await connect(loggedIn, store);
+  await again.callTool("write");
+  await again.close();
+  if (more.length > 0) return "a second login";
+  // A user without the role.
+  kept.clear();
+  const [of, scopes] = await connect("bob", store);
+  await of.callTool("test-tool");
+  await of.close();
+  return scopes.join(", ") === `${scope} offline_access, ${scope}` ? undefined : `asked for ${scopes.join(", ")}`;
+}
+
+if (keycloak) report("keycloak", await tryKeycloak().catch((error) => error.stack));
 for (const command of clients.flat()) {
   for (const [scenario, context, revision, isRight] of [
     // AUC-31: the server lets in who has a token for it, which takes discovery, registration and a
     // login.
-    ["auth/login", {}, "2025-11-25", ({ subject, claims }) => subject === loggedIn && !claims.cnf],
+    ["auth/login", {}, "2025-11-25", ({ subject, claims }) => (keycloak ? subject : subject === loggedIn) && !claims.cnf],
     ["auth/dpop", {}, "2026-07-28", ({ subject, claims }) => subject === loggedIn && claims.cnf.jkt],
     ["auth/client-credentials-jwt", machine, "2026-07-28", ({ subject, clientId }) => !subject || (subject === clientId && clientId === "machine")],
-  ]) {
+  ].slice(0, keycloak ? 1 : undefined)) {
     calls.length = 0;
     let fault = await play(command, scenario, context, revision);
     if (!fault && !(calls.length === 1 && isRight(calls[0]))) fault = `called as ${JSON.stringify(calls)}`;
@@ -276,6 +334,7 @@ for (const command of clients.flat()) {
 for (const command of examples) report(command.at(-1), await withHome((...home) => tryExample(...home, command)));
 for (const command of hosts) report(command.at(-1), await withHome((...home) => tryHost(...home, command)));
 await listener.close();
+await peer?.close();
 front.close();
 front.closeAllConnections();
 process.exitCode = failed === 0 ? 0 : 1;

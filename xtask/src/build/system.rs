@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::build::DEADLINE;
 use crate::process::{must, run};
+use crate::workspace::Workspace;
 
 const QUICK: Duration = Duration::from_secs(30);
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
@@ -152,6 +153,27 @@ pub(crate) fn redis_server() -> Result<()> {
         install(&[NAME]).context("no redis-server found")?;
     }
     Ok(())
+}
+
+/// The folder of Keycloak, an authorization server. Maven fetches it once.
+pub(crate) fn keycloak(workspace: &Workspace) -> Result<PathBuf> {
+    const VERSION: &str = "26.4.0";
+    const UNPACK: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack";
+    for (program, package) in [("java", "openjdk-17-jre-headless"), ("mvn", "maven")] {
+        if says(program, &["--version"]).is_none() {
+            install(&[package]).with_context(|| format!("no {program} found"))?;
+        }
+    }
+    let folder = workspace.target.join("keycloak");
+    let home = folder.join(format!("keycloak-{VERSION}"));
+    if !home.join("lib/quarkus-run.jar").is_file() {
+        let mut maven = workspace.command("mvn");
+        maven.args(["-q", "-B", UNPACK]);
+        maven.arg(format!("-Dartifact=org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"));
+        maven.arg(format!("-DoutputDirectory={}", folder.display()));
+        must(maven, DEADLINE)?;
+    }
+    Ok(home)
 }
 
 /// The browser of the tests.

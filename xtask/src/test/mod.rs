@@ -154,7 +154,7 @@ const STEPS: [Step; 35] = {
 
 /// The steps of the long form. CI runs the first two for each push, in a job of their own: they
 /// compile all crates again, in other forms than the tests do.
-const LONG_STEPS: [Step; 9] = [
+const LONG_STEPS: [Step; 10] = [
     Step { name: "rust doc", turn: Turn::Cargo, languages: &[Language::Rust], work: lint::rust_doc },
     Step { name: "cargo features", turn: Turn::Cargo, languages: &[Language::Rust], work: features::check },
     Step {
@@ -162,6 +162,12 @@ const LONG_STEPS: [Step; 9] = [
         turn: Turn::Beside,
         languages: &[Language::Node],
         work: suites::authorization_in_browser,
+    },
+    Step {
+        name: "keycloak",
+        turn: Turn::Beside,
+        languages: &[Language::Node],
+        work: suites::authorization_at_keycloak,
     },
     Step {
         name: "models of the waist",

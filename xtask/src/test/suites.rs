@@ -1,5 +1,6 @@
 //! The test suites of the languages, and what runs across them.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -105,12 +106,18 @@ pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Co
 /// The fixture clients, the examples of a login, and the hosts at a terminal, at a certified
 /// authorization server that protects a server of ours.
 pub(crate) fn authorization(workspace: &Workspace, selection: &Selection) -> Result<Count> {
-    authorize(workspace, selection, None)
+    authorize(workspace, selection, &[])
+}
+
+/// The same at Keycloak, whose habits are those of many companies' authorization servers.
+pub(crate) fn authorization_at_keycloak(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    let home = system::keycloak(workspace)?;
+    authorize(workspace, selection, &["--keycloak".as_ref(), home.as_os_str()])
 }
 
 /// The same with a real browser that visits the pages of the login.
 pub(crate) fn authorization_in_browser(workspace: &Workspace, selection: &Selection) -> Result<Count> {
-    authorize(workspace, selection, Some(system::chromium()?))
+    authorize(workspace, selection, &["--browser".as_ref(), system::chromium()?.as_os_str()])
 }
 
 /// The queue and the places of replies under loom, which tries every order of their threads.
@@ -155,12 +162,9 @@ pub(super) fn c_scenarios(workspace: &Workspace, runner: &str) -> Command {
     suite
 }
 
-fn authorize(workspace: &Workspace, selection: &Selection, browser: Option<PathBuf>) -> Result<Count> {
+fn authorize(workspace: &Workspace, selection: &Selection, options: &[&OsStr]) -> Result<Count> {
     let mut node = workspace.command("node");
-    node.arg(workspace.path("tests/peers/node/authorization.mjs"));
-    if let Some(browser) = browser {
-        node.arg("--browser").arg(browser);
-    }
+    node.arg(workspace.path("tests/peers/node/authorization.mjs")).args(options);
     node.args(selection.languages.iter().map(|language| language.client(workspace)));
     for language in &selection.languages {
         let program = match language {
