@@ -55,7 +55,8 @@ impl UrlOpener {
         Self(Arc::new(move |url| Box::pin(open(url))))
     }
 
-    pub(crate) fn open(&self, url: String) -> BoxedTask<Result<(), AuthError>> {
+    /// Calls the function.
+    pub fn open(&self, url: String) -> BoxedTask<Result<(), AuthError>> {
         (self.0)(url)
     }
 }
