@@ -376,8 +376,8 @@ fn spoken(method: &str, revision: Option<Revision>) -> &str {
     }
 }
 
-/// The name or URI that a request is about. Refuses arguments that are not an object: servers differ
-/// in what they make of them.
+/// The name or URI that a request is about. Refuses arguments that are not an object: servers
+/// differ in how they treat them.
 fn subject(method: &str, params: Option<&RawJson>) -> Result<Option<String>, ClientError> {
     let Some((parameter, params)) = Method::name_parameter(method).zip(params) else { return Ok(None) };
     // Keys may be written with escapes, so they are not borrowed. Other params are refused below.
