@@ -9,7 +9,7 @@ const dropped = new FinalizationRegistry<() => void>((cancel) => {
 });
 
 /** Items of a server, as they come. Iterate over it, and close it: `await using` does it too. */
-export class Stream<T> implements AsyncIterableIterator<T, undefined>, AsyncDisposable {
+export class Stream<T> implements AsyncIterableIterator<T>, AsyncDisposable {
   readonly #open: OpenStream;
   #closed = false;
 
