@@ -125,7 +125,7 @@ impl Server {
         self.open(SetMembers::default().with("type", "stdio"), listener)
     }
 
-    /// What the lifespan prints goes to standard error already.
+    /// Prints of the lifespan go to standard error already.
     fn hold_stdio(&self) -> Result<(), Failure> {
         let note = NotifyPort { hold_stdio: true, ..NotifyPort::default() };
         Ok(self.port.core.notify_message(0, Notification::Port(note))?)

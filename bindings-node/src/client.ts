@@ -81,7 +81,8 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     return client;
   }
 
-  protected constructor(connection: Connection, handlers: Handlers, { onToolsChanged, onNotification }: ConnectOptions) {
+  protected constructor(connection: Connection, handlers: Handlers, { onToolsChanged, onNotification }: ConnectOptions = {}) {
+    if (!((connection as unknown) instanceof Connection)) throw invalid(`new ${new.target.name}(…) connects to nothing: use await ${new.target.name}.connect(…)`);
     super(connection);
     this.#connection = connection;
     this.#handlers = handlers;

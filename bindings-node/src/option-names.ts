@@ -21,7 +21,8 @@ export function stringifyOptions(options: object, what: string, hooks: readonly 
     return stringify(options, what);
   } catch (error) {
     const { cause } = error as InvalidArgumentError;
-    throw cause instanceof UnfitFunction && nearest(cause.member, hooks) !== undefined ? unknownOption(cause.member, hooks) : error;
+    const isHook = cause instanceof UnfitFunction && (/^on[A-Z]/.test(cause.member) || nearest(cause.member, hooks) !== undefined);
+    throw isHook ? unknownOption(cause.member, hooks) : error;
   }
 }
 
@@ -38,7 +39,7 @@ const short = 5;
 function nearest(name: string, known: readonly string[]): string | undefined {
   const mostSlips = name.length < short ? 1 : 2;
   const [[distance, meant] = [Infinity, undefined]] = known.map((known) => [slips(known, name), known] as const).sort(([one], [other]) => one - other);
-  return distance <= mostSlips ? meant : undefined;
+  return distance <= mostSlips ? meant : known.find((known) => known.length > short && name.startsWith(known));
 }
 
 /** The letters to put in, leave out or change (Levenshtein); capitals are those letters. */

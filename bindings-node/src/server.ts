@@ -101,6 +101,7 @@ export class Server {
   readonly fetch: FetchHandler = this.fetchHandler();
 
   constructor(info: ServerInfo, { onError, lifespan, ...options }: ServerOptions = {}) {
+    if (typeof (info as unknown) !== "object") throw invalid('a server has a name and a version: new Server({ name: "notes", version: "1.0.0" })');
     if (onError !== undefined) checkFunction(onError, "onError");
     if (lifespan !== undefined) checkFunction(lifespan, "lifespan");
     const owner: Owner = { onError, lifespan: undefined };

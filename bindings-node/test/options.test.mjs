@@ -25,6 +25,8 @@ test("a misspelt hook is refused, and leaves no feature open to everybody", asyn
   assert.throws(() => server.handler({ auth }), meant("verifer", "verifier"));
   await assert.rejects(server.listen({ port: 0, auth }), meant("verifer", "verifier"));
   await assert.rejects(Client.connect(server, { onElict: () => ({ action: "cancel" }) }), meant("onElict", "onElicit"));
+  await assert.rejects(Client.connect(server, { onElicitation() {} }), meant("onElicitation", "onElicit"));
+  await assert.rejects(Client.connect(server, { onSampling() {} }), refused(/^unknown option `onSampling`: there are .*`onSample`/));
   assert.throws(() => client.setHandlers({ onElict: () => ({ action: "cancel" }) }), meant("onElict", "onElicit"));
   assert.throws(() => client.setHandlers({ ask: () => ({ action: "cancel" }) }), /^InvalidArgumentError: unknown option `ask`: there are `onElicit`, /);
   assert.deepEqual((await client.listTools()).map(({ name }) => name), ["x"]);
@@ -52,6 +54,13 @@ test("a misspelt option is refused", async () => {
   await assert.rejects(listener.close({ deadlin: 3 }), meant("deadlin", "deadline"));
   await listener.close({ deadline: undefined });
   assert.equal((await client.callTool("x", {}, { timeout: undefined, timout: undefined })).text, "");
+});
+
+test("a constructor of another SDK is answered with the call that is meant", async () => {
+  assert.throws(() => new Client({ name: "host", version: "1" }), refused("new Client(…) connects to nothing: use await Client.connect(…)"));
+  assert.throws(() => new Server("weather"), refused(/name and a version: new Server\({ name: /));
+  const deep = JSON.parse("[".repeat(200) + "]".repeat(200));
+  await assert.rejects(client.callTool("x", { deep }), refused(/nests deeper than 128 levels/));
 });
 
 test("a provider of a class may have members of its own", () => {

@@ -20,6 +20,8 @@ pub(super) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> 
             let error = error.to_string();
             // A line and a column say nothing to a caller who did not write the text.
             let error = error.rfind(" at line ").map_or(&*error, |end| &error[..end]);
+            // The bound of the parser, which no option raises.
+            let error = if error.starts_with("recursion limit") { "nests deeper than 128 levels" } else { error };
             BridgeError::invalid(format!("{what}: {error}"))
         })?;
         read_value(what, value)
