@@ -15,6 +15,7 @@ import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.
 import type { Schema } from "./schema/convert.js";
 import { InvalidArguments, validated } from "./schema/validate.js";
 import { CallScope, type Owner } from "./scope.js";
+import { nextTurn } from "./times.js";
 
 /** Reports of progress after which other things of the event loop get to run. */
 const REPORTS_IN_A_ROW = 16;
@@ -148,7 +149,7 @@ export class Context extends ClientRequests {
    */
   async progress(progress: number, total?: number, message?: string): Promise<void> {
     this.#notify({ progress, total, message });
-    if (++reports % REPORTS_IN_A_ROW === 0) await new Promise(setImmediate);
+    if (++reports % REPORTS_IN_A_ROW === 0) await new Promise(nextTurn);
   }
 
   /**

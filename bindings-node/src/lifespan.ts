@@ -1,5 +1,6 @@
 // The lifespan of a server: opened before its first call and closed after its last.
 import type { Owner } from "./scope.js";
+import { nextTurn } from "./times.js";
 
 /** Opens what the calls of a server need. Its value is disposed of at the end. */
 export type OpenLifespan = () => unknown;
@@ -39,7 +40,7 @@ export class Lifespan {
   /** Fulfilled when what was opened is closed; rejected with the error of that. */
   async closed(): Promise<void> {
     // The ends of what was just closed are told in the next microtasks.
-    await new Promise(setImmediate);
+    await new Promise(nextTurn);
     await this.#closed;
   }
 

@@ -17,6 +17,7 @@ import { Requests } from "./requests.js";
 import type { CallScopes, Owner } from "./scope.js";
 import type { StoreCallables } from "./store.js";
 import { type HostSpan, observes, Telemetry } from "./telemetry.js";
+import { nextTurn } from "./times.js";
 
 /** Events taken in one turn of the event loop. Timers and sockets are served before the next. */
 const batch = 512;
@@ -247,7 +248,7 @@ export class Port {
         });
       }
     }
-    if (events.length === batch * eventFields) setImmediate(this.#drain);
+    if (events.length === batch * eventFields) nextTurn(this.#drain);
   }
 
   #dispatch(kind: number, ticket: number, handle: number, ok: boolean, name: string, body: string | Uint8Array, cause: number): void {

@@ -4,6 +4,9 @@ import { inspect } from "node:util";
 import { invalid } from "./errors.js";
 import { checkNames } from "./option-names.js";
 
+/** A later turn of the event loop, also where a test has put fakes in the place of the timers. */
+export const nextTurn = setImmediate;
+
 /** Rounds a time up to whole milliseconds that a double holds exactly. `name` is for the error. */
 export function milliseconds(value: number, name: string): number;
 export function milliseconds(value: number | undefined, name: string): number | undefined;

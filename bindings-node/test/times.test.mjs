@@ -59,3 +59,17 @@ test("a listener waits for its calls as long as its deadline says, also if that 
   await client.close();
   await server.close();
 });
+
+test("fake timers of a test hold up nothing of the package", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate", "Date"] });
+  const server = new Server({ name: "faked", version: "1" }, { lifespan: () => ({}) });
+  server.registerTool("reports", {}, async (_, ctx) => {
+    for (let step = 0; step < 200; step++) await ctx.progress(step);
+    return "done";
+  });
+  const client = await Client.connect(server);
+  const calls = Array.from({ length: 30 }, () => client.callTool("reports", {}, { onProgress: () => undefined }));
+  assert.ok((await Promise.all(calls)).every(({ text }) => text === "done"));
+  await client.close();
+  await server.close();
+});
