@@ -72,11 +72,11 @@ export class Calls {
   }
 
   /**
-   * Throws what a schema library says of arguments that the core has refused. The answer to the
-   * caller is the core's, so that the scope is told of no failure.
+   * Answers whether a schema library accepts arguments that the core has refused, or throws what it
+   * says of them. The answer to the caller is the core's, so that the scope is told of no failure.
    */
   explain(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
-    const explained: Callable = { run: (args) => callable?.explain?.(args), answer: () => valueOf(null) };
+    const explained: Callable = { run: (args) => callable?.explain?.(args), answer: valueOf };
     this.#run(ticket, explained, body, this.#scopeOf(cause), new Context(this.#port, this.#requests, ticket));
   }
 
@@ -92,6 +92,10 @@ export class Calls {
 
   #complete(ticket: number, callable: Callable, returned: unknown): void {
     this.#ignoring.delete(ticket);
+    const fail = (error: unknown): void => {
+      const where = callable.where ?? "a handler";
+      this.#fail(ticket, error instanceof UnfitValue ? new InvalidReturn(`${where} returned a value that ${error.fault}: ${error.message}`) : error);
+    };
     try {
       const answer = returned instanceof InputRequired ? inputOf(returned) : callable.answer(returned);
       if (isPromise(answer)) {
@@ -99,12 +103,10 @@ export class Calls {
           .then((answer) => {
             this.#send(ticket, answer);
           })
-          .catch((error: unknown) => {
-            this.#fail(ticket, error);
-          });
+          .catch(fail);
       } else this.#send(ticket, answer);
     } catch (error) {
-      this.#fail(ticket, error instanceof UnfitValue ? new InvalidReturn(`${callable.where ?? "a handler"} returned a value that cannot be sent: ${error.message}`) : error);
+      fail(error);
     }
   }
 

@@ -4,7 +4,14 @@ import { types } from "node:util";
 import { invalid } from "./errors.js";
 
 /** A value without a JSON form; the message names the place in it. */
-export class UnfitValue extends TypeError {}
+export class UnfitValue extends TypeError {
+  readonly fault: string = "cannot be sent";
+}
+
+/** A value that its output schema refuses. */
+export class UnfitOutput extends UnfitValue {
+  override readonly fault = "does not fit its output schema";
+}
 
 /** A function as the member of an object. */
 export class UnfitFunction extends UnfitValue {

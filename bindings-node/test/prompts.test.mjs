@@ -104,9 +104,12 @@ test("CMP-03: completions are declared with what they complete", async (t) => {
 
 test("arguments that a schema library refuses are named with the prompt", async () => {
   const server = new Server({ name: "plans", version: "1.0.0" });
+  const argsSchema = z.object({ days: z.preprocess(Number, z.number()), mood: z.enum(["sunny", "grey"]).catch("sunny") });
+  server.registerPrompt("lenient", { argsSchema }, (args) => JSON.stringify(args));
   server.registerPrompt("plan", { argsSchema: z.object({ days: z.coerce.number().max(7, "A week at most") }) }, () => "");
   const client = await Client.connect(server);
   await assert.rejects(client.getPrompt("plan", { days: "8" }), { kind: "protocol", code: -32602, message: /Invalid arguments for prompt "plan": \/days: A week at most/ });
+  assert.equal((await client.getPrompt("lenient", { days: "8", mood: "blue" })).messages[0].content.text, '{"days":8,"mood":"sunny"}');
   await client.close();
   await server.close();
 });

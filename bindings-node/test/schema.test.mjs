@@ -106,6 +106,7 @@ const refused = [
   ["an old arktype", standard("arktype"), /arktype 2\.1\.28 or later/],
   ["a library without JSON Schema", standard("acme"), /acme gives no JSON Schema.*give a JSON Schema instead/],
   ["an object of schemas", { city: z.string() }, /object of schemas \("city"\): wrap it, as in z\.object/],
+  ["an object of schemas of zod 3", { city: standard("zod") }, /wrap it, as in z\.object\({ … }\) of zod 4: these are of zod 3/],
   ["a string", "object", /must be a JSON Schema object or a Standard Schema \(zod, arktype, valibot\), not string/],
   ["null", null, /not null/],
   ["a type without JSON form", z.object({ when: z.date() }), /cannot be written as JSON Schema: Date cannot be represented/],

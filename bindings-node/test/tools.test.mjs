@@ -251,6 +251,35 @@ test("an output schema gives structured content, wrapped where it is not an obje
   );
 });
 
+test("a schema library may accept arguments that the published schema refuses", () => {
+  const inputSchema = z.object({
+    n: z.coerce.number().max(9, "At most nine."),
+    trimmed: z.preprocess((value) => (typeof value === "number" ? String(value) : value), z.string()).optional(),
+    caught: z.enum(["a", "b"]).catch("a"),
+    strict: z.string().optional(),
+  });
+  return connected(
+    (server) => server.registerTool("lenient", { inputSchema, task: "optional" }, (args) => args),
+    async (client) => {
+      for (const [given, got] of [
+        [{ n: "5", caught: "x" }, { n: 5, caught: "a" }],
+        [{ n: 5, caught: "b", trimmed: 7 }, { n: 5, caught: "b", trimmed: "7" }],
+      ]) {
+        assert.deepEqual(JSON.parse((await client.callTool("lenient", given)).text), got);
+        assert.deepEqual(JSON.parse((await (await client.startTask("lenient", given)).result()).text), got);
+      }
+      for (const [given, words] of [
+        [{ n: "50", caught: "a" }, /: \/n: At most nine\.$/],
+        [{ n: "5", caught: "a", strict: 5 }, /: \/strict: Invalid input: expected string, received number$/],
+        [{ n: "5", caught: "a", further: 1 }, /further/],
+      ]) {
+        const { isError, text } = await client.callTool("lenient", given);
+        assert.ok(isError && words.test(text), text);
+      }
+    },
+  );
+});
+
 // TOOL-13
 test("a return value that does not fit the output schema fails the call and is logged", async () => {
   const outputSchema = z.object({ n: z.number() });
@@ -268,7 +297,9 @@ test("a return value that does not fit the output schema fails the call and is l
       },
     ),
   );
-  assert.ok(records.some(({ message }) => message.includes("/n")), JSON.stringify(records));
+  const messages = records.map(({ message }) => message).filter((message) => message.includes("/n"));
+  assert.equal(messages.length, 2, JSON.stringify(records));
+  assert.match(messages[0], /tool "library" \(tools\.test\.mjs:\d+\) returned a value that does not fit its output schema: \/n: [^\n]*$/);
 });
 
 test("a ToolError reaches the caller", () =>
@@ -653,7 +684,7 @@ test("what a schema describes is not a whole result, however much it looks like 
       assert.deepEqual((await client.callTool("texts")).structuredContent, { content: ["a"], n: 5 });
       assert.deepEqual((await client.callTool("other")).structuredContent, { id: 7, content: [] });
       const records = await logged(async () => assert.equal((await client.callTool("wrong")).isError, true));
-      assert.match(records.map(({ message }) => message).join(), /does not fit the output schema: \/content\/0/);
+      assert.match(records.map(({ message }) => message).join(), /tool "wrong" \(tools\.test\.mjs:\d+\) returned a value that does not fit its output schema: \/content\/0/);
     },
   ));
 

@@ -11,8 +11,8 @@ export interface Callable {
   run(body: never, context: Context): unknown;
   /** Maps the return value of the handler to an answer. */
   answer(returned: unknown): Answer | Promise<Answer>;
-  /** Throws the words of a schema library for arguments that the core has refused. */
-  explain?(args: unknown): unknown;
+  /** Judges arguments that the core has refused: true if a schema library accepts them. */
+  explain?(args: object): Promise<boolean>;
   /** The feature and the place of its registration, for errors. */
   where?: string | undefined;
   /** The server of the feature; the handlers of a client have none. */

@@ -3,6 +3,7 @@ import { isContentBlock, text } from "../content.js";
 import type { Context } from "../context.js";
 import type { InputRequired } from "../client-requests.js";
 import type { CallToolResult, JsonObject, TaskSupport, Tool } from "../generated/model.js";
+import { UnfitOutput } from "../json.js";
 import { answerOf, resultMembers, wholeOf, type Parts } from "../returns.js";
 import { convert, convertArguments, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
@@ -74,7 +75,7 @@ export function toolFeature(name: string, config: ToolOptions<Schema | undefined
     description: { tool, wrapOutput: wrapped, requires, deferTask, restartTask, explains: input?.validate && true, ...access.beside },
     visible: access.visible,
     callable: {
-      ...(input?.validate && { explain: explain.bind(undefined, input.validate) }),
+      ...(input?.validate && { explain: explain.bind(undefined, input.validate, input.closed) }),
       run: (args, context) => validated(input?.validate, args, (args) => handler(args, context)),
       answer: (returned) => {
         // A whole result has its structured content apart.
@@ -93,5 +94,5 @@ function shownBy(resourceUri: string, meta: JsonObject = {}): JsonObject {
 function outputOf(result: StandardSchemaV1.Result<unknown>): unknown {
   if (!result.issues) return result.value;
   const { path, message } = issueOf(result.issues);
-  throw new Error(`the handler's return value does not fit the output schema: ${path === "" ? "/" : path}: ${message}`);
+  throw new UnfitOutput(`${path === "" ? "/" : path}: ${message}`);
 }

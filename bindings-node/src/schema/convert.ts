@@ -29,6 +29,8 @@ export type Validate = StandardSchemaV1.Props["validate"];
 export interface Converted {
   json: JsonObject;
   validate?: Validate;
+  /** The properties of an object that was closed here. */
+  closed?: JsonObject;
 }
 
 /** Converts a schema. `where` names it in errors. */
@@ -38,7 +40,7 @@ export function convert(schema: unknown, side: "input" | "output", where: string
     throw invalid(`${where} must be a JSON Schema object or a Standard Schema (zod, arktype, valibot), not ${schema === null ? "null" : typeof schema}`);
   }
   const bare = Object.entries(schema).find(([, value]) => isStandard(value));
-  if (bare) throw invalid(`${where} is an object of schemas (${JSON.stringify(bare[0])}): wrap it, as in z.object({ … })`);
+  if (bare) throw invalid(`${where} is an object of schemas (${JSON.stringify(bare[0])}): wrap it, as in z.object({ … })${isZod3(bare[1]) ? " of zod 4: these are of zod 3" : ""}`);
   return { json: schema };
 }
 
@@ -54,7 +56,7 @@ export function convertArguments(schema: unknown, where: string): Converted {
   const { json, validate } = convert(schema, "input", where);
   if (!validate) return { json };
   const isClosed = json["type"] === "object" && "properties" in json && !aboutMembers.some((keyword) => keyword in json) && !mayBeLoose(schema as StandardSchemaV1);
-  return { json: isClosed ? { ...json, additionalProperties: false } : json, validate };
+  return isClosed ? { json: { ...json, additionalProperties: false }, validate, closed: json["properties"] as JsonObject } : { json, validate };
 }
 
 /** True for a `looseObject` of valibot, whose JSON Schema is that of an `object`. */
@@ -108,6 +110,10 @@ function fromStandard(schema: StandardSchemaV1, side: "input" | "output", where:
   return side === "input" && !("type" in json) ? { type: "object", ...json } : json;
 }
 
+function isZod3(schema: unknown): boolean {
+  return isStandard(schema) && schema["~standard"].vendor === "zod" && !("_zod" in schema);
+}
+
 /** The function that writes a schema as JSON Schema, or an error that names the remedy. */
 function converter(schema: StandardSchemaV1, side: "input" | "output", where: string): () => JsonObject {
   const { vendor, jsonSchema } = schema["~standard"];
@@ -115,7 +121,7 @@ function converter(schema: StandardSchemaV1, side: "input" | "output", where: st
   if (jsonSchema) return () => jsonSchema[side]({ target: "draft-2020-12", libraryOptions });
   switch (vendor) {
     case "zod": {
-      if (!("_zod" in schema)) throw invalid(`${where} is a schema of zod 3, which cannot give a JSON Schema: use zod 4`);
+      if (isZod3(schema)) throw invalid(`${where} is a schema of zod 3, which cannot give a JSON Schema: use zod 4`);
       const toJsonSchema = method(schema, "toJSONSchema") ?? exported("zod", "toJSONSchema")?.bind(undefined, schema);
       if (toJsonSchema) return () => toJsonSchema({ io: side, target: "draft-2020-12" }) as JsonObject;
       throw invalid(`${where}: this version of zod gives no JSON Schema by itself: use zod 4.2 or later`);

@@ -1,5 +1,6 @@
 // Validation by schema libraries, after the core's. It may be asynchronous, and applies defaults
 // and transforms.
+import type { JsonObject } from "../generated/model.js";
 import { issueOf, type Validate } from "./convert.js";
 import type { StandardSchemaV1 } from "./standard-schema.js";
 
@@ -29,12 +30,17 @@ export function validated<T>(validate: Validate | undefined, value: unknown, nex
   return isPromise(result) ? result.then(take) : take(result);
 }
 
-/** Throws the words of a library about arguments that the core refuses, where they tell more. */
-export async function explain(validate: Validate, value: unknown): Promise<void> {
-  const { issues = [] } = await validate(value);
+/**
+ * Judges arguments that the core refuses, which the library may convert first: true if it accepts
+ * them, and none has a name beside `properties`. Throws the library's words where they tell more.
+ */
+export async function explain(validate: Validate, properties: JsonObject | undefined, args: object): Promise<boolean> {
+  const { issues } = await validate(args);
+  if (!issues) return properties === undefined || Object.keys(args).every((name) => Object.hasOwn(properties, name));
   // All that zod tells of a union; the core explains the member that was meant.
   const telling = issues.filter(({ message }) => message !== "Invalid input");
   if (telling.length > 0) throw new InvalidArguments(telling);
+  return false;
 }
 
 export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
