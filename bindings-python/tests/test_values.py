@@ -31,6 +31,7 @@ from trunkline import (
     Server,
     SyncClient,
     TextContent,
+    Tool,
     ToolError,
 )
 from trunkline._internal.failures import InvalidArguments
@@ -382,13 +383,26 @@ def test_dicts_of_the_protocol_may_have_the_names_of_other_sdks() -> None:
     """At run time: for type checkers there is one name."""
     hints: Any = {"read_only_hint": True, "title": "Shown"}
     icon: Any = {"src": "https://a.example/i.png", "mime_type": "image/png"}
+    about: Any = {"last_modified": "2025-01-12T15:00:58Z"}
     server = Server("test", version="1", icons=[icon])
+
+    class Provided:
+        def list(self, _cursor: str | None, _ctx: object) -> list[Tool]:
+            return [Tool("provided", {"type": "object"}, annotations=hints, icons=[icon])]
+
+        def get(self, _params: Any, _ctx: object) -> Any:
+            return TextContent("text", annotations=about)
+
     server.add_tool(lambda: "", name="added", annotations=hints, icons=[icon])
+    server.add_provider("tools", Provided())
     with SyncClient(server) as client:
         shown = {"src": "https://a.example/i.png", "mimeType": "image/png"}
         assert client.server_info is not None and [*(client.server_info.icons or ())] == [shown]
         for tool in client.list_tools():
             assert (tool.annotations, tool.icons) == ({"readOnlyHint": True, "title": "Shown"}, [shown])
+        content = client.call_tool("provided").content[0]
+        assert isinstance(content, TextContent)
+        assert content.annotations == {"lastModified": "2025-01-12T15:00:58Z"}
 
 
 class Point(NamedTuple):

@@ -616,7 +616,7 @@ fn models(surface: &Surface) -> String {
     let mut text = String::from(
         "from collections.abc import Mapping, Sequence\nfrom typing import Any, ClassVar, Literal, TypeAlias, \
          TypedDict\n\nfrom ..model.base import (Block, HasData, HasText, HasToken, Model, OtherContent, cursor_of, encode_base64, \
-         flag_of, list_of, ms_of, one_or_list_of, string_of)\nfrom ..model.resource_contents import EmbeddedResource, \
+         flag_of, list_of, ms_of, one_or_list_of, protocol_names, string_of)\nfrom ..model.resource_contents import EmbeddedResource, \
          ResourceContents\n",
     );
     let literals = surface.models.iter().filter_map(|model| match model {
@@ -799,6 +799,7 @@ impl<'a> Member<'a> {
     /// The expression that writes it.
     fn written(&self) -> String {
         let value = format!("self.{}", self.name);
+        let is_dict = |ty: &Type| matches!(ty, Type::Model(name) if DICTS.contains(&name.as_str()));
         let is_class = |ty: &Type| matches!(ty, Type::Model(name) if !self.plain.contains(&name.as_str()));
         match &self.field.ty {
             _ if self.is_time => format!("ms_of(\"{}\", {value})", self.name),
@@ -806,6 +807,8 @@ impl<'a> Member<'a> {
                 format!("[item.to_json() for item in {value}]")
             }
             ty if is_class(ty) => format!("{value}.to_json()"),
+            Type::List(inner) if is_dict(inner) => format!("[protocol_names(item) for item in {value}]"),
+            ty if is_dict(ty) => format!("protocol_names({value})"),
             _ => value,
         }
     }

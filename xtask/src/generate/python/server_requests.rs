@@ -74,7 +74,7 @@ fn imports(surface: &Surface, text: &str) -> String {
     format!(
         "from collections.abc import Awaitable, Callable, Mapping, Sequence\nfrom typing import Any, Literal, TypeAlias, \
          TypeVar\n\nfrom ..._generated.models import ({})\nfrom ...client_requests.input_request import {WRITTEN_BY_HAND}\n\
-         from ...messages import Message\nfrom ...model.base import Model, list_of, string_of\n",
+         from ...messages import Message\nfrom ...model.base import Model, list_of, protocol_names, string_of\n",
         models.join(", ")
     )
 }

@@ -19,6 +19,7 @@ from ..model.base import (
     list_of,
     ms_of,
     one_or_list_of,
+    protocol_names,
     string_of,
 )
 from ..model.resource_contents import EmbeddedResource, ResourceContents
@@ -118,7 +119,7 @@ class Implementation(Model):
         if self.website_url is not None:
             json["websiteUrl"] = self.website_url
         if self.icons is not None:
-            json["icons"] = self.icons
+            json["icons"] = [protocol_names(item) for item in self.icons]
         return json
 
 
@@ -812,11 +813,11 @@ class Tool(Model):
         if self.output_schema is not None:
             json["outputSchema"] = self.output_schema
         if self.annotations is not None:
-            json["annotations"] = self.annotations
+            json["annotations"] = protocol_names(self.annotations)
         if self.icons is not None:
-            json["icons"] = self.icons
+            json["icons"] = [protocol_names(item) for item in self.icons]
         if self.execution is not None:
-            json["execution"] = self.execution
+            json["execution"] = protocol_names(self.execution)
         if self.meta is not None:
             json["_meta"] = self.meta
         return json
@@ -947,7 +948,7 @@ class TextContent(Block):
     def to_json(self) -> dict[str, Any]:
         json: dict[str, Any] = {"type": "text", "text": self.text}
         if self.annotations is not None:
-            json["annotations"] = self.annotations
+            json["annotations"] = protocol_names(self.annotations)
         if self.meta is not None:
             json["_meta"] = self.meta
         return json
@@ -1007,7 +1008,7 @@ class ImageContent(HasData, Block):
     def to_json(self) -> dict[str, Any]:
         json: dict[str, Any] = {"type": "image", "data": self.data, "mimeType": self.mime_type}
         if self.annotations is not None:
-            json["annotations"] = self.annotations
+            json["annotations"] = protocol_names(self.annotations)
         if self.meta is not None:
             json["_meta"] = self.meta
         return json
@@ -1067,7 +1068,7 @@ class AudioContent(HasData, Block):
     def to_json(self) -> dict[str, Any]:
         json: dict[str, Any] = {"type": "audio", "data": self.data, "mimeType": self.mime_type}
         if self.annotations is not None:
-            json["annotations"] = self.annotations
+            json["annotations"] = protocol_names(self.annotations)
         if self.meta is not None:
             json["_meta"] = self.meta
         return json
@@ -1170,9 +1171,9 @@ class ResourceLink(Block):
         if self.size is not None:
             json["size"] = self.size
         if self.icons is not None:
-            json["icons"] = self.icons
+            json["icons"] = [protocol_names(item) for item in self.icons]
         if self.annotations is not None:
-            json["annotations"] = self.annotations
+            json["annotations"] = protocol_names(self.annotations)
         if self.meta is not None:
             json["_meta"] = self.meta
         return json
@@ -1362,9 +1363,9 @@ class Resource(Model):
         if self.size is not None:
             json["size"] = self.size
         if self.icons is not None:
-            json["icons"] = self.icons
+            json["icons"] = [protocol_names(item) for item in self.icons]
         if self.annotations is not None:
-            json["annotations"] = self.annotations
+            json["annotations"] = protocol_names(self.annotations)
         if self.meta is not None:
             json["_meta"] = self.meta
         return json
@@ -1525,9 +1526,9 @@ class ResourceTemplate(Model):
         if self.mime_type is not None:
             json["mimeType"] = self.mime_type
         if self.icons is not None:
-            json["icons"] = self.icons
+            json["icons"] = [protocol_names(item) for item in self.icons]
         if self.annotations is not None:
-            json["annotations"] = self.annotations
+            json["annotations"] = protocol_names(self.annotations)
         if self.meta is not None:
             json["_meta"] = self.meta
         return json
@@ -1789,7 +1790,7 @@ class Prompt(Model):
         if self.arguments is not None:
             json["arguments"] = [item.to_json() for item in self.arguments]
         if self.icons is not None:
-            json["icons"] = self.icons
+            json["icons"] = [protocol_names(item) for item in self.icons]
         if self.meta is not None:
             json["_meta"] = self.meta
         return json

@@ -21,7 +21,7 @@ from ..._generated.models import (
 )
 from ...client_requests.input_request import ElicitResult
 from ...messages import Message
-from ...model.base import Model, list_of, string_of
+from ...model.base import Model, list_of, protocol_names, string_of
 
 
 class ElicitRequest(Model):
@@ -261,7 +261,7 @@ class SampleRequest(Model):
         if self.system_prompt is not None:
             json["systemPrompt"] = self.system_prompt
         if self.model_preferences is not None:
-            json["modelPreferences"] = self.model_preferences
+            json["modelPreferences"] = protocol_names(self.model_preferences)
         if self.include_context is not None:
             json["includeContext"] = self.include_context
         if self.temperature is not None:
@@ -273,7 +273,7 @@ class SampleRequest(Model):
         if self.tools is not None:
             json["tools"] = [item.to_json() for item in self.tools]
         if self.tool_choice is not None:
-            json["toolChoice"] = self.tool_choice
+            json["toolChoice"] = protocol_names(self.tool_choice)
         if self.meta is not None:
             json["_meta"] = self.meta
         if self.server_name is not None:
