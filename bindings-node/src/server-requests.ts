@@ -49,7 +49,7 @@ export class Handlers {
 }
 
 /** A function whose caller is this program, which gets what it throws back. */
-function ownFunction(operation: string, { run, answer }: Callable): Callable {
+function ownFunction(operation: string, callable: Callable): Callable {
   const told = (thrown: unknown): ToolError => {
     const message = (thrown instanceof Error && (thrown.message || thrown.name)) || String(thrown);
     keepCause(`${operation} failed: ${message}`, thrown);
@@ -64,10 +64,10 @@ function ownFunction(operation: string, { run, answer }: Callable): Callable {
   };
   return {
     run: (request, context) => {
-      const returned = attempted(() => run(request, context));
+      const returned = attempted(() => callable.run(request, context));
       return isPromise(returned) ? returned.catch((error: unknown) => Promise.reject(told(error))) : returned;
     },
-    answer: (returned) => attempted(() => answer(returned)),
+    answer: (returned) => attempted(() => callable.answer(returned)),
   };
 }
 

@@ -513,7 +513,7 @@ class Tokens(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def authorization_server() -> Generator[tuple[str, list[str]]]:
-    """The URL of an authorization server of the test's own, and the paths of what was asked there."""
+    """The URL of an authorization server of the test's own, and the paths that were asked."""
 
     class Own(Tokens):
         asked: ClassVar[list[str]] = []
@@ -661,7 +661,7 @@ def test_exceptions_of_functions_for_credentials_come_back() -> None:
     def blocking(url: str) -> BaseException | None:
         client = SyncClient(url)
         client.on_access_token(fail)
-        with pytest.raises(AuthorizationRequiredError, match="the user closed the window$") as caught:
+        with pytest.raises(AuthorizationRequiredError, match=r"the user closed the window$") as caught:
             client.connect()
         return caught.value.__cause__
 

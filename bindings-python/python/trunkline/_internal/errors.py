@@ -8,7 +8,15 @@ from typing import Any, Final, NoReturn
 from . import _native
 from ._generated import errors as generated
 from ._generated.errors import *  # noqa: F403
-from ._generated.errors import CLASSES, FACTS, AuthorizationRequiredError, InternalError, InvalidArgumentError, ProtocolError, TrunklineError
+from ._generated.errors import (
+    CLASSES,
+    FACTS,
+    AuthorizationRequiredError,
+    InternalError,
+    InvalidArgumentError,
+    ProtocolError,
+    TrunklineError,
+)
 from .model import base
 
 __all__ = ["Suspended", "ToolError", "from_object", "keep_cause", "reraise"]
