@@ -1,14 +1,15 @@
 //! The names that most servers and clients need: `use trunkline::prelude::*;`.
 //!
-//! [`crate::Result`] and [`crate::Ok`] are not among them: they would hide those of the standard
-//! library.
+//! Names that another import would clash with are not among them: [`crate::Result`] and
+//! [`crate::Ok`], which would hide those of the standard library, and [`crate::Tool`],
+//! [`crate::Resource`], [`crate::ResourceTemplate`] and [`crate::Prompt`], because
+//! `trunkline::protocol::model::*` has types of these names.
 
 #[cfg(feature = "child-process")]
 pub use crate::ChildCommand;
 #[cfg(feature = "server")]
 pub use crate::{
-    CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerOptions, State, Tool,
-    ToolError,
+    CallError, Context, Json, Params, Server, ServerOptions, State, ToolError,
     server::{IntoPromptResult, IntoResourceResult, IntoToolResult, TaskSupport},
 };
 #[cfg(feature = "client")]

@@ -1,7 +1,7 @@
 // A prompt with arguments, one of them optional, and a client that fills it in.
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use serde_json::json;
 use trunkline::{Client, ClientError, Params, Server, protocol::model::PromptMessage};
 
 #[derive(Deserialize, JsonSchema)]
@@ -29,8 +29,7 @@ async fn main() -> Result<(), ClientError> {
         let needed: Vec<_> = all.iter().filter(|argument| argument.required).map(|argument| &*argument.name).collect();
         println!("{}: {} Needs {}.", prompt.name, prompt.description.unwrap_or_default(), needed.join(", "));
     }
-    let arguments = BTreeMap::from([("code".to_owned(), "x = 1".to_owned())]);
-    for message in client.get_prompt("review", Some(&arguments)).await?.messages {
+    for message in client.get_prompt("review", json!({"code": "x = 1"})).await?.messages {
         println!("{}: {}", message.role.as_str(), message.content.as_text().unwrap_or_default());
     }
     Ok(())

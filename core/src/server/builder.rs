@@ -1,7 +1,7 @@
 //! Building a server.
 
 use super::{
-    AsyncHandler, CallError, CompletionDefinition, CompletionTarget, Context, DirectoryDefinition,
+    AsyncHandler, CallError, CompletionDefinition, CompletionTarget, Context, DirectoryDefinition, HandlerArguments,
     IntoCompletionResult, IntoDefinition, IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoToolResult,
     MiddlewareDefinition, Next, Prompt, PromptDefinition, Provider, ProviderDefinition, RegisterError,
     RequestHandlerDefinition, Resource, ResourceDefinition, ResourceTemplate, ResourceTemplateDefinition, Server,
@@ -96,8 +96,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// output schema; see [`AsyncHandler`] and [`IntoToolResult`].
     pub fn tool<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, S>,
-        H::Output: IntoToolResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoToolResult> + Send + 'static,
     {
         self.add_tool(Tool::new(name, description, handler))
     }
@@ -112,8 +112,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds a resource. The handler gives its contents; see [`IntoResourceResult`].
     pub fn resource<M, H>(self, uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, S>,
-        H::Output: IntoResourceResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoResourceResult> + Send + 'static,
     {
         self.add_resource(Resource::new(uri, name, handler))
     }
@@ -129,8 +129,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// variables of the template.
     pub fn resource_template<M, H>(self, uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, S>,
-        H::Output: IntoResourceResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoResourceResult> + Send + 'static,
     {
         self.add_resource_template(ResourceTemplate::new(uri_template, name, handler))
     }
@@ -142,12 +142,12 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_resource_template(entry).map(drop))
     }
 
-    /// Adds a prompt. The members of the handler's [`super::Params`] are its arguments, which are
-    /// strings; see [`IntoPromptResult`].
+    /// Adds a prompt. The members of the handler's [`super::Params`] are its arguments: strings,
+    /// and the numbers, booleans and enums that are made of them; see [`IntoPromptResult`].
     pub fn prompt<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, S>,
-        H::Output: IntoPromptResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoPromptResult> + Send + 'static,
     {
         self.add_prompt(Prompt::new(name, description, handler))
     }
@@ -186,8 +186,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// ```
     pub fn completion<M, H>(self, target: CompletionTarget, argument: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, S>,
-        H::Output: IntoCompletionResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoCompletionResult> + Send + 'static,
     {
         let entry = typed::completion(target, argument, handler, self.state.clone());
         self.add_completion(entry)
@@ -260,8 +260,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// ```
     pub fn request_handler<M, H>(self, method: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, S>,
-        H::Output: IntoRequestResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoRequestResult> + Send + 'static,
     {
         let entry = typed::request_handler(method, handler, self.state.clone());
         self.add_request_handler(entry)

@@ -43,10 +43,10 @@ pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
 pub use session::{ErrorInfo, HandlerFailure, Outbound, OutgoingMessage};
 pub use typed::{
-    AsyncHandler, Context, Elicited, FromContext, FromRef, IntoCompletionResult, IntoDecision, IntoDefinition,
-    IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoResultOf, IntoToolResult, Json, Lifespan, ListItem,
-    Next, OutputSchema, Page, Params, Prompt, PromptRequest, Provided, Provider, Resource, ResourceRequest,
-    ResourceTemplate, State, Tool, ToolRequest,
+    AsyncHandler, Context, Elicited, FromContext, FromRef, HandlerArguments, IntoCompletionResult, IntoDecision,
+    IntoDefinition, IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoResultOf, IntoToolResult, Json,
+    Lifespan, ListItem, Next, OutputSchema, Page, Params, Prompt, PromptRequest, Provided, Provider, Resource,
+    ResourceRequest, ResourceTemplate, State, Tool, ToolRequest,
 };
 
 pub(crate) use facade::WeakServer;

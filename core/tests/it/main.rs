@@ -18,6 +18,7 @@ mod killed;
 mod lifespan;
 mod log;
 mod memory;
+mod mistakes;
 mod offer;
 mod process;
 mod rounds;
@@ -28,6 +29,7 @@ mod tasks;
 #[cfg(feature = "opentelemetry")]
 mod telemetry;
 mod testing;
+mod texts;
 mod vectors;
 mod wire;
 

@@ -45,6 +45,12 @@ pub(super) fn reworded(words: &str) -> String {
         Some(("string", text)) => text,
         _ => given,
     };
+    let is_outside = |(least, greatest): &(i128, i128)| {
+        given.parse().is_ok_and(|given: i128| given > *greatest || (given < *least && *least < 0))
+    };
+    if let Some((least, greatest)) = range(expected).filter(is_outside) {
+        return format!("must be a whole number from {least} to {greatest}, not {given}");
+    }
     let expected = match expected {
         "a map" => "an object",
         "a sequence" => "a list",
@@ -56,6 +62,20 @@ pub(super) fn reworded(words: &str) -> String {
         other => other,
     };
     format!("must be {expected}, not {given}")
+}
+
+/// The least and the greatest value of a type of Rust.
+fn range(of_rust: &str) -> Option<(i128, i128)> {
+    Some(match of_rust {
+        "i8" => (i8::MIN.into(), i8::MAX.into()),
+        "u8" => (u8::MIN.into(), u8::MAX.into()),
+        "i16" => (i16::MIN.into(), i16::MAX.into()),
+        "u16" => (u16::MIN.into(), u16::MAX.into()),
+        "i32" => (i32::MIN.into(), i32::MAX.into()),
+        "u32" => (u32::MIN.into(), u32::MAX.into()),
+        "i64" => (i64::MIN.into(), i64::MAX.into()),
+        _ => return None,
+    })
 }
 
 pub(super) fn between_ticks(words: &str) -> Option<&str> {
@@ -73,6 +93,9 @@ mod tests {
             ("`done`: invalid type: string \"yes\", expected a boolean", "`done`: must be true or false, not \"yes\""),
             ("invalid type: sequence, expected a map", "must be an object, not a list"),
             ("invalid type: floating point `2.5`, expected u64", "must be a whole number from 0 on, not 2.5"),
+            ("invalid value: integer `256`, expected u8", "must be a whole number from 0 to 255, not 256"),
+            ("invalid value: integer `-1`, expected u8", "must be a whole number from 0 on, not -1"),
+            ("invalid value: integer `-129`, expected i8", "must be a whole number from -128 to 127, not -129"),
             ("invalid type: null, expected struct Taken", "must be an object, not null"),
             ("missing field `done`", "`done` is missing"),
             ("keys have 32 bytes, in Base64", "keys have 32 bytes, in Base64"),

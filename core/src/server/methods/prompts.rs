@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use serde::Deserialize;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::value::RawValue;
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
@@ -44,13 +44,9 @@ pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<
             return Err(RpcError::unknown_prompt(&filled.name));
         }
         access::check_scopes(context, "prompt", &filled.name, &filled.access.scopes)?;
-        let given: Map<String, Value> = arguments
-            .parse()
-            .map_err(|_| RpcError::invalid_params(format!("Prompt {}: arguments must be an object", filled.name)))?;
-        if let Some(problem) = filled.problem(&given) {
-            return Err(RpcError::invalid_params(format!("Prompt {}: {problem}", filled.name)));
-        }
-        Ok(Routed::Run(Arc::new(Filling { prompt: filled }), arguments))
+        let wrong = |problem| RpcError::invalid_params(format!("Prompt {}: {problem}", filled.name));
+        let input = filled.input(arguments).map_err(wrong)?;
+        Ok(Routed::Run(Arc::new(Filling { prompt: filled }), input))
     })
 }
 

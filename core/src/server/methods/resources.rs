@@ -55,9 +55,12 @@ fn read_by_template(context: &RequestContext, raw: &RawJson, uri: &str, from: us
             .ok_or_else(|| RpcError::resource_not_found(uri, context.info.revision))?;
         return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
     };
-    let (read, raw, uri) = (Arc::clone(&template.read), raw.clone(), uri.to_owned());
+    let (matched, raw, uri) = (Arc::clone(&template), raw.clone(), uri.to_owned());
     access::decide(context, &template.read.access, template.key(), move |context, is_visible| match is_visible {
-        true => run(context, &read, &uri, &json!({"uri": uri, "variables": variables})),
+        true => {
+            let wrong = |problem| RpcError::invalid_params(format!("Resource {uri}: {problem}"));
+            run(context, &matched.read, &uri, &matched.input(&uri, &variables).map_err(wrong)?)
+        }
         false => read_by_template(context, &raw, &uri, position + 1),
     })
 }

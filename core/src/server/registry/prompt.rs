@@ -9,8 +9,10 @@ use super::{
 };
 use crate::{
     protocol::{
+        RawJson,
         model::{Prompt, PromptArgument},
         project,
+        schema::{TextMember, TextReader},
     },
     server::handlers::Handler,
 };
@@ -22,6 +24,7 @@ use std::sync::Arc;
 #[must_use = "a prompt does nothing until it is added to a server"]
 pub struct PromptDefinition {
     descriptor: Value,
+    arguments_schema: Option<Value>,
     access: Access,
     completers: Completers,
     handler: Arc<dyn Handler>,
@@ -32,7 +35,15 @@ impl PromptDefinition {
     /// arguments object.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         let (access, completers) = (Access::default(), Completers::default());
-        Self { descriptor, access, completers, handler: Arc::new(handler) }
+        Self { descriptor, arguments_schema: None, access, completers, handler: Arc::new(handler) }
+    }
+
+    /// The JSON Schema of the arguments. They arrive as strings; the handler gets numbers and
+    /// booleans where the schema has them, and arguments that do not match are refused with -32602.
+    /// One that no string can become, such as an array, is refused when the prompt is registered.
+    pub fn arguments_schema(mut self, schema: Value) -> Self {
+        self.arguments_schema = Some(schema);
+        self
     }
 
     /// Adds or replaces a member of the descriptor, such as `title`.
@@ -45,7 +56,7 @@ impl PromptDefinition {
     complete_setter!();
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredPrompt, RegisterError> {
-        let Self { descriptor, access, completers, handler } = self;
+        let Self { descriptor, arguments_schema, access, completers, handler } = self;
         let name = match descriptor.get("name").and_then(Value::as_str) {
             Some("") | None => return Err(RegisterError("A prompt needs the string member name".into())),
             Some(name) => name.to_owned(),
@@ -62,8 +73,11 @@ impl PromptDefinition {
         access.check().map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
         let names: Vec<_> = arguments.iter().map(|argument| argument.name.as_str()).collect();
         completers.check(&format!("Prompt {name}"), &names)?;
+        let given: Vec<_> = names.iter().map(|name| TextMember { name, is_list: false }).collect();
+        let reader = arguments_schema.map(|schema| TextReader::compile(schema, &given)).transpose();
+        let reader = reader.map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_prompt);
-        Ok(RegisteredPrompt { name, descriptor, arguments, access, completers, handler })
+        Ok(RegisteredPrompt { name, descriptor, arguments, reader, access, completers, handler })
     }
 }
 
@@ -72,6 +86,8 @@ pub(crate) struct RegisteredPrompt {
     pub(in crate::server) name: String,
     descriptor: Descriptor,
     arguments: Vec<PromptArgument>,
+    /// Converts the arguments for the handler.
+    reader: Option<TextReader>,
     pub(in crate::server) access: Access,
     pub(super) completers: Completers,
     pub(in crate::server) handler: Arc<dyn Handler>,
@@ -80,12 +96,27 @@ pub(crate) struct RegisteredPrompt {
 impl RegisteredPrompt {
     pub(in crate::server) fn definition(&self) -> PromptDefinition {
         let (descriptor, access) = (self.descriptor.value().clone(), self.access.clone());
-        let completers = self.completers.clone();
-        PromptDefinition { descriptor, access, completers, handler: Arc::clone(&self.handler) }
+        let arguments_schema = self.reader.as_ref().map(|reader| reader.schema().clone());
+        let (completers, handler) = (self.completers.clone(), Arc::clone(&self.handler));
+        PromptDefinition { descriptor, arguments_schema, access, completers, handler }
     }
 
-    /// The problem of invalid arguments (PRM-05).
-    pub(in crate::server) fn problem(&self, arguments: &Map<String, Value>) -> Option<String> {
+    /// The input of the handler, or the problem of invalid arguments (PRM-05).
+    pub(in crate::server) fn input(&self, arguments: RawJson) -> Result<RawJson, String> {
+        let given: Map<String, Value> = arguments.parse().map_err(|_| "arguments must be an object".to_owned())?;
+        if let Some(problem) = self.problem(&given) {
+            return Err(problem);
+        }
+        match &self.reader {
+            Some(reader) => reader
+                .read(given)
+                .map_err(|problem| problem.to_string())
+                .and_then(|read| RawJson::from_value(&read).map_err(|problem| problem.to_string())),
+            None => Ok(arguments),
+        }
+    }
+
+    fn problem(&self, arguments: &Map<String, Value>) -> Option<String> {
         let missing =
             self.arguments.iter().find(|argument| argument.required && !arguments.contains_key(&argument.name));
         if let Some(argument) = missing {

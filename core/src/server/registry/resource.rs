@@ -13,7 +13,7 @@ use crate::{
         check_annotations,
         model::{Resource, ResourceTemplate},
         project,
-        schema::Invalid,
+        schema::{Invalid, TextMember, TextReader},
         uri,
         uri_template::{UriTemplate, UriVariables},
     },
@@ -22,7 +22,7 @@ use crate::{
         result::{CacheHints, CacheScope},
     },
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A resource to register: its descriptor (the specification's Resource of the newest revision) and
@@ -43,6 +43,7 @@ pub struct ResourceTemplateDefinition {
     cache: CacheHints,
     access: Access,
     unsafe_paths: bool,
+    variables_schema: Option<Value>,
     completers: Completers,
     handler: Arc<dyn Handler>,
 }
@@ -95,7 +96,17 @@ impl ResourceTemplateDefinition {
     /// `name`. Calls of the handler get `{"uri": …, "variables": {…}}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         let (cache, access, completers) = (CacheHints::default(), Access::default(), Completers::default());
-        Self { descriptor, cache, access, unsafe_paths: false, completers, handler: Arc::new(handler) }
+        let handler = Arc::new(handler);
+        Self { descriptor, cache, access, unsafe_paths: false, variables_schema: None, completers, handler }
+    }
+
+    /// The JSON Schema of the variables. They are strings, and lists of strings where the template
+    /// has `{name*}`; the handler gets numbers and booleans where the schema has them, and
+    /// variables that do not match are refused with -32602. One that no string can become, such as
+    /// an object, is refused when the template is registered.
+    pub fn variables_schema(mut self, schema: Value) -> Self {
+        self.variables_schema = Some(schema);
+        self
     }
 
     /// Adds or replaces a member of the descriptor, such as `title` or `mimeType`.
@@ -122,7 +133,7 @@ impl ResourceTemplateDefinition {
     complete_setter!();
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredTemplate, RegisterError> {
-        let Self { descriptor, cache, access, unsafe_paths, completers, handler } = self;
+        let Self { descriptor, cache, access, unsafe_paths, variables_schema, completers, handler } = self;
         let text = member(&descriptor, "A resource template", "uriTemplate")?;
         let wrong = |what: &str, error: &dyn std::fmt::Display| {
             RegisterError(format!("Resource template {text}: {what}: {error}"))
@@ -136,10 +147,14 @@ impl ResourceTemplateDefinition {
         app::check_resource(&text, mime_type.as_deref())
             .and_then(|()| access.check())
             .map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
-        completers.check(&format!("Resource template {text}"), &template.variables())?;
+        let names = template.variables();
+        completers.check(&format!("Resource template {text}"), &names)?;
+        let given: Vec<_> = names.iter().map(|name| TextMember { name, is_list: template.is_list(name) }).collect();
+        let reader = variables_schema.map(|schema| TextReader::compile(schema, &given)).transpose();
+        let reader = reader.map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource_template);
         let read = Arc::new(ReadInfo { mime_type, cache, access, handler });
-        Ok(RegisteredTemplate { text, descriptor, template, unsafe_paths, completers, read })
+        Ok(RegisteredTemplate { text, descriptor, template, unsafe_paths, reader, completers, read })
     }
 }
 
@@ -208,6 +223,8 @@ pub(crate) struct RegisteredTemplate {
     descriptor: Descriptor,
     pub(in crate::server) template: UriTemplate,
     unsafe_paths: bool,
+    /// Converts the variables for the handler.
+    reader: Option<TextReader>,
     pub(super) completers: Completers,
     pub(in crate::server) read: Arc<ReadInfo>,
 }
@@ -216,8 +233,19 @@ impl RegisteredTemplate {
     pub(in crate::server) fn definition(&self) -> ResourceTemplateDefinition {
         let (descriptor, read, unsafe_paths) = (self.descriptor.value().clone(), &self.read, self.unsafe_paths);
         let (cache, access, handler) = (read.cache, read.access.clone(), Arc::clone(&read.handler));
+        let variables_schema = self.reader.as_ref().map(|reader| reader.schema().clone());
         let completers = self.completers.clone();
-        ResourceTemplateDefinition { descriptor, cache, access, unsafe_paths, completers, handler }
+        ResourceTemplateDefinition { descriptor, cache, access, unsafe_paths, variables_schema, completers, handler }
+    }
+
+    /// The input of the handler for a URI with these variables, or their problem.
+    pub(in crate::server) fn input(&self, uri: &str, variables: &UriVariables) -> Result<Value, String> {
+        let given = json!(variables);
+        let variables = match (&self.reader, given) {
+            (Some(reader), Value::Object(given)) => reader.read(given).map_err(|problem| problem.to_string())?,
+            (_, given) => given,
+        };
+        Ok(json!({"uri": uri, "variables": variables}))
     }
 
     /// The variables of a URI that is one of the template's.

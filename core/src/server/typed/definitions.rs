@@ -2,13 +2,14 @@
 //! feature that it serves.
 
 use super::{
-    AsyncHandler, IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult, IntoToolResult,
-    schema::closed, serve::serve,
+    AsyncHandler, HandlerArguments, IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult,
+    IntoToolResult, schema::arguments_schema, serve::serve,
 };
 use crate::{
     protocol::{
         RawJson,
         model::{Annotations, ClientCapabilities, Icon, ToolAnnotations},
+        schema::{SchemaMember, members},
     },
     server::{
         CacheHints, CompletionDefinition, CompletionTarget, Outcome, PromptDefinition, ResourceDefinition,
@@ -17,7 +18,7 @@ use crate::{
 };
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
-use std::time::Duration;
+use std::{future::Future, time::Duration};
 
 /// A definition that can be registered where the state is an `S`: a typed one such as [`Tool`], or
 /// one of JSON.
@@ -118,10 +119,10 @@ macro_rules! common_members {
         /// `false`. Lists run it for each feature that has one.
         pub fn visible<M, H>(mut self, hook: H) -> Self
         where
-            H: AsyncHandler<M, ()>,
-            H::Output: IntoDecision,
+            H: AsyncHandler<M, Arguments: HandlerArguments<()>> + Send + Sync + 'static,
+            H::Future: Future<Output: IntoDecision> + Send + 'static,
         {
-            let hook = serve(hook, (), whole_input, H::Output::into_decision);
+            let hook = serve(hook, (), whole_input, IntoDecision::into_decision);
             self.draft.tune(|entry| entry.visible(hook));
             self
         }
@@ -149,13 +150,14 @@ macro_rules! complete_member {
         /// [`IntoCompletionResult`]. An argument that is not there is refused when this is added.
         pub fn complete<M, H>(mut self, argument: impl Into<String>, handler: H) -> Self
         where
-            H: AsyncHandler<M, S>,
-            H::Output: IntoCompletionResult,
+            H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+            H::Future: Future<Output: IntoCompletionResult> + Send + 'static,
             S: Clone + Send + Sync + 'static,
         {
             let (argument, bind) = (argument.into(), self.draft.bind);
             self.draft.bind = Box::new(move |descriptor, state: S| {
-                let completer = serve(handler, state.clone(), whole_input, H::Output::into_completion_result);
+                let completer =
+                    serve(handler, state.clone(), whole_input, IntoCompletionResult::into_completion_result);
                 bind(descriptor, state).complete(argument, completer)
             });
             self
@@ -216,28 +218,28 @@ impl<S> Tool<S> {
     /// more: by a flattened map, or `#[schemars(extend("additionalProperties" = true))]`.
     pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, S>,
-        H::Output: IntoToolResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoToolResult> + Send + 'static,
         S: Send + Sync + 'static,
     {
         let mut descriptor = json!({"name": name.into(), "description": description.into()});
-        if let Some(schema) = H::input_schema() {
-            descriptor["inputSchema"] = closed(schema);
+        if let Some(schema) = H::Arguments::input_schema() {
+            descriptor["inputSchema"] = arguments_schema(schema);
         }
         let mut wrap_output = false;
-        if let Some(output) = H::Output::output_schema() {
+        if let Some(output) = <<H::Future as Future>::Output as IntoToolResult>::output_schema() {
             let (schema, wrapped) = output.into_parts();
             descriptor["outputSchema"] = schema;
             wrap_output = wrapped;
         }
-        let into_outcome: fn(H::Output) -> Outcome = if wrap_output {
-            |value| match value.into_tool_result() {
+        let into_outcome: fn(_) -> Outcome = if wrap_output {
+            |value: <H::Future as Future>::Output| match value.into_tool_result() {
                 // The schema says that this is a value like any other.
                 Outcome::Object(raw) => Outcome::Value(raw),
                 outcome => outcome,
             }
         } else {
-            H::Output::into_tool_result
+            IntoToolResult::into_tool_result
         };
         let draft = Draft::new(descriptor, move |descriptor, state| {
             ToolDefinition::new(descriptor, serve(handler, state, whole_input, into_outcome)).wrap_output(wrap_output)
@@ -331,13 +333,16 @@ impl<S> Resource<S> {
     /// A resource that an async function without [`super::Params`] reads.
     pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, S>,
-        H::Output: IntoResourceResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoResourceResult> + Send + 'static,
         S: Send + Sync + 'static,
     {
         let descriptor = json!({"uri": uri.into(), "name": name.into()});
         let draft = Draft::new(descriptor, move |descriptor, state| {
-            ResourceDefinition::new(descriptor, serve(handler, state, whole_input, H::Output::into_resource_result))
+            ResourceDefinition::new(
+                descriptor,
+                serve(handler, state, whole_input, IntoResourceResult::into_resource_result),
+            )
         });
         Self { draft }
     }
@@ -390,19 +395,21 @@ pub struct ResourceTemplate<S = ()> {
 }
 
 impl<S> ResourceTemplate<S> {
-    /// A template whose variables an async function gets as its [`super::Params`].
+    /// A template whose variables an async function gets as its [`super::Params`]: strings, and the
+    /// numbers, booleans and enums that are made of them. A variable with several values, such as
+    /// that of `{/path*}`, is a list. A member of another type is refused when the template is
+    /// added.
     pub fn new<M, H>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, S>,
-        H::Output: IntoResourceResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoResourceResult> + Send + 'static,
         S: Send + Sync + 'static,
     {
         let descriptor = json!({"uriTemplate": uri_template.into(), "name": name.into()});
         let draft = Draft::new(descriptor, move |descriptor, state| {
-            ResourceTemplateDefinition::new(
-                descriptor,
-                serve(handler, state, variables, H::Output::into_resource_result),
-            )
+            let handler = serve(handler, state, variables, IntoResourceResult::into_resource_result);
+            let entry = ResourceTemplateDefinition::new(descriptor, handler);
+            H::Arguments::input_schema().into_iter().fold(entry, ResourceTemplateDefinition::variables_schema)
         });
         Self { draft }
     }
@@ -459,31 +466,33 @@ pub struct Prompt<S = ()> {
 }
 
 impl<S> Prompt<S> {
-    /// A prompt whose arguments are the members of the handler's [`super::Params`]. They are
-    /// strings.
+    /// A prompt whose arguments are the members of the handler's [`super::Params`]. Clients fill
+    /// them in with strings, of which numbers, booleans and enums are made; a member of another
+    /// type, such as a list, is refused when the prompt is added.
     pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, S>,
-        H::Output: IntoPromptResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoPromptResult> + Send + 'static,
         S: Send + Sync + 'static,
     {
         let mut descriptor = json!({"name": name.into(), "description": description.into()});
-        let schema = H::input_schema().unwrap_or_default();
-        let required = schema["required"].as_array().cloned().unwrap_or_default();
-        let argument = |(name, of): (&String, &Value)| {
-            let mut argument = json!({"name": name, "required": required.contains(&name.as_str().into())});
-            for member in ["title", "description"] {
-                if let Some(text) = of.get(member) {
-                    argument[member] = text.clone();
+        let schema = H::Arguments::input_schema();
+        let argument = |member: SchemaMember<'_>| {
+            let mut argument = json!({"name": member.name, "required": member.is_required});
+            for keyword in ["title", "description"] {
+                if let Some(text) = member.schemas.iter().find_map(|schema| schema.get(keyword)) {
+                    argument[keyword] = text.clone();
                 }
             }
             argument
         };
-        if let Some(properties) = schema["properties"].as_object() {
-            descriptor["arguments"] = properties.iter().map(argument).collect();
+        if let Some(schema) = &schema {
+            descriptor["arguments"] = members(schema).into_iter().map(argument).collect();
         }
         let draft = Draft::new(descriptor, move |descriptor, state| {
-            PromptDefinition::new(descriptor, serve(handler, state, whole_input, H::Output::into_prompt_result))
+            let handler = serve(handler, state, whole_input, IntoPromptResult::into_prompt_result);
+            let entry = PromptDefinition::new(descriptor, handler);
+            schema.into_iter().fold(entry, PromptDefinition::arguments_schema)
         });
         Self { draft }
     }
@@ -514,11 +523,15 @@ pub(in crate::server) fn completion<S, M, H>(
     state: S,
 ) -> CompletionDefinition
 where
-    H: AsyncHandler<M, S>,
-    H::Output: IntoCompletionResult,
+    H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+    H::Future: Future<Output: IntoCompletionResult> + Send + 'static,
     S: Send + Sync + 'static,
 {
-    CompletionDefinition::new(target, argument, serve(handler, state, whole_input, H::Output::into_completion_result))
+    CompletionDefinition::new(
+        target,
+        argument,
+        serve(handler, state, whole_input, IntoCompletionResult::into_completion_result),
+    )
 }
 
 pub(super) fn whole_input(input: &RawJson) -> Result<RawJson, Outcome> {

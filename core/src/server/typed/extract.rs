@@ -140,6 +140,12 @@ impl<T> Clone for Lifespan<T> {
 ///     .tool("greet", "Greet someone.", async |State(Greeting(text)): State<Greeting>| text)
 ///     .build();
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "the state of the server is `{S}`, which gives no `{Self}`",
+    label = "a handler takes `State<{Self}>`",
+    note = "`with_state` gives the state of the handlers that are added after it",
+    note = "a part of the state is taken where it implements `FromRef<{S}>`"
+)]
 pub trait FromRef<S> {
     /// The part.
     fn from_ref(state: &S) -> Self;
@@ -185,7 +191,7 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema> FromContext<S> for Params<T> {
 
     async fn from_context(ctx: &Context, _: &S) -> Result<Self, ToolError> {
         // The schema let the arguments pass; a type that is stricter still may refuse them.
-        ctx.arguments().parse().map(Self).map_err(|error| ToolError::invalid_arguments(error.to_string()))
+        ctx.arguments().read().map(Self).map_err(ToolError::invalid_arguments)
     }
 
     fn input_schema() -> Option<Value> {
@@ -198,6 +204,6 @@ impl<S: Sync> FromContext<S> for CompleteParams {
     type Rejection = ToolError;
 
     async fn from_context(ctx: &Context, _: &S) -> Result<Self, ToolError> {
-        ctx.arguments().parse().map_err(|error| ToolError::invalid_arguments(error.to_string()))
+        ctx.arguments().read().map_err(ToolError::invalid_arguments)
     }
 }

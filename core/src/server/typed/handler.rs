@@ -12,45 +12,64 @@ use std::future::Future;
 /// feature that it serves: [`super::IntoToolResult`], [`super::IntoResourceResult`],
 /// [`super::IntoPromptResult`], [`super::IntoCompletionResult`]. It is implemented for functions
 /// and closures only; `M` tells their forms apart.
+// The bounds on arguments, future and result stand where a handler is given, and not here: the
+// compiler then names the one that fails, and not only this trait.
 #[diagnostic::on_unimplemented(
     message = "this is not a handler",
+    label = "not an async function of up to eight arguments",
     note = "a handler is an async function or closure such as `async |ctx: Context, Params(p): Params<T>| value`",
-    note = "its arguments are `Context`, `Params<T>` where T has Deserialize and JsonSchema, `State<T>` of the server's state, and types that implement `FromContext`",
-    note = "its future must be `Send`; a closure that moves values into it is written `move |...| async move {{ ... }}`"
+    note = "a closure that moves values into its future is written `move |...| async move {{ ... }}`"
 )]
-pub trait AsyncHandler<M, S>: Send + Sync + 'static {
-    /// The value that the function returns.
-    type Output: 'static;
+pub trait AsyncHandler<M> {
+    /// The arguments, a tuple.
+    type Arguments;
 
-    /// The JSON Schema of the arguments; `None` if there are none.
-    fn input_schema() -> Option<Value>;
+    /// The future that the function returns.
+    type Future;
 
     /// Runs the function.
+    fn call(&self, arguments: Self::Arguments) -> Self::Future;
+}
+
+/// The arguments of a handler: up to eight, each a [`FromContext`]; `S` is the state of the server.
+pub trait HandlerArguments<S>: Sized + Send + 'static {
+    /// The JSON Schema of the call's arguments; `None` if none of these is read from them.
+    fn input_schema() -> Option<Value>;
+
+    /// Makes them, the first first.
     ///
     /// # Errors
-    /// If one of its arguments cannot be made; then it does not run.
-    fn run(&self, ctx: Context, state: &S) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
+    /// If one of them cannot be made; then the handler does not run.
+    fn from_context(ctx: &Context, state: &S) -> impl Future<Output = Result<Self, ToolError>> + Send;
 }
 
 macro_rules! async_handler {
     ($($argument:ident)*) => {
-        impl<F, Fut, S, $($argument),*> AsyncHandler<($($argument,)*), S> for F
+        impl<F, Fut, $($argument),*> AsyncHandler<($($argument,)*)> for F
         where
-            F: Fn($($argument),*) -> Fut + Send + Sync + 'static,
-            Fut: Future<Output: 'static> + Send + 'static,
-            S: Send + Sync + 'static,
+            F: Fn($($argument),*) -> Fut,
+        {
+            type Arguments = ($($argument,)*);
+            type Future = Fut;
+
+            #[allow(non_snake_case, reason = "the macro names values by their types")]
+            fn call(&self, ($($argument,)*): Self::Arguments) -> Fut {
+                self($($argument),*)
+            }
+        }
+
+        impl<S, $($argument),*> HandlerArguments<S> for ($($argument,)*)
+        where
+            S: Sync,
             $($argument: FromContext<S> + Send + 'static,)*
         {
-            type Output = Fut::Output;
-
             fn input_schema() -> Option<Value> {
                 None$(.or_else($argument::input_schema))*
             }
 
-            #[allow(non_snake_case, unused_variables, reason = "the macro names values by their types")]
-            async fn run(&self, ctx: Context, state: &S) -> Result<Self::Output, ToolError> {
-                $(let $argument = $argument::from_context(&ctx, state).await.map_err(Into::into)?;)*
-                Ok(self($($argument),*).await)
+            #[allow(unused_variables, reason = "there may be no arguments")]
+            async fn from_context(ctx: &Context, state: &S) -> Result<Self, ToolError> {
+                Ok(($($argument::from_context(ctx, state).await.map_err(Into::into)?,)*))
             }
         }
     };

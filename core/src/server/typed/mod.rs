@@ -18,7 +18,7 @@ pub use context::Context;
 pub use definitions::{IntoDefinition, Prompt, Resource, ResourceTemplate, Tool};
 pub use extract::{FromContext, FromRef, Lifespan, Params, State};
 pub use form::Elicited;
-pub use handler::AsyncHandler;
+pub use handler::{AsyncHandler, HandlerArguments};
 pub use hooks::{IntoResultOf, Next, Page, PromptRequest, Provided, Provider, ResourceRequest, ToolRequest};
 pub use requests::IntoRequestResult;
 pub use returns::{

@@ -1,12 +1,13 @@
 //! Handlers of requests beyond the protocol as async code.
 
-use super::{AsyncHandler, Json, definitions::whole_input, serve::serve};
+use super::{AsyncHandler, HandlerArguments, Json, definitions::whole_input, serve::serve};
 use crate::{
     protocol::{RawJson, model::JsonObject},
     server::{Outcome, RequestHandlerDefinition, ToolError},
 };
 use serde::Serialize;
 use serde_json::Value;
+use std::future::Future;
 
 /// A value that is the result of a request beyond the protocol: a JSON object.
 ///
@@ -83,8 +84,8 @@ impl RequestHandlerDefinition {
     /// ```
     pub fn from_fn<M, H>(method: impl Into<String>, handler: H) -> Self
     where
-        H: AsyncHandler<M, ()>,
-        H::Output: IntoRequestResult,
+        H: AsyncHandler<M, Arguments: HandlerArguments<()>> + Send + Sync + 'static,
+        H::Future: Future<Output: IntoRequestResult> + Send + 'static,
     {
         request_handler(method, handler, ())
     }
@@ -97,13 +98,15 @@ pub(in crate::server) fn request_handler<S, M, H>(
     state: S,
 ) -> RequestHandlerDefinition
 where
-    H: AsyncHandler<M, S>,
-    H::Output: IntoRequestResult,
+    H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+    H::Future: Future<Output: IntoRequestResult> + Send + 'static,
     S: Send + Sync + 'static,
 {
-    let entry =
-        RequestHandlerDefinition::new(method, serve(handler, state, whole_input, H::Output::into_request_result));
-    match H::input_schema() {
+    let entry = RequestHandlerDefinition::new(
+        method,
+        serve(handler, state, whole_input, IntoRequestResult::into_request_result),
+    );
+    match H::Arguments::input_schema() {
         Some(schema) => entry.params_schema(schema),
         None => entry,
     }

@@ -1,5 +1,6 @@
 //! JSON Schemas of Rust types.
 
+use crate::protocol::schema::is_union_of_objects;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Value, json};
 
@@ -28,9 +29,12 @@ fn schema_by<T: JsonSchema>(settings: SchemaSettings) -> Value {
     schema
 }
 
-/// The schema of the arguments of a tool: an object with members that says nothing of further ones
-/// has none. A misspelt argument is then refused, and not left out as serde does.
-pub(super) fn closed(mut schema: Value) -> Value {
+/// The schema of the arguments of a tool.
+///
+/// An enum whose variants are all objects, such as one with `#[serde(tag)]`, gets the type that
+/// schemars only gives to its variants. An object with members that says nothing of further ones
+/// has none: a misspelt argument is then refused, and not left out as serde does.
+pub(super) fn arguments_schema(mut schema: Value) -> Value {
     const SAYS: [&str; 9] = [
         "additionalProperties",
         "unevaluatedProperties",
@@ -42,8 +46,12 @@ pub(super) fn closed(mut schema: Value) -> Value {
         "oneOf",
         "if",
     ];
-    if let Some(members) = schema.as_object_mut()
-        && members.get("type").is_some_and(|kind| kind == "object")
+    let is_union = schema.get("type").is_none() && is_union_of_objects(&schema);
+    let Some(members) = schema.as_object_mut() else { return schema };
+    if is_union {
+        members.shift_insert(0, "type".to_owned(), "object".into());
+    }
+    if members.get("type").is_some_and(|kind| kind == "object")
         && members.contains_key("properties")
         && !SAYS.iter().any(|keyword| members.contains_key(*keyword))
     {

@@ -1,6 +1,6 @@
 //! The core form of async handlers.
 
-use super::{AsyncHandler, busy_threads::HandlerPoll, context::Context};
+use super::{AsyncHandler, HandlerArguments, busy_threads::HandlerPoll, context::Context};
 use crate::protocol::RawJson;
 use crate::server::handlers::{Call, Outcome};
 use crate::telemetry::Ambient;
@@ -16,15 +16,17 @@ use tracing::Span;
 
 /// The core form of an async handler. `arguments` gives the part of a call's input that [`Params`]
 /// are read from.
-pub(super) fn serve<S, M, H>(
+pub(super) fn serve<S, M, H, T>(
     handler: H,
     state: S,
     arguments: fn(&RawJson) -> Result<RawJson, Outcome>,
-    into_outcome: fn(H::Output) -> Outcome,
+    into_outcome: fn(T) -> Outcome,
 ) -> impl Fn(Call) + Send + Sync + 'static
 where
-    H: AsyncHandler<M, S>,
+    H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
+    H::Future: Future<Output = T> + Send + 'static,
     S: Send + Sync + 'static,
+    T: 'static,
 {
     let handler = Arc::new((handler, state));
     move |call: Call| match arguments(call.input()) {
@@ -33,8 +35,8 @@ where
             let handler = Arc::clone(&handler);
             let work = Box::pin(async move {
                 let (handler, state) = &*handler;
-                match handler.run(context, state).await {
-                    Ok(value) => into_outcome(value),
+                match H::Arguments::from_context(&context, state).await {
+                    Ok(arguments) => into_outcome(handler.call(arguments).await),
                     Err(error) => error.into(),
                 }
             });

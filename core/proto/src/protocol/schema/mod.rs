@@ -12,12 +12,14 @@ mod explain;
 mod failure;
 mod header_parameters;
 mod keywords;
+mod texts;
 #[cfg(not(feature = "schema-validation"))]
 mod unchecked;
 
 pub use alternatives::Alternatives;
 pub use failure::{Invalid, SchemaFailure};
 pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
+pub use texts::{SchemaMember, TextMember, TextReader, is_union_of_objects, members};
 
 #[cfg(feature = "schema-validation")]
 use bounds::{BACKTRACKING, ValidationCost};

@@ -77,6 +77,15 @@ impl UriTemplate {
         names
     }
 
+    /// Returns whether a variable matches a list of values: `{name*}`.
+    pub fn is_list(&self, name: &str) -> bool {
+        let expressions = self.parts.iter().filter_map(|part| match part {
+            Part::Expression(expression) => Some(&expression.variables),
+            Part::Literal(_) => None,
+        });
+        expressions.flatten().any(|variable| variable.name == name && variable.modifier == Modifier::Explode)
+    }
+
     /// The variables of a URI, percent-decoded, if it matches; those that it leaves out are absent.
     ///
     /// A value that was percent-encoded may hold any character, `/` too: see
