@@ -57,8 +57,7 @@
 //! ```
 //! use schemars::JsonSchema;
 //! use serde::Deserialize;
-//! use trunkline::prelude::*;
-//! use trunkline::protocol::model::ToolAnnotations;
+//! use trunkline::{Tool, prelude::*, protocol::model::ToolAnnotations};
 //!
 //! #[derive(Clone)]
 //! struct Notes(std::path::PathBuf);
@@ -99,6 +98,30 @@
 //! process, which is how servers are tested: [`testing::Script`] answers in the place of its user
 //! and model. [`Client::subscribe`] gives a stream of changes, on every revision.
 //!
+//! # Cargo features
+//!
+//! All are on by default (`full`), except for the last three. A server over stdio needs `server`
+//! and `stdio` only. Each item of this documentation names the features that it needs.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `server` | [`Server`] and typed handlers |
+//! | `client` | [`Client`] and [`ClientGroup`] |
+//! | `tokio` | the runtime, and connections in memory; every transport turns it on |
+//! | `stdio` | [`Server::serve_stdio`] |
+//! | `child-process` | [`ChildCommand`], for clients of servers that they start |
+//! | `terminal` | forms and pages of servers, answered at the terminal of a client |
+//! | `http-server` | [`Server::listen`], [`Server::into_service`]: Streamable HTTP and HTTP+SSE |
+//! | `http-client` | URLs and [`HttpEndpoint`] as targets of a client, with TLS by rustls |
+//! | `auth` | access tokens at HTTP servers; with `http-client`, OAuth of clients |
+//! | `skills` | agent skills |
+//! | `schema-validation` | arguments and results are checked against their JSON Schemas |
+//! | `request-state` | handlers that ask their client for input on 2026-07-28 |
+//! | `bridge` | internal: what the bindings of other languages need |
+//! | `store-sqlite` | state in a SQLite file, shared by the workers of a machine |
+//! | `store-redis` | state in Redis or Valkey, shared by workers |
+//! | `opentelemetry` | spans and measurements by the API of OpenTelemetry |
+//!
 //! # Other crates in the API
 //!
 //! Signatures name types of `bytes`, `futures-core`, `http`, `http-body`, `schemars`, `serde_json`
@@ -112,6 +135,8 @@
 //! async over traits, and [`transport`] drives them with tokio.
 
 #![forbid(unsafe_code)]
+// docs.rs names the feature that an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // Only `transport` and tests may use what clippy.toml forbids.
 #![cfg_attr(test, allow(clippy::disallowed_types))]
 // Parts of a module that only another feature uses are not a mistake; with all features on, they
@@ -186,7 +211,23 @@ pub use server::{
 };
 #[cfg(feature = "child-process")]
 pub use transport::ChildCommand;
+#[cfg(feature = "http-client")]
+pub use transport::HttpEndpoint;
 #[cfg(feature = "http-server")]
 pub use transport::HttpOptions;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub use transport::Listener;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn each_cargo_feature_is_in_both_tables() {
+        let features = include_str!("../Cargo.toml").split("\n[").find(|section| section.starts_with("features]"));
+        let names = features.unwrap().lines().filter_map(|line| line.split_once(" = ").map(|(name, _)| name));
+        for name in names.filter(|name| !["default", "full"].contains(name) && !name.starts_with('#')) {
+            assert!(include_str!("lib.rs").contains(&format!("//! | `{name}` |")), "{name} in lib.rs");
+            let is_internal = name == "bridge";
+            assert!(is_internal || include_str!("../README.md").contains(&format!("`{name}`")), "{name} in README.md");
+        }
+    }
+}

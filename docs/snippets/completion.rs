@@ -1,10 +1,7 @@
 // Suggestions for the argument of a prompt, while a user types.
 use schemars::JsonSchema;
 use serde::Deserialize;
-use trunkline::{
-    Client, ClientError, Params, Prompt, Server,
-    protocol::model::{CompleteArgument, CompleteParams, CompletionReference},
-};
+use trunkline::{Client, ClientError, Params, Prompt, Server, protocol::model::CompleteParams};
 
 const CITIES: [&str; 3] = ["Oslo", "Osaka", "Rome"];
 
@@ -25,8 +22,6 @@ async fn main() -> Result<(), ClientError> {
     let server = Server::builder("trips", "1.0.0").add_prompt(packing.complete("city", cities)).build();
 
     let client = Client::connect(&server).await?;
-    let argument = CompleteArgument { name: "city".into(), value: "Os".into(), ..Default::default() };
-    let result = client.complete(&CompletionReference::prompt("packing"), &argument, None).await?;
-    println!("{}", result.completion.values.join(", "));
+    println!("{}", client.complete_prompt("packing", "city", "Os").await?.values.join(", "));
     Ok(())
 }

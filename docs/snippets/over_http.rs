@@ -1,7 +1,7 @@
 // A server over HTTP that reads a header of the request behind each call, and its client.
 use serde_json::json;
 use std::error::Error;
-use trunkline::{Client, Context, HttpOptions, Server, transport::HttpEndpoint};
+use trunkline::{Client, Context, HttpEndpoint, HttpOptions, Server};
 
 async fn tenant(ctx: Context) -> String {
     let Some(request) = ctx.http() else { return "nobody".into() };

@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = Client::connect(&server).await?;
     let result = client.call_tool("weather", json!({"city": "Oslo"})).await?;
     println!("{}", result.joined_text());
-    let today: Weather = serde_json::from_value(result.structured_content.unwrap_or_default())?;
+    let today: Weather = result.structured_as()?;
     println!("{}, {} degrees", today.sky, today.degrees);
     Ok(())
 }

@@ -5,7 +5,6 @@
 //! browser.
 
 use std::{
-    collections::BTreeMap,
     error::Error,
     io::{self, Write as _},
 };
@@ -62,8 +61,8 @@ async fn run(group: &ClientGroup, line: &str) -> Result<(), Box<dyn Error>> {
         "read" => println!("{}", serde_json::to_string_pretty(&group.read_resource(rest).await?)?),
         "prompt" => {
             let (name, arguments) = word(rest);
-            let arguments: BTreeMap<String, String> = serde_json::from_str(or_empty(arguments))?;
-            let prompt = group.get_prompt(name, Some(&arguments)).await?;
+            let arguments: Value = serde_json::from_str(or_empty(arguments))?;
+            let prompt = group.get_prompt(name, arguments).await?;
             println!("{}", serde_json::to_string_pretty(&prompt)?);
         }
         _ => {

@@ -290,7 +290,7 @@ fn server_facts(server: OpenServer) -> GroupServer {
             _ => DISCONNECTED,
         },
         revision: server.revision.map(|revision| revision.as_str()),
-        server_info: server.info,
+        server_info: server.server_info,
         error,
     }
 }

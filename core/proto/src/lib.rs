@@ -11,6 +11,7 @@
 //! [`trunkline`]: https://docs.rs/trunkline
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // Only tests may use what clippy.toml forbids.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 

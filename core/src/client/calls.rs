@@ -364,7 +364,15 @@ impl Client {
     /// # Errors
     /// As for [`Client::request`].
     pub async fn ping(&self) -> Result<(), ClientError> {
-        self.request(method::PING, None, &RequestOptions::default()).await.map(drop)
+        self.ping_with(&RequestOptions::default()).await
+    }
+
+    /// Asks whether the server is alive, with the options of a request.
+    ///
+    /// # Errors
+    /// As for [`Client::request`].
+    pub async fn ping_with(&self, options: &RequestOptions) -> Result<(), ClientError> {
+        self.request(method::PING, None, options).await.map(drop)
     }
 }
 

@@ -35,6 +35,7 @@ mod options;
 mod output_schemas;
 mod pages;
 mod pauses;
+mod prompts;
 mod reconnect;
 mod reconnecting;
 mod repeat_on_mismatch;

@@ -14,22 +14,23 @@ use serde::{
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
-/// Writes the methods of the rows. Some are written by hand: the arguments of `call_tool` are any
-/// value that is an object, and what has no result is not read.
+/// Writes the methods of the rows. Some are written by hand: the arguments of `call_tool` and
+/// `get_prompt` are any value that is an object, and what has no result is not read.
 macro_rules! client_methods {
-    ($($(#[doc = $doc:literal])* $kind:ident $name:ident $($variant:ident)? = $method:ident(
+    ($($(#[doc = $doc:literal])* $kind:ident $name:ident $($variant:ident)* = $method:ident(
         $($(#[doc = $param_doc:literal])* $presence:ident $param:ident $json:literal: $ty:ty,)*
     ) $(or $instead:ident)? $(-> $result:ident $(of $member:ident: $item:ident)? $(with $progress:ident)?)?;)*) => {
         impl Client {
-            $(client_methods! { @$kind $name $($variant)?, [$($doc)*] $method [$($presence $param $json [$ty];)*]
+            $(client_methods! { @$kind $name $($variant)*, [$($doc)*] $method [$($presence $param $json [$ty];)*]
                 $($result $($member $item)?)? })*
         }
     };
 
     (@liveness $($rest:tt)*) => {};
     (@call call_tool $($rest:tt)*) => {};
+    (@call get_prompt $($rest:tt)*) => {};
 
-    (@list $name:ident $page:ident, [$($doc:literal)*] $method:ident [] $result:ident $member:ident $item:ident) => {
+    (@list $name:ident $with:ident $page:ident $page_with:ident, [$($doc:literal)*] $method:ident [] $result:ident $member:ident $item:ident) => {
         $(#[doc = $doc])*
         ///
         /// Every page is fetched, one after the other.
@@ -37,7 +38,17 @@ macro_rules! client_methods {
         /// # Errors
         /// As for [`Client::request`].
         pub async fn $name(&self) -> Result<Vec<$item>, ClientError> {
-            let list = self.list_all(method::$method, None, &RequestOptions::default()).await?;
+            self.$with(&RequestOptions::default()).await
+        }
+
+        $(#[doc = $doc])*
+        ///
+        /// With the options of a request.
+        ///
+        /// # Errors
+        /// As for [`Client::request`].
+        pub async fn $with(&self, options: &RequestOptions) -> Result<Vec<$item>, ClientError> {
+            let list = self.list_all(method::$method, None, options).await?;
             let list: $result = read(&list)?;
             Ok(list.$member)
         }
@@ -49,9 +60,23 @@ macro_rules! client_methods {
         /// # Errors
         /// As for [`Client::request`].
         pub async fn $page(&self, cursor: Option<&str>) -> Result<$result, ClientError> {
+            self.$page_with(cursor, &RequestOptions::default()).await
+        }
+
+        $(#[doc = $doc])*
+        ///
+        /// One page, with the options of a request.
+        ///
+        /// # Errors
+        /// As for [`Client::request`].
+        pub async fn $page_with(
+            &self,
+            cursor: Option<&str>,
+            options: &RequestOptions,
+        ) -> Result<$result, ClientError> {
             let mut params = ParamsMembers::default();
             params.add("cursor", cursor)?;
-            read(&self.request(method::$method, params.json()?.as_ref(), &RequestOptions::default()).await?)
+            read(&self.request(method::$method, params.json()?.as_ref(), options).await?)
         }
     };
 
@@ -121,7 +146,7 @@ impl Serialize for ParamsMembers {
 
 /// Reads a result. A list that is a member of it must be there, though the model takes its absence
 /// for an empty one.
-fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
+pub(super) fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
     let read: T = result.read().map_err(ClientError::InvalidResponse)?;
     if let Type::Model(object) = T::TYPE {
         let members: BTreeMap<String, IgnoredAny> =

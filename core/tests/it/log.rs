@@ -379,7 +379,7 @@ async fn records_have_fields_and_each_request_has_one_on_each_side() {
         .build();
     let client = Client::connect(&server).await.unwrap();
     client.call_tool("fail", json!({})).await.unwrap();
-    client.get_prompt("none", None).await.unwrap_err();
+    client.get_prompt("none", ()).await.unwrap_err();
     let records = std::mem::take(&mut *records.0.lock().unwrap());
     let of = |target: &str, method: &str| -> Vec<_> {
         let of = |(at, fields): &&Record| at == target && fields.get("method").is_some_and(|of| of == method);

@@ -86,19 +86,19 @@ impl Operation {
 
 /// Gives the rows of a client's operations to a macro.
 ///
-/// A row is `list name name_of_page = METHOD() -> Result of member: Item;` for a list that comes in
-/// pages, `call name name_with_options = METHOD(parameters) -> Result;` for a request with a
-/// result, and `liveness name = METHOD(parameters) or METHOD;` for one whose result says nothing.
-/// The second name is the variant that only Rust needs. A parameter is `required` or `optional`,
-/// and has its name in Rust, its name in JSON and its type. `with progress` says that it is worth
-/// asking for.
+/// A row is `list name … = METHOD() -> Result of member: Item;` for a list that comes in pages,
+/// `call name … = METHOD(parameters) -> Result;` for a request with a result, and `liveness name =
+/// METHOD(parameters) or METHOD;` for one whose result says nothing. After the name stand the
+/// variants that only Rust needs: with options, and of a list its page without and with options. A
+/// parameter is `required` or `optional`, and has its name in Rust, its name in JSON and its type.
+/// `with progress` says that it is worth asking for.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! client_operations {
     ($with:ident) => {
         $with! {
             /// The tools that the server offers.
-            list list_tools list_tools_page = TOOLS_LIST() -> ListToolsResult of tools: Tool;
+            list list_tools list_tools_with list_tools_page list_tools_page_with = TOOLS_LIST() -> ListToolsResult of tools: Tool;
             /// Calls a tool. A failure of the tool itself is a result that says so.
             call call_tool call_tool_with = TOOLS_CALL(
                 /// The name of the tool.
@@ -107,10 +107,10 @@ macro_rules! client_operations {
                 optional arguments "arguments": JsonObject,
             ) -> CallToolResult with progress;
             /// The resources that the server offers.
-            list list_resources list_resources_page = RESOURCES_LIST() -> ListResourcesResult of resources: Resource;
+            list list_resources list_resources_with list_resources_page list_resources_page_with = RESOURCES_LIST() -> ListResourcesResult of resources: Resource;
             /// The resource templates that the server offers: families of resources whose URIs
             /// match a template.
-            list list_resource_templates list_resource_templates_page = RESOURCES_TEMPLATES_LIST()
+            list list_resource_templates list_resource_templates_with list_resource_templates_page list_resource_templates_page_with = RESOURCES_TEMPLATES_LIST()
                 -> ListResourceTemplatesResult of resource_templates: ResourceTemplate;
             /// Reads a resource.
             call read_resource read_resource_with = RESOURCES_READ(
@@ -118,7 +118,7 @@ macro_rules! client_operations {
                 required uri "uri": str,
             ) -> ReadResourceResult with progress;
             /// The prompts that the server offers.
-            list list_prompts list_prompts_page = PROMPTS_LIST() -> ListPromptsResult of prompts: Prompt;
+            list list_prompts list_prompts_with list_prompts_page list_prompts_page_with = PROMPTS_LIST() -> ListPromptsResult of prompts: Prompt;
             /// Gets a prompt, filled in with its arguments.
             call get_prompt get_prompt_with = PROMPTS_GET(
                 /// The name of the prompt.
@@ -138,14 +138,14 @@ macro_rules! client_operations {
             ) -> CompleteResult;
             /// The agent skills that the server offers (the skills extension of 2026-07-28). An
             /// empty list does not mean that there are none.
-            list list_skills list_skills_page = SKILLS_LIST() -> ListSkillsResult of skills: SkillEntry;
+            list list_skills list_skills_with list_skills_page list_skills_page_with = SKILLS_LIST() -> ListSkillsResult of skills: SkillEntry;
             /// Gets the entry of an agent skill (the skills extension of 2026-07-28).
             call get_skill get_skill_with = SKILLS_GET(
                 /// The URI of its `SKILL.md`.
                 required uri "uri": str,
             ) -> GetSkillResult;
             /// The tasks of this client that the server keeps (2025-11-25).
-            list list_tasks list_tasks_page = TASKS_LIST() -> ListTasksResult of tasks: Task;
+            list list_tasks list_tasks_with list_tasks_page list_tasks_page_with = TASKS_LIST() -> ListTasksResult of tasks: Task;
             /// Gets a task as it is now (2025-11-25 and later).
             call get_task get_task_with = TASKS_GET(
                 /// The id of the task.
@@ -164,7 +164,7 @@ macro_rules! client_operations {
 }
 
 macro_rules! described_operations {
-    ($($(#[doc = $doc:literal])* $kind:ident $name:ident $($variant:ident)? = $method:ident(
+    ($($(#[doc = $doc:literal])* $kind:ident $name:ident $($variant:ident)* = $method:ident(
         $($(#[doc = $param_doc:literal])* $presence:ident $param:ident $json:literal: $ty:ty,)*
     ) $(or $instead:ident)? $(-> $result:ident $(of $member:ident: $item:ident)? $(with $progress:ident)?)?;)*) => {
         /// The operations of a client.

@@ -83,7 +83,7 @@ pub struct GroupServer {
     /// The revision that is spoken; `None` while there is no connection.
     pub revision: Option<Revision>,
     /// The name and version of the server, if it gave them.
-    pub info: Option<Implementation>,
+    pub server_info: Option<Implementation>,
     /// Why there is no connection.
     pub error: Option<ClientError>,
 }
@@ -143,7 +143,7 @@ impl ClientGroup {
             GroupServer {
                 state,
                 revision: client.as_ref().map(Client::revision),
-                info: client.as_ref().and_then(Client::server_info),
+                server_info: client.as_ref().and_then(Client::server_info),
                 error,
                 name: member.name.clone(),
                 prefix: member.prefix.clone(),

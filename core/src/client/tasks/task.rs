@@ -92,8 +92,16 @@ impl Client {
     /// # Errors
     /// As for [`Client::request`]; a server of 2025-11-25 refuses if the task is over.
     pub async fn cancel_task(&self, id: &str) -> Result<(), ClientError> {
+        self.cancel_task_with(id, &RequestOptions::default()).await
+    }
+
+    /// Cancels a task by its id, with the options of a request.
+    ///
+    /// # Errors
+    /// As for [`Client::cancel_task`].
+    pub async fn cancel_task_with(&self, id: &str, options: &RequestOptions) -> Result<(), ClientError> {
         let params = task_params(id)?;
-        self.request(method::TASKS_CANCEL, Some(&params), &RequestOptions::default()).await.map(drop).map_err(unknown)
+        self.request(method::TASKS_CANCEL, Some(&params), options).await.map(drop).map_err(unknown)
     }
 }
 

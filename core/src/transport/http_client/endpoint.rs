@@ -7,7 +7,7 @@ trunkline_proto::options! {
     /// An HTTP endpoint to connect to: its URL, headers, TLS and proxy.
     ///
     /// ```
-    /// use trunkline::transport::HttpEndpoint;
+    /// use trunkline::HttpEndpoint;
     ///
     /// let endpoint = HttpEndpoint::new("https://mcp.example/mcp")
     ///     .with_header("X-Team", "weather")

@@ -131,7 +131,7 @@ async fn everything_of_all_servers_is_there_under_unambiguous_names() {
 
     let prompts: Vec<_> = group.list_prompts().await.unwrap().into_iter().map(|prompt| prompt.name).collect();
     assert_eq!(prompts, ["a__greet", "b__greet"]);
-    let prompt = group.get_prompt("b__greet", None).await.unwrap();
+    let prompt = group.get_prompt("b__greet", ()).await.unwrap();
     assert_eq!(prompt.messages[0].content.as_text(), Some("second"));
 
     let resources: Vec<_> = group.list_resources().await.unwrap().into_iter().map(|resource| resource.uri).collect();
@@ -184,7 +184,7 @@ async fn one_server_that_fails_does_not_take_the_others_along() {
     let servers = group.servers();
     let states: Vec<_> = servers.iter().map(|server| (server.name.as_str(), server.revision)).collect();
     assert_eq!(states, [("good", Some(Revision::V2025_06_18)), ("gone", None), ("wrong", None)]);
-    assert_eq!(servers[0].info.as_ref().unwrap().name, "fragile");
+    assert_eq!(servers[0].server_info.as_ref().unwrap().name, "fragile");
     let states: Vec<_> = servers.iter().map(|server| server.state).collect();
     assert_eq!(states, [GroupServerState::Connected, GroupServerState::Disconnected, GroupServerState::Disconnected]);
     assert!(servers[1].error.as_ref().unwrap().to_string().contains("/no/such/program"));

@@ -4,11 +4,12 @@
 use super::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use trunkline::{
-    RevisionChoice,
+    RequestOptions, RevisionChoice,
     client::ErrorKind,
-    protocol::model::{CompleteArgument, CompletionReference, ContentBlock, JsonObject, ResourceContents},
+    protocol::model::{
+        CompleteArgument, CompleteParams, CompletionReference, ContentBlock, JsonObject, ResourceContents,
+    },
     server::{CompletionTarget, Params, Server, ServerOptions},
 };
 
@@ -31,7 +32,10 @@ fn server() -> Server {
         .resource("test://c", "c", || async { "C" })
         .resource_template("test://item/{id}", "item", |Params(item): Params<Item>| async move { item.id })
         .prompt("greet", "Greets", |Params(it): Params<Greeting>| async move { format!("Greet {}", it.name) })
-        .completion(CompletionTarget::Prompt("greet".into()), "name", || async { vec!["Ada", "Alan"] })
+        .completion(CompletionTarget::Prompt("greet".into()), "name", async |asked: CompleteParams| {
+            let names = ["Ada", "Alan"].into_iter();
+            names.filter(|name| name.starts_with(&asked.argument.value)).collect::<Vec<_>>()
+        })
         .build()
 }
 
@@ -72,10 +76,9 @@ async fn prompts_are_listed_and_filled_in() {
         let client = connect(revision).await;
         let prompts = client.list_prompts().await.unwrap();
         assert_eq!((&*prompts[0].name, prompts.len()), ("greet", 1), "{revision}");
-        let arguments = BTreeMap::from([("name".to_owned(), "Ada".to_owned())]);
-        let prompt = client.get_prompt("greet", Some(&arguments)).await.unwrap();
+        let prompt = client.get_prompt("greet", json!({"name": "Ada", "greeting": null})).await.unwrap();
         assert_eq!(prompt.messages[0].content.as_text(), Some("Greet Ada"));
-        let error = client.get_prompt("greet", None).await.unwrap_err();
+        let error = client.get_prompt("greet", ()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Protocol, "{error}");
         client.close().await;
     }
@@ -88,6 +91,7 @@ async fn arguments_are_completed() {
         let argument = CompleteArgument { name: "name".into(), value: "A".into(), ..CompleteArgument::default() };
         let result = client.complete(&CompletionReference::prompt("greet"), &argument, None).await.unwrap();
         assert_eq!(result.completion.values, ["Ada", "Alan"], "{revision}");
+        assert_eq!(client.complete_prompt("greet", "name", "Al").await.unwrap().values, ["Alan"], "{revision}");
         client.ping().await.unwrap();
         client.close().await;
     }
@@ -99,6 +103,28 @@ async fn tools_are_listed_and_called_by_the_same_rows() {
     assert_eq!(client.list_tools_page(None).await.unwrap().tools[0].name, "echo");
     let result = client.call_tool("echo", JsonObject::new()).await.unwrap();
     assert_eq!(result.content, [ContentBlock::text("echo")]);
+}
+
+#[tokio::test]
+async fn lists_and_pings_take_the_options_of_a_request() {
+    let fake = Fake::process(|peer, message| {
+        if message["method"] == "initialize" {
+            peer.accept(message, "2025-11-25");
+        }
+    });
+    let client = fake.connect(ClientOptions::default().with_revision(RevisionChoice::Legacy)).await;
+    let options = RequestOptions::default().with_timeout(ms(20));
+    let outcomes = async {
+        tokio::join!(
+            client.list_tools_with(&options),
+            client.list_tools_page_with(None, &options),
+            client.ping_with(&options)
+        )
+    };
+    let ((list, page, ping), ()) = tokio::join!(outcomes, fake.clock.advance(ms(20)));
+    for error in [list.unwrap_err(), page.unwrap_err(), ping.unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    }
 }
 
 #[tokio::test]
@@ -122,7 +148,7 @@ async fn a_result_without_its_list_is_no_result() {
                 assert_eq!(page.kind(), ErrorKind::Transport, "{page}");
                 client.list_resources().await.unwrap_err()
             }
-            "prompts/get" => client.get_prompt("x", None).await.unwrap_err(),
+            "prompts/get" => client.get_prompt("x", ()).await.unwrap_err(),
             _ => client.read_resource("x:y").await.unwrap_err(),
         };
         assert_eq!(error.kind(), ErrorKind::Transport, "{error}");

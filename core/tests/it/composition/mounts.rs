@@ -3,10 +3,7 @@
 use super::{Heard, LEGACY, MODERN, connect, connect_as, soon, until};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 use trunkline::{
     Client, ClientError, Context, Params, RequestOptions, Revision, Server, ServerBuilder, ServerOptions, Tool,
@@ -91,11 +88,7 @@ async fn a_mount_shows_everything_under_its_name_in_every_revision() {
         let read = soon(client.read_resource("weather+weather://city/Rome")).await.unwrap();
         assert_eq!(read.contents[0].as_text(), Some("Rome"));
         assert_eq!(soon(client.list_prompts()).await.unwrap()[0].name, "weather__packing");
-        let filled = soon(
-            client.get_prompt("weather__packing", Some(&BTreeMap::from([("city".to_owned(), "Oslo".to_owned())]))),
-        )
-        .await
-        .unwrap();
+        let filled = soon(client.get_prompt("weather__packing", json!({"city": "Oslo"}))).await.unwrap();
         assert!(serde_json::to_string(&filled).unwrap().contains("an umbrella for Oslo"));
         let argument =
             |value: &str| CompleteArgument { name: "city".into(), value: value.into(), ..Default::default() };
@@ -104,6 +97,8 @@ async fn a_mount_shows_everything_under_its_name_in_every_revision() {
         assert_eq!(completed.completion.values, ["Oslo"]);
         let template = CompletionReference::resource("weather+weather://city/{city}");
         assert_eq!(soon(client.complete(&template, &argument(""), None)).await.unwrap().completion.values, ["Rome"]);
+        let completed = client.complete_resource("weather+weather://city/{city}", "city", "");
+        assert_eq!(soon(completed).await.unwrap().values, ["Rome"]);
     }
 }
 

@@ -5,7 +5,6 @@ use crate::process::{File, child};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -208,8 +207,7 @@ async fn everything_passes(front: &Client, pair: &str) {
     let read = soon(front.read_resource("remote://city/Rome")).await.unwrap();
     assert_eq!(read.contents[0].as_text(), Some("Rome"), "{pair}");
     assert_eq!(soon(front.list_prompts()).await.unwrap()[0].name, "packing");
-    let city = BTreeMap::from([("city".to_owned(), "Oslo".to_owned())]);
-    let filled = soon(front.get_prompt("packing", Some(&city))).await.unwrap();
+    let filled = soon(front.get_prompt("packing", json!({"city": "Oslo"}))).await.unwrap();
     assert!(serde_json::to_string(&filled).unwrap().contains("boots for Oslo"), "{pair}");
     let argument = CompleteArgument { name: "city".into(), value: "O".into(), ..CompleteArgument::default() };
     let completed = soon(front.complete(&CompletionReference::prompt("packing"), &argument, None)).await.unwrap();

@@ -114,6 +114,11 @@ impl PromptMessage {
 }
 
 impl GetPromptResult {
+    /// A result with its messages.
+    pub fn new(messages: impl IntoIterator<Item = PromptMessage>) -> Self {
+        Self { messages: messages.into_iter().collect(), ..Self::default() }
+    }
+
     /// The same result with a description.
     pub fn with_description(self, description: impl Into<String>) -> Self {
         Self { description: Some(description.into()), ..self }
@@ -122,7 +127,7 @@ impl GetPromptResult {
 
 impl FromIterator<PromptMessage> for GetPromptResult {
     fn from_iter<I: IntoIterator<Item = PromptMessage>>(messages: I) -> Self {
-        Self { messages: messages.into_iter().collect(), ..Self::default() }
+        Self::new(messages)
     }
 }
 
@@ -154,7 +159,7 @@ mod tests {
             serde_json::to_value(prompt).unwrap()["arguments"],
             json!([{"name": "who", "description": "Whom to greet.", "required": true}])
         );
-        let result = GetPromptResult::from_iter([PromptMessage::user("hi"), PromptMessage::assistant("ho")]);
+        let result = GetPromptResult::new([PromptMessage::user("hi"), PromptMessage::assistant("ho")]);
         assert_eq!(serde_json::to_value(result).unwrap()["messages"][1]["role"], "assistant");
     }
 }
