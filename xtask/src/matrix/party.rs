@@ -170,7 +170,7 @@ pub(crate) static PEERS: [Peer; 5] = [
         ],
     },
     Peer {
-        name: "rmcp 3.8.0",
+        name: "rmcp 3.11.0",
         program: Program::Rust { name: "peer-rmcp" },
         speaks: &REVISIONS,
         without_sse: WithoutSse { client: RMCP_WITHOUT_SSE, server: RMCP_WITHOUT_SSE },
