@@ -27,8 +27,8 @@ pub trait ClientAuth: Send + Sync + 'static {
         None
     }
 
-    /// The credentials with options for one server, which an entry of a configuration gives in JSON.
-    /// `None`: they have none.
+    /// The credentials with options for one server, which an entry of a configuration gives in
+    /// JSON. `None`: they have none.
     fn for_server(&self, options: &Value) -> Option<Result<Arc<dyn ClientAuth>, AuthError>> {
         let _ = options;
         None

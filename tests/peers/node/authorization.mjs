@@ -1,5 +1,5 @@
-// A certified authorization server (oidc-provider, or Keycloak from its folder) protects a server of
-// ours; clients log in there.
+// A certified authorization server (oidc-provider, or Keycloak from its folder) protects a server
+// of ours; clients log in there.
 //
 // authorization.mjs [--keycloak FOLDER] [--browser CHROMIUM] CLIENT...
 //   [--example PROGRAM FILE]... [--host PROGRAM ARGUMENT...]...

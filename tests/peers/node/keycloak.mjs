@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 const startMs = 400_000;
 const realm = "mcp";
 const admin = { username: "admin", password: "admin" };
-/** Shorter than the time before the end in which a client renews a token: each request renews it. */
+/** So short that each request of a client renews its token. */
 const tokenSeconds = 20;
 const policies = "org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy";
 
@@ -17,8 +17,8 @@ export function issuerOf(origin) {
 }
 
 /**
- * Starts Keycloak, which thinks that its origin is `origin`. `prepare` then sets up the realm; until
- * that nothing but the master realm was asked.
+ * Starts Keycloak, which thinks that its origin is `origin`. It has been asked for the master
+ * realm only.
  */
 export async function startKeycloak(home, origin, port) {
   const options = ["start-dev", "--db=dev-mem", "--cache=local", "--http-host=127.0.0.1", `--http-port=${port}`, `--hostname=${origin}`];

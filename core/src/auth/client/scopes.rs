@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(scopes("write", "", "read", "offline_access"), "read write");
         assert_eq!(scopes("write", "", "read offline_access", "offline_access"), "read offline_access write");
         assert_eq!(wanted("read", "", "", "offline_access", false), ("read".to_owned(), false));
-        // The server's own demand is no wish of the client.
+        // A demand of the server is not a wish of the client.
         assert!(wanted("read", "", "", "offline_access", true).1);
         assert!(!wanted("read offline_access", "", "", "offline_access", true).1);
     }

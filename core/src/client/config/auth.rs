@@ -1,12 +1,11 @@
 //! The authorization of one server of a configuration.
 
-use super::{entry::EntryReader, place::ConfigError};
+use super::{
+    entry::{AUTH, EntryReader, OAUTH},
+    place::ConfigError,
+};
 use serde_json::{Map, Value, json};
 
-/// The options of a server's authorization.
-pub(super) const AUTH: &str = "auth";
-/// The same in the form of Claude Code.
-pub(super) const OAUTH: &str = "oauth";
 /// The word for a login without further options.
 const LOGIN: &str = "oauth";
 /// The names of Cursor, and those of the options.

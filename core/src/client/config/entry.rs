@@ -1,7 +1,6 @@
 //! One server of a configuration.
 
 use super::{
-    auth::{AUTH, OAUTH},
     place::{ConfigError, ConfigPlace},
     placeholders,
 };
@@ -56,6 +55,10 @@ pub enum ServerEntry {
     },
 }
 
+/// The options of a server's authorization.
+pub(super) const AUTH: &str = "auth";
+/// The same in the form of Claude Code.
+pub(super) const OAUTH: &str = "oauth";
 /// The members that are read.
 const MEMBERS: [&str; 12] =
     ["type", "command", "args", "env", "cwd", "inheritEnv", "stderr", "stderrFile", "url", "headers", AUTH, OAUTH];

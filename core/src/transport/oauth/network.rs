@@ -164,8 +164,8 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
             [high, low]
         }
         _ => {
-            // Unique local, link local and the former site local (RFC 3879), and the NAT64 of a network
-            // of its own (RFC 8215).
+            // Unique local, link local, the former site local (RFC 3879), and the NAT64 of a
+            // network of its own (RFC 8215).
             return address.is_multicast()
                 || segments[0] & 0xfe00 == 0xfc00
                 || matches!(segments[0] & 0xffc0, 0xfe80 | 0xfec0)
