@@ -1,10 +1,10 @@
-//! A page for the site. On the pages themselves, blocks of several languages follow one another, so
-//! that they can be read as plain Markdown; on the site they are tabs.
+//! A page for the site: blocks of several languages, which fold in plain Markdown, become tabs.
 
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+use super::fold::unfolded;
 use super::{Block, REPOSITORY, blocks};
 use crate::workspace::Workspace;
 
@@ -13,7 +13,7 @@ const TABS: [(&str, &str); 6] =
     [("python", "Python"), ("ts", "Node.js"), ("js", "Node.js"), ("node", "Node.js"), ("rust", "Rust"), ("c", "C")];
 
 pub(super) fn for_site(workspace: &Workspace, page: &str) -> Result<String> {
-    with_links(&with_tabs(page), |path| workspace.path(path).exists())
+    with_links(&with_tabs(&unfolded(page)), |path| workspace.path(path).exists())
 }
 
 /// Blocks of different languages with nothing but empty lines between them become tabs.
@@ -41,7 +41,7 @@ fn with_tabs(page: &str) -> String {
 }
 
 /// The number of blocks that become one set of tabs; 1: the first one stands alone.
-fn run_length(blocks: &[Block], lines: &[&str]) -> usize {
+pub(super) fn run_length(blocks: &[Block], lines: &[&str]) -> usize {
     let mut titles = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
         let Some(title) = title(block).filter(|title| !titles.contains(title)) else { break };
@@ -54,7 +54,7 @@ fn run_length(blocks: &[Block], lines: &[&str]) -> usize {
     titles.len().max(1)
 }
 
-fn title(block: &Block) -> Option<&'static str> {
+pub(super) fn title(block: &Block) -> Option<&'static str> {
     // Container files are named after the language of their program.
     let of_container = block.file.as_deref().filter(|_| block.language == "dockerfile");
     let of_container = of_container.and_then(|file| Path::new(file).file_stem()?.to_str());

@@ -1,6 +1,7 @@
 //! The pages of `docs/`: the code that they show, and the documentation site that is made of them.
 
 mod block;
+mod fold;
 mod llms;
 mod markup;
 mod navigation;
@@ -35,7 +36,8 @@ pub(crate) fn make(workspace: &Workspace, options: &[String]) -> Result<()> {
         let path = workspace.path(&page);
         let filled = block::filled(&text(workspace, &page)?, |file| text(workspace, file))
             .with_context(|| format!("the code of {page}"))?;
-        write_if_changed(&path, filled.as_bytes())?;
+        let shown = if page.starts_with("docs/") { fold::folded(&filled) } else { filled };
+        write_if_changed(&path, shown.as_bytes())?;
     }
     let site = build(workspace)?;
     println!("{}", site.join("index.html").display());
@@ -56,8 +58,11 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
         if !entries.iter().any(|entry| entry.page == page) {
             bail!("docs/{page} stands nowhere in the navigation: name it in {}", navigation::FILE);
         }
-        let shown = markup::for_site(workspace, &text(workspace, &format!("docs/{page}"))?)
-            .with_context(|| format!("docs/{page}"))?;
+        let text = text(workspace, &format!("docs/{page}"))?;
+        if fold::folded(&text) != text {
+            bail!("docs/{page}: languages that follow one another are not folded: run `cargo xtask site`");
+        }
+        let shown = markup::for_site(workspace, &text).with_context(|| format!("docs/{page}"))?;
         write_if_changed(&sources.join(page), shown.as_bytes())?;
     }
     for entry in entries {
